@@ -25,7 +25,9 @@ SKIPPED = {"name": "unknown", "skip_reason": "Dependency not found on PyPI and c
     ([], 2, "nothing of requirements.lock was audited"),
     (None, 2, "nothing of requirements.lock was audited"),
 ])  # fmt: skip
-def test_what_was_not_looked_up_is_not_well(packages: list[Any] | None, status: int, says: str, tmp_path: Path):
+def test_an_audit_with_skipped_packages_does_not_pass(
+    packages: list[Any] | None, status: int, says: str, tmp_path: Path
+):
     report = tmp_path / "report.json"
     report.write_text("" if packages is None else json.dumps({"dependencies": packages, "fixes": []}))
     judged = subprocess.run([sys.executable, str(JUDGE), str(report)], capture_output=True, text=True, check=False)

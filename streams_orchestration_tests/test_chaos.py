@@ -70,7 +70,7 @@ def test_tuples_that_went_by_several_channels_keep_the_order_of_their_keys():
     assert "out of order from tuple 0 on: ('a', 2) in place of ('a', 1)" in difference
 
 
-def test_what_replicas_remember_is_judged_together():
+def test_the_memories_of_replicas_are_judged_together():
     parts = [{"totals": {"keyed": ["b", "d"]}, "n": "1"}, {"totals": {"keyed": ["a"]}}]
     assert together(*parts) == together(*reversed(parts)) == {"n": "1", "totals": {"keyed": ["a", "b", "d"]}}
 
@@ -86,7 +86,7 @@ def test_what_replicas_remember_is_judged_together():
         (RIGHT._replace(states={}), "Count: its state is not that of an undisturbed run"),
     ],
 )
-def test_what_is_lost_doubled_or_mixed_up_is_named(actual: Outcome, message: str):
+def test_lost_doubled_and_mixed_up_tuples_are_named(actual: Outcome, message: str):
     (difference,) = differences(actual, RIGHT, ["Out"])
     assert message in difference
 

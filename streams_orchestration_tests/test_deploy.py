@@ -37,7 +37,9 @@ def test_a_manifest_that_is_wrong_is_not():
         kubernetes_validate.validate(wrong, kubernetes_validate.latest_version(), strict=True)
 
 
-def test_what_the_agent_starts_is_what_executors_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_settings_of_the_agent_match_the_volumes_and_images_of_executors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     conf = tmp_path / "spark.conf"
     conf.write_text(of_kind("ConfigMap")["data"]["spark.conf"])
     pod = of_kind("Deployment")["spec"]["template"]
@@ -68,13 +70,13 @@ def test_the_schema_of_compose_accepts_it():
     assert set(compose.service_names()) == {*COMPOSE["services"]}
 
 
-def test_what_is_mounted_is_there():
+def test_mounted_files_and_volumes_exist():
     sources = {part.split(":")[0] for each in COMPOSE["services"].values() for part in each["volumes"]}
     assert {source for source in sources if source.startswith(".") and not (DEPLOY / source).exists()} == set()
     assert {source for source in sources if not source.startswith(".")} == set(COMPOSE["volumes"])
 
 
-def test_what_machines_share_is_an_object_store_that_can_be_named(tmp_path: Path):
+def test_machines_share_an_object_store_with_valid_settings(tmp_path: Path):
     environment = COMPOSE["x-streams"]["environment"]
     options = environment["STREAMS_STORAGE_OPTIONS"].replace("$$", "$")
     assert store_at(tmp_path, environment["STREAMS_STORAGE"], options).address == environment["STREAMS_STORAGE"]

@@ -165,7 +165,7 @@ def test_a_failure_of_an_operator_shows_no_secret():
         ("http://${env:PLANTED}/a", "url", False),
     ],
 )
-def test_what_a_reference_stands_for_is_hidden_where_it_may_be_a_secret(
+def test_the_value_of_a_reference_is_hidden_if_it_may_be_a_secret(
     text: str, parameter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, hidden: bool
 ):
     file = tmp_path / "secret"

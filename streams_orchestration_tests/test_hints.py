@@ -43,7 +43,7 @@ def unknown(place: Path, options: set[str]) -> set[str]:
         ("streams savepoint make APP", "there is no command make"),
     ],
 )
-def test_what_is_wrong_with_a_command_line(line: str, wrong: str | None):
+def test_faults_of_a_command_line_are_found(line: str, wrong: str | None):
     actual = wrong_with(line)
     assert actual == wrong or (wrong is not None and wrong in (actual or ""))
 

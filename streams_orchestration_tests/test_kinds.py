@@ -15,6 +15,8 @@ from streams_orchestration_tests.examples import PERCENT, examples
 
 KINDS = ("quick", "slow", "deep")
 ROOT = Path(__file__).parents[1]
+WITHOUT_SUBJECT = re.compile(r"def (test_(?:what|whatever|where|how|whether|who|whoever|that|of)_\w+)")
+"""Names of tests that open with a relative clause or a question, and leave out their subject."""
 
 
 def item(*marks: str, fixtures: tuple[str, ...] = (), **parameters: object) -> Any:
@@ -56,6 +58,13 @@ def test_every_test_of_this_run_is_of_one_kind(request: pytest.FixtureRequest):
 
 def test_a_test_has_the_same_name_in_every_worker(request: pytest.FixtureRequest):
     assert [each.nodeid for each in request.session.items if " at 0x" in each.nodeid] == []
+
+
+def test_the_name_of_a_test_begins_with_its_subject():
+    assert WITHOUT_SUBJECT.findall("def test_what_is_left_is_read_on(): ...") == ["test_what_is_left_is_read_on"]
+    modules = sorted((ROOT / "streams_orchestration_tests").rglob("test_*.py"))
+    texts = {path: path.read_text() for path in modules if path != Path(__file__)}
+    assert [f"{path}: {name}" for path, text in texts.items() for name in WITHOUT_SUBJECT.findall(text)] == []
 
 
 @pytest.mark.parametrize(("profile", "wanted"), [("quick", 4), ("ci", 4), ("deep", 400)])

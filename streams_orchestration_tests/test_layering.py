@@ -256,7 +256,7 @@ def test_the_command_line_alone_loads_nothing_heavy():
     assert loaded.isdisjoint({*HEAVY, "networkx", "pulp", "rich"})
 
 
-def test_what_all_tests_share_loads_nothing_heavy():
+def test_the_shared_conftest_loads_nothing_heavy():
     loaded = loaded_by("import streams_orchestration_tests.conftest")
     assert loaded.isdisjoint({*HEAVY, "networkx", "psycopg", "pulp", "rich", "streams_orchestration"})
 
@@ -269,7 +269,7 @@ def test_compiling_loads_nothing_heavy(tmp_path: Path):
 
 
 @pytest.mark.parametrize("command", ["compile", "explain Groups", "graph", "check"])
-def test_what_needs_no_host_loads_neither_spark_nor_dagster(tmp_path: Path, command: str):
+def test_a_command_that_needs_no_host_loads_neither_spark_nor_dagster(tmp_path: Path, command: str):
     spec = tmp_path / "standard.yaml"
     spec.write_text(STANDARD)
     name, *subject = command.split()
@@ -278,7 +278,7 @@ def test_what_needs_no_host_loads_neither_spark_nor_dagster(tmp_path: Path, comm
     assert loaded.isdisjoint({"pyspark", "py4j", "dagster"})
 
 
-def test_what_is_plain_about_standard_operators_is_checked_without_arrow_and_polars(tmp_path: Path):
+def test_plain_parameters_of_standard_operators_are_checked_without_arrow_and_polars(tmp_path: Path):
     spec = tmp_path / "standard.yaml"
     spec.write_text(STANDARD)
     script = "import sys; from streams_orchestration.cli import main; assert main(['compile', sys.argv[1]]) == 0"
@@ -332,7 +332,7 @@ deployable(compile_spec(Path(sys.argv[1])))
     assert loaded_by(script, str(ROOT.parent / "specs" / "flights.yaml")).isdisjoint({"pandas", "pyspark", "dagster"})
 
 
-def test_what_the_command_line_loads_by_name_exists():
+def test_functions_that_the_command_line_loads_by_name_exist():
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "cli").glob("*.py")))
     text = text.replace("{CLI}", "streams_orchestration.cli")
     places = re.findall(r'"(streams_orchestration[\w.]+:\w+)"', text)

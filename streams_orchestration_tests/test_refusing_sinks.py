@@ -41,7 +41,7 @@ def run(tmp_path: Path, url: str) -> tuple[int, str]:
     return process.returncode, output
 
 
-def test_what_ends_the_run_is_mended_one_after_the_other_and_it_goes_on_to_its_end(
+def test_a_run_continues_to_its_end_after_each_refusal_is_mended(
     tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ):
     """A variable that is not set, and a table that is missing."""

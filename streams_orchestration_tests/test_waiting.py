@@ -11,13 +11,13 @@ from streams_orchestration_tests.waiting import until
 SAID = "two of three are there"
 
 
-def test_what_comes_is_given():
+def test_an_awaited_value_is_returned():
     looks = iter(["", None, "here", "not asked for"])
     assert until(lambda: next(looks), "it does not come", pause=0.0) == "here"
     assert next(looks) == "not asked for"
 
 
 @pytest.mark.parametrize("otherwise", [SAID, lambda: SAID], ids=["a text", "a function"])
-def test_what_does_not_come_is_named(otherwise: str | Callable[[], str]):
+def test_an_awaited_value_that_does_not_come_is_named(otherwise: str | Callable[[], str]):
     with pytest.raises(AssertionError, match=f"after 0 s: {SAID}"):
         until(lambda: False, otherwise, seconds=0.0)

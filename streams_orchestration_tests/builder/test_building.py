@@ -117,7 +117,7 @@ def test_map_without_a_schema_gives_tuples_of_the_type_of_its_stream():
         unknown.map(doubled)
 
 
-def test_what_a_block_reads_and_gives_are_its_ports():
+def test_the_ports_of_a_block_are_the_streams_that_it_reads_and_gives():
     app = Application("a")
     left, right = readings(app), app.stream(op.Beacon(iterations=3), schema=Reading, name="Others")
     with app.parallel("Part", 2, partition_by=["sensor"], broadcast=[right]):
@@ -247,12 +247,12 @@ def test_a_source_of_a_trial_may_have_several_outputs(bad: Any):
     assert tables["Bad"].to_pydict() == {"file": ["f"] if bad else [], "reason": ["why"] if bad else []}
 
 
-def test_what_hosts_cannot_import_is_refused():
+def test_a_function_that_hosts_cannot_import_is_refused():
     with pytest.raises(ValueError, match="cannot be imported by the hosts: define it at the top of a module"):
         import_path(lambda batch: batch)
 
 
-def test_where_and_how_an_operator_runs():
+def test_calls_of_a_stream_annotate_and_configure_its_operator():
     app = Application("a")
     pool = app.host_pool("p", tags=["big"], size=2)
     width = app.submission("width", int, default=2)
@@ -309,7 +309,7 @@ def test_tuple_types(schema: Any, ddl: str):
 
 
 @pytest.mark.parametrize("schema", [5, int, list[int], pa.int64(), pa.schema([("x", pa.duration("s"))])])
-def test_what_is_no_tuple_type_is_refused(schema: Any):
+def test_a_schema_that_is_no_tuple_type_is_refused(schema: Any):
     with pytest.raises((TypeError, ValueError), match="type"):
         ddl_of(schema)
 

@@ -126,7 +126,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
 
 
 @pytest.mark.parametrize(("make", "message"), WRONG)
-def test_what_is_no_expression_is_refused_with_its_line_and_a_remedy(make: Callable[[], Any], message: str):
+def test_a_wrong_expression_is_refused_with_its_line_and_a_remedy(make: Callable[[], Any], message: str):
     with pytest.raises(ValueError, match=rf"test_columns.py:\d+: .*{message}"):
         make()
 

@@ -54,7 +54,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_with_a_file_is_said_with_its_line(case: str, tmp_path: Path):
+def test_a_fault_of_a_python_file_is_reported_with_its_line(case: str, tmp_path: Path):
     text, line, message = WRONG[case]
     path = written(tmp_path, text, "wrong_application.py")
     with pytest.raises(ApplicationError) as raised:

@@ -82,7 +82,7 @@ def host_pid(home: Home) -> int | None:
 
 
 @pytest.mark.deep
-def test_what_was_acknowledged_is_there_once_after_hosts_were_killed(tmp_path: Path):
+def test_acknowledged_messages_are_published_once_after_hosts_were_killed(tmp_path: Path):
     home, chance = Home(tmp_path / "home"), random.Random(1)
     tcp, http = free_port(), free_port()
     path = tmp_path / "received.yaml"

@@ -93,7 +93,7 @@ def found(document: dict[str, Any]) -> list[tuple[str, str]]:
     return [(each["operator"], each["code"]) for each in document["diagnostics"]]
 
 
-def test_what_can_run_passes_and_nothing_is_written(here: Path, capsys: Capture):
+def test_an_application_that_can_run_passes_and_nothing_is_written(here: Path, capsys: Capture):
     assert main(["check", written("copy.yaml", COPY)]) == 0
     assert capsys.readouterr().out == "copy.yaml: copy can run\n"
     assert not (here / "home").exists()
@@ -131,7 +131,7 @@ def test_compile_says_what_it_has_not_looked_at(capsys: Capture):
     assert capsys.readouterr().err == ""
 
 
-def test_what_only_compiles_cannot_run(capsys: Capture):
+def test_an_application_that_only_compiles_does_not_pass(capsys: Capture):
     answer = document(capsys, written("tiny.yaml", TINY), status=1)
     assert found(answer) == [("Src", "SO5001"), ("A", "SO5001"), ("Snk", "SO5001")]
 
@@ -150,7 +150,7 @@ def test_queries_are_left_out_and_said_to_be(capsys: Capture):
     assert document(capsys, "asked.yaml")["specs"][0]["queries"] == {"operators": ["Asked"], "analysed": False}
 
 
-def test_what_spark_refuses_has_its_file_and_line(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
+def test_a_refusal_by_spark_has_its_file_and_line(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
     refusal = Diagnostic.of("SO5010", "there is no column m", operator="Asked", location="asked.yaml:11")
 
     def refused(_wanted: object) -> None:
@@ -161,7 +161,9 @@ def test_what_spark_refuses_has_its_file_and_line(capsys: Capture, monkeypatch: 
     assert "asked.yaml:11: Asked: error SO5010: there is no column m" in capsys.readouterr().err
 
 
-def test_what_keeps_spark_from_looking_is_an_error_of_the_spec(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
+def test_missing_java_is_an_error_of_the_spec_that_spark_was_to_analyse(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+):
     def missing(_wanted: object) -> None:
         raise JavaError("none is installed")  # noqa: EM101  a reason, as where it is looked for
 

@@ -43,7 +43,9 @@ def talk(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.usefixtures("talk")
-def test_how_much_is_said(option: str | None, output: list[str], first: bool, capsys: Capture):
+def test_the_options_of_verbosity_choose_the_messages(
+    option: str | None, output: list[str], first: bool, capsys: Capture
+):
     options = [option] if option else []
     assert main([*options, "talk"] if first else ["talk", *options]) == 0
     captured = capsys.readouterr()

@@ -35,7 +35,7 @@ def test_an_import_names_the_streams_that_it_reads_and_why_it_does_not():
     ]
 
 
-def test_what_is_read_uncommitted_is_said_on_both_sides_and_what_is_not_too():
+def test_both_sides_of_a_connection_show_whether_it_is_uncommitted():
     early = replace(CONNECTED, uncommitted=True)
     assert lines(imports=(ImportStatus("Late", 2, "all", (early, CONNECTED)),))[1:] == [
         "  flights: Delays, uncommitted: 1,200 tuples in 3 segments to read",

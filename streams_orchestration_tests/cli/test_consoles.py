@@ -55,7 +55,7 @@ def test_specs_and_options_are_handed_on(
         (["--fusion", "legacy"], 2, "options of the compiler are for one spec"),
     ],
 )
-def test_what_cannot_be_shown_is_refused(
+def test_arguments_that_name_nothing_to_show_are_refused(
     served: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, text: str
 ):
     assert main(["console", *arguments]) == status

@@ -82,7 +82,7 @@ def test_errors_have_lines_and_remedies(tmp_path: Path, capsys: pytest.CaptureFi
     assert "Correct the name" in captured.err
 
 
-def test_what_was_not_measured_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_output_that_was_not_measured_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "problem.yaml"
     path.write_text(PROBLEM.replace("parents: [in], cpu: 100.5, card: 1", "parents: [in], cpu: 100.5"))
     assert main(["decouple", str(path), "--format", "json"]) == 0
@@ -184,7 +184,7 @@ def test_several_profiles_are_combined(spec: list[str], tmp_path: Path, capsys: 
         (["SPEC", "--profile", "PROFILE", "--profile", "OTHER"], 2, "these are of test, other"),
     ],
 )
-def test_what_cannot_be_decided_is_said(
+def test_a_problem_that_cannot_be_decided_is_refused_with_the_reason(
     options: list[str], status: int, message: str, spec: list[str], problem: str, tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ):  # fmt: skip

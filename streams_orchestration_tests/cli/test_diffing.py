@@ -76,7 +76,7 @@ graph:
 """
 
 
-def test_what_can_run_is_spoken_of_as_a_redeploy_does(
+def test_diff_of_a_deployable_spec_agrees_with_the_preview_of_a_redeploy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))

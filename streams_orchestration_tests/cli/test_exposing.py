@@ -82,7 +82,7 @@ def test_a_port_that_is_taken_is_an_error(home: Home, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("wrong", ["", "x", "99999", ":", "host:", "::1:80", "-1", "1.5"])
-def test_what_is_no_address_is_refused(wrong: str, capsys: pytest.CaptureFixture[str]):
+def test_a_wrong_address_to_serve_metrics_at_is_refused(wrong: str, capsys: pytest.CaptureFixture[str]):
     assert main(["metrics", f"--serve={wrong}"]) == 2
     assert "is not [HOST:]PORT" in capsys.readouterr().err
 
@@ -139,7 +139,7 @@ def test_a_status_is_watched_until_it_is_ended(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("other", [["--format", "json"], ["--timeline", "x.svg"]])
-def test_what_has_no_end_is_no_document(other: list[str], capsys: pytest.CaptureFixture[str]):
+def test_watch_cannot_be_combined_with_a_document(other: list[str], capsys: pytest.CaptureFixture[str]):
     assert main(["status", "app", "--watch", *other]) == 2
     assert "Leave one of the two out" in capsys.readouterr().err
 

@@ -118,7 +118,7 @@ def test_every_generation_is_reset_of_its_own():
     assert [generation for _, generation, _ in world.resets] == [1, 2]
 
 
-def test_what_a_unit_fails_of_is_said_once():
+def test_the_cause_of_a_unit_s_failure_is_reported_once():
     second = replace(FAILED, units=(unit(generation=2, attempts=1),))
     other = replace(FAILED, units=(unit(generation=3, attempts=2),), pes=(pe(0, state="FAILED", error="bang"), pe(1)))
     world = World([FAILED] * 10 + [second] * 10 + [other] * 10 + [DONE])
@@ -198,7 +198,7 @@ def test_resets_are_recorded_one_after_the_other():
         assert [name for name, _ in world.recorded] == expected
 
 
-def test_what_is_not_recorded_yet_is_when_the_application_is_complete():
+def test_outstanding_resets_are_recorded_when_the_application_is_complete():
     complete = replace(two(generation=2), state="COMPLETED")
     complete = replace(complete, units=tuple(replace(each, state="COMPLETED", generation=2) for each in complete.units))
     world = World([two(0, 1), two(0, 1), complete])

@@ -111,7 +111,9 @@ def test_the_end_is_seen_at_once(display: Display, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("values", [{"state": "COMPLETED"}, {"wanted": "STOPPED"}], ids=str)
-def test_whether_it_has_ended_is_seen_when_the_catalog_changes(copy: Compilation, home: Home, values: dict[str, str]):
+def test_the_end_of_an_application_is_noticed_when_the_catalog_changes(
+    copy: Compilation, home: Home, values: dict[str, str]
+):
     deploy(home, deployable(copy))
     application = Foreground(home, "copy")
     assert not application.ended()

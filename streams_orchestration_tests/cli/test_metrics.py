@@ -25,7 +25,7 @@ def test_a_reader_that_holds_its_producer_up_is_said_to():
     assert any(line.endswith("12 s old; from 32 segments on PE 0 waits for it") for line in output)
 
 
-def test_where_nothing_stands_out_nothing_is_said():
+def test_unremarkable_metrics_give_no_facts():
     quiet = metrics(operators=(operator_metrics("Delays", cores=None),), streams=())
     assert list(facts(quiet)) == []
 

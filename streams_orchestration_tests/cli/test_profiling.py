@@ -81,7 +81,7 @@ def test_json_is_alone_on_standard_output(asked: list[Any], capsys: pytest.Captu
     }
 
 
-def test_what_is_not_deployed_is_not_measured(
+def test_an_application_that_is_not_deployed_cannot_be_profiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
@@ -100,7 +100,7 @@ def test_what_is_not_deployed_is_not_measured(
         ("{decouplingVersion: 1, application: demo}", 1, "fingerprint"),
     ],
 )
-def test_what_a_decision_did_not_promise_is_not_compared(
+def test_a_decision_that_cannot_be_compared_is_refused_before_measuring(
     document: str, status: int, message: str, asked: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     (tmp_path / "decision.yaml").write_text(document)

@@ -78,14 +78,14 @@ def test_a_host_that_was_killed_is_lost_before_the_catalog_knows_it():
     )
 
 
-def test_what_is_complete_or_failed_is_not_lost_with_its_host():
+def test_a_complete_or_failed_pe_is_not_lost_with_its_host():
     gone = (host(alive=False),)
     assert "flights  RUNNING" in shown(status(hosts=gone, pes=(pe(0, state="COMPLETED"),)))
     assert row_of(shown(status(hosts=gone, pes=(pe(0, state="FAILED"),))), "0 ")[2] == "FAILED"
     assert "LOST" not in shown(status(hosts=(host(alive=False, state="STOPPED"),), state="STOPPED"))
 
 
-def test_of_many_pes_the_line_counts_the_states():
+def test_the_progress_line_counts_the_states_of_many_pes():
     line = progress_line(status(pes=tuple(pe(number) for number in range(LISTED_PES + 1))), {})
     assert f"; PEs: {LISTED_PES + 1} RUNNING; " in line
 

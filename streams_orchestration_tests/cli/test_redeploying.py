@@ -163,7 +163,7 @@ def test_a_submission_value_changes_while_it_runs(tmp_path: Path, monkeypatch: p
     assert "there is no submission-time value m" in capsys.readouterr().err
 
 
-def test_what_would_be_lost_is_shown_with_the_remedy(spec: Path, capsys: Capture):
+def test_the_preview_shows_state_that_would_be_lost_and_the_remedy(spec: Path, capsys: Capture):
     path = edit(spec, ("name: Source", "name: Other"), ("stream: Source", "stream: Other"), ("[Source]", "[Other]"))
     assert main(["redeploy", path, "--dry-run"]) == 1
     out = capsys.readouterr().out
@@ -218,7 +218,7 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(
         (None, [], 1, "there is no previous plan to restore, since it was never redeployed"),
     ],
 )
-def test_what_cannot_be_brought_back_is_said(
+def test_a_revert_that_is_not_possible_is_refused_with_the_reason(
     state: str | None, options: list[str], status: int, message: str, spec: Path, capsys: Capture
 ):
     if state is not None:
@@ -301,7 +301,9 @@ def test_a_complete_application_has_nothing_that_could_be_redeployed(
 
 
 @pytest.mark.parametrize("case", [name for name, each in CONTRACT.items() if each["verdict"] == "refused"])
-def test_what_is_refused_changes_nothing(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+def test_a_refused_redeploy_changes_nothing(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     spec, wanted = tmp_path / "app.yaml", CONTRACT[case]
     spec.write_text(contract_spec(wanted))
@@ -331,13 +333,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_cannot_be_asked(spec: Path, capsys: Capture, case: str):
+def test_wrong_options_of_a_redeploy_are_refused(spec: Path, capsys: Capture, case: str):
     options, status, words = WRONG[case]
     assert main(["redeploy", str(spec), *options]) == status
     assert words in capsys.readouterr().err
 
 
-def test_what_is_not_deployed_cannot_be_previewed(spec: Path, capsys: Capture):
+def test_a_redeploy_of_an_application_that_is_not_deployed_cannot_be_previewed(spec: Path, capsys: Capture):
     assert main(["redeploy", edit(spec, ("application: app", "application: other")), "--dry-run"]) == 1
     assert "other: no such application" in capsys.readouterr().err
 

@@ -49,7 +49,7 @@ def test_types_that_are_made_out_by_the_values_may_differ_between_directories(tm
     assert read_result(sink(path=tmp_path, format="csv"), 40).rows.rows() == [("1", "a"), ("one", "b")]
 
 
-def test_what_is_not_published_is_not_read(tmp_path):
+def test_files_that_are_not_published_are_not_read(tmp_path):
     parts(tmp_path, "parquet", pl.DataFrame({"x": [1]}))
     parts(tmp_path / "_pending", "parquet", pl.DataFrame({"x": [2]}))
     assert read_result(sink(path=tmp_path), 40).total == 1
@@ -101,7 +101,7 @@ OBJECTS = """\
 """
 
 
-def test_what_a_sink_wrote_as_text_is_read_with_its_types(tmp_path):
+def test_text_files_of_a_sink_are_read_with_the_types_of_the_schema(tmp_path):
     (tmp_path / "part-0.jsonl").write_text(OBJECTS)
     rows = read_result(sink(path=tmp_path, format="jsonl", read_with=TYPED), 40).rows
     assert rows["id"].to_list() == [2, 9007199254740993]

@@ -59,7 +59,7 @@ def test_an_epoch_that_is_held_up_by_a_tuple_goes_on_without_it(
 @pytest.mark.parametrize(
     ("name", "message"), [("Outt", "Outt of app is no sink; the nearest is Out"), ("Files", "which take every tuple")]
 )
-def test_what_is_no_sink_that_can_do_so_is_named(
+def test_an_unknown_sink_or_one_that_takes_every_tuple_is_refused(
     held: LocalApplication, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, message: str
 ):
     monkeypatch.setenv("STREAMS_HOME", str(held.home.root))

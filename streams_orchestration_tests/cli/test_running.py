@@ -83,7 +83,7 @@ def test_a_run_to_the_end_shows_the_result(spec: str, result: Any, monkeypatch: 
         assert part in captured.err
 
 
-def test_what_is_complete_is_shown_again_and_not_run(
+def test_a_complete_application_is_shown_again_and_not_run(
     spec: str, result: Any, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     done = status(state="COMPLETED", sinks=(result,))
@@ -95,14 +95,14 @@ def test_what_is_complete_is_shown_again_and_not_run(
     assert f"`streams run {spec} --fresh`" in captured.err
 
 
-def test_what_is_complete_is_run_again_with_fresh(spec: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_complete_application_is_run_again_with_fresh(spec: str, monkeypatch: pytest.MonkeyPatch):
     calls = world(status(state="COMPLETED"), status(state="COMPLETED", sinks=()), monkeypatch)
     assert main(["run", spec, "--fresh"]) == 0
     assert calls == ["run"]
 
 
 @pytest.mark.parametrize("state", ["COMPLETED", "STOPPED", "RUNNING"])
-def test_what_has_changed_is_refused_before_anything_is_said_of_going_on(
+def test_a_changed_spec_is_refused_and_no_continuation_is_announced(
     spec: str, state: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     calls = world(status(state=state, fingerprint="other"), status(), monkeypatch)
@@ -117,7 +117,9 @@ def test_what_has_changed_is_refused_before_anything_is_said_of_going_on(
     assert calls == []
 
 
-def test_what_was_stopped_goes_on_and_says_from_where(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+def test_a_stopped_application_continues_and_names_the_epoch(
+    spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
     world(status(state="STOPPED"), status(state="STOPPED", units=(unit(completed_epoch=7),)), monkeypatch)
     assert main(["run", spec]) == 1, "it is not complete, and nobody here asked to stop it"
     err = capsys.readouterr().err
@@ -137,7 +139,7 @@ def test_without_a_complete_epoch_it_goes_on_from_its_commits(
     assert f"copy: going on from {place}; " in capsys.readouterr().err
 
 
-def test_what_runs_already_is_followed(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+def test_a_running_application_is_followed(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     world(status(state="RUNNING", hosts=(host(),)), status(state="COMPLETED", sinks=()), monkeypatch)
     assert main(["run", spec]) == 0
     assert "copy runs already (pid " in capsys.readouterr().err
@@ -237,7 +239,7 @@ def test_other_options_than_it_is_deployed_with_are_refused_with_both(keyed: str
     assert "is stopped by another command" in capsys.readouterr().err
 
 
-def test_what_starts_anew_keeps_nothing(keyed: str, capsys: Capture):
+def test_a_fresh_start_keeps_no_options(keyed: str, capsys: Capture):
     assert main(["run", keyed, "--fresh"]) == 1
     assert "using the options" not in capsys.readouterr().err
 
@@ -315,7 +317,7 @@ def test_a_run_does_not_wait_for_a_dagster_that_hangs(spec: str, monkeypatch: py
     assert "Dagster does not show the deployment of copy: recording it took more than 0.01 s" in capsys.readouterr().err
 
 
-def test_what_breaks_the_condition_of_a_stage_is_not_deployed(
+def test_a_plan_that_violates_the_condition_of_a_stage_is_not_deployed(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     monkeypatch.setattr(foreground, "run_in_foreground", lambda deploy, *_: deploy())
@@ -325,7 +327,9 @@ def test_what_breaks_the_condition_of_a_stage_is_not_deployed(
     assert not Home(tmp_path / "home").catalog.exists()
 
 
-def test_what_cannot_run_leaves_no_state_directory(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_application_that_cannot_run_leaves_no_state_directory(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     Path(spec).write_text(COPY.replace("format: csv}", "format: csv, separator: no}"))
     assert main(["run", spec]) == 1
     assert not (tmp_path / "home").exists()

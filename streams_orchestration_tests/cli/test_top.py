@@ -85,7 +85,7 @@ def test_operators_that_were_not_measured_have_no_figures():
     assert {(row.name, row.cores, row.rate) for row in rows} == {(n, None, None) for n in ("In", "Slow", "Out")}
 
 
-def test_what_failed_says_why_and_what_to_do():
+def test_the_row_of_a_failed_pe_has_the_cause_and_the_remedy():
     rows = {row.name: row for row in rows_of(FAILED)}
     assert "boom" in rows["PE 1"].trouble
     assert "streams reset flights --unit pe-1" in rows["PE 1"].trouble
@@ -241,7 +241,7 @@ def test_a_catalog_that_is_away_is_said_and_the_rows_stay():
     played(play, snapshot(), CatalogUnavailableError("the catalog is away"), snapshot())
 
 
-def test_what_is_held_does_not_look():
+def test_a_held_screen_is_not_refreshed():
     async def play(pilot: Pilot[None], screen: Screen) -> None:
         await pilot.press("Z")
         await looked(pilot, screen)

@@ -17,7 +17,7 @@ from streams_orchestration_tests.specs import PLAIN, cases, codes, graph, logica
 SEVERAL = cases("several_errors.yaml")
 
 
-def test_what_is_not_used_is_a_warning() -> None:
+def test_an_unused_definition_is_a_warning() -> None:
     application = graph(
         {**SOURCE, "outputs": ["Src"]},
         schemas={"T": "a int"},
@@ -105,7 +105,7 @@ def test_composites_that_open_up_without_end_are_refused() -> None:
     assert "SO0501" in codes(caught.value.diagnostics)
 
 
-def test_what_one_line_makes_wrong_is_told_once() -> None:
+def test_a_fault_of_one_line_is_reported_once() -> None:
     text = """\
 application: a
 composites:

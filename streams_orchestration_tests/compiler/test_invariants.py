@@ -77,7 +77,7 @@ def violations(stage: str, done: Compilation) -> str:
 @pytest.mark.parametrize("fusion", ["legacy", "manual", "automatic"])
 @pytest.mark.parametrize("threading", [None, "manual", "dedicated", "dynamic"])
 @pytest.mark.parametrize("faithful", [False, True])
-def test_what_compiles_holds(tmp_path: Path, fusion, threading, faithful):
+def test_stages_of_a_compiled_spec_meet_their_conditions_under_all_options(tmp_path: Path, fusion, threading, faithful):
     spec = tmp_path / "shuffle.yaml"
     spec.write_text(SHUFFLE)
     done = compile_spec(spec, Options(fusion=fusion, pes=3, threading=threading, faithful=faithful))
@@ -86,7 +86,9 @@ def test_what_compiles_holds(tmp_path: Path, fusion, threading, faithful):
 
 @given(applications(), st.sampled_from(["legacy", "automatic"]), st.booleans())
 @examples(40)
-def test_whatever_compiles_holds(application: Application, fusion: Any, faithful: bool):
+def test_stages_of_any_compiled_application_meet_their_conditions(
+    application: Application, fusion: Any, faithful: bool
+):
     done = compile_application(application, Options(fusion=fusion, faithful=faithful))
     assert {stage: violations(stage, done) for stage in BY_NAME} == dict.fromkeys(BY_NAME, "")
 

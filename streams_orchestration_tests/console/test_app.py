@@ -34,7 +34,7 @@ def client(deployed: Deployed) -> Iterator[TestClient]:
     yield client_of(deployed.home)
 
 
-def test_what_is_deployed_is_listed(client: TestClient, deployed: Deployed):
+def test_deployed_applications_are_listed(client: TestClient, deployed: Deployed):
     (listed,) = client.get("/api/applications").json()
     assert (listed["name"], listed["state"], listed["pes"], listed["failed"]) == ("app", "RUNNING", 3, [])
     with deployed.failed(1):
@@ -68,7 +68,7 @@ def test_the_state_has_rates_cuts_and_failures(client: TestClient, deployed: Dep
     assert "streams reset app --unit region-0" in failure["remedy"]
 
 
-def test_what_works_has_no_trouble(client: TestClient):
+def test_a_working_application_has_no_trouble(client: TestClient):
     state = client.get("/api/applications/app/state").json()
     assert [pe["trouble"] for pe in state["pes"]] == [None] * 3
     assert [unit["broken"] for unit in state["units"]] == [None]
@@ -137,7 +137,7 @@ def test_a_subject_says_what_it_is_and_why(client: TestClient, kind: str, name: 
         ("/api/applications/nothing/sample?stream=Doubled", 404, "nothing"),
     ],
 )
-def test_what_is_not_there_is_an_error_that_names_it(deployed: Deployed, path: str, status: int, part: str):
+def test_an_unknown_name_in_a_request_is_an_error_that_names_it(deployed: Deployed, path: str, status: int, part: str):
     answer = client_of(deployed.home, only="app").get(path)
     assert answer.status_code == status
     assert part in answer.json()["error"]

@@ -51,7 +51,7 @@ def test_a_pe_folds_and_unfolds(seen: Seen):
     seen.expect(operator("Rows")).to_have_count(1)
 
 
-def test_what_is_searched_for_is_unfolded_and_chosen(seen: Seen):
+def test_the_operator_that_a_search_finds_is_unfolded_and_selected(seen: Seen):
     seen.page.locator("#fold-all").click()
     seen.expect(operator("PerKey[1].Totals")).to_have_count(0)
     seen.page.locator("#search").fill("PerKey[1].Tot")
@@ -73,7 +73,7 @@ def test_from_a_failure_to_its_cause(seen: Seen, application: Deployed):
     seen.expect(".banner").to_be_hidden()
 
 
-def test_what_is_on_a_host_that_is_gone_is_red(seen: Seen, application: Deployed):
+def test_pes_on_a_host_that_is_gone_are_shown_as_failed(seen: Seen, application: Deployed):
     with application.gone():
         seen.expect(".banner").to_contain_text("host 0")
         for pe in range(3):

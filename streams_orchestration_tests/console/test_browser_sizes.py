@@ -113,7 +113,7 @@ def test_on_a_phone_a_long_cause_leaves_the_way_to_its_pe_and_the_graph_in_view(
 
 
 @pytest.mark.parametrize(("width", "touch"), [(390, True), (1024, False)])
-def test_what_is_selected_stays_in_the_view(browser: Any, address: str, width: int, touch: bool):
+def test_a_selected_operator_stays_in_the_view(browser: Any, address: str, width: int, touch: bool):
     seen = Seen(browser, width, touch=touch)
     page = seen.open(address)
     page.locator("#unfold").dispatch_event("click")

@@ -42,7 +42,7 @@ def test_everything_is_in_the_file(page: str):
     assert re.findall(r'(?:src|href)="([^"]+)"', body) == ["data:,"]
 
 
-def test_what_the_spec_holds_stays_data_and_secrets_stay_out(page: str):
+def test_an_exported_page_holds_the_spec_as_data_and_no_secrets(page: str):
     assert len(SCRIPT.findall(page)) == page.count("<script") - sum(
         text.count("<script") for text in scripts(page).values()
     )

@@ -27,7 +27,7 @@ def test_a_rebuild_gives_the_same_bytes(tmp_path: Path):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(BUILT)
 
 
-def test_what_is_served_is_what_is_built():
+def test_the_files_that_are_served_are_those_that_are_built():
     assert sorted(path.name for path in STATIC.iterdir()) == sorted(BUILT)
 
 

@@ -69,7 +69,7 @@ MAP = "from_json(s, 'map<string, int>')"
 @pytest.mark.parametrize(
     ("text", "value"), [(f"{MAP}['a']", 1), (f"size({MAP})", 3), (f"map_values({MAP})", (1, 3, 2))]
 )
-def test_of_a_key_that_is_there_twice_the_first_value_is_found_and_both_are_kept(text: str, value: object):
+def test_a_repeated_key_of_a_map_gives_its_first_value_and_both_are_kept(text: str, value: object):
     json = ('{"a":1,"b":3,"a":2}',)
     assert row_function(typed(text, {"s": parse_type("string")}), ["s"], UTC)(json) == value
     kept = row_function(typed(MAP, {"s": parse_type("string")}), ["s"], UTC)(json)

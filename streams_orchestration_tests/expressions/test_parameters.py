@@ -34,7 +34,7 @@ KINDS = {name: parse_type(kind) for name, kind in (
         ("map_contains_key(n, g)", "boolean"), ("unix_timestamp(d)", "bigint"), ("unix_timestamp(s, 'yyyy')", "bigint"),
     ],
 )  # fmt: skip
-def test_what_is_taken(text: str, kind: str):
+def test_arguments_of_the_types_that_spark_takes_are_accepted(text: str, kind: str):
     assert typed(text, KINDS).type == parse_type(kind)
 
 
@@ -83,7 +83,7 @@ def test_what_is_taken(text: str, kind: str):
         ("to_unix_timestamp(INTERVAL 1 DAY)", "not possible"),
     ],
 )
-def test_what_is_not(text: str, message: str):
+def test_arguments_of_other_types_are_refused(text: str, message: str):
     with pytest.raises(ExpressionError, match=message):
         typed(text, KINDS)
 

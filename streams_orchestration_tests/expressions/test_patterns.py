@@ -21,7 +21,7 @@ def test_a_class_of_characters_is_taken_as_it_is_written():
     ("a{2,1}", "the least number of repetitions is greater than the most"),
     ("(?<n>a)", "the group has an unknown kind"),
 ])  # fmt: skip
-def test_what_is_no_regular_expression_is_named(pattern: str, fault: str):
+def test_a_wrong_regular_expression_is_refused_with_its_fault(pattern: str, fault: str):
     with pytest.raises(EvaluationError) as error:
         compiled(pattern)
     assert fault in str(error.value)

@@ -65,7 +65,7 @@ TIMES = [
 """Functions that read texts as times, with arguments of all types that they take."""
 
 
-def test_what_reads_texts_as_times_takes_numbers_and_times_as_spark_does():
+def test_functions_that_read_texts_as_times_take_numbers_and_times_as_spark_does():
     batch = tuples(random.Random(2), 30)
     nodes_of = {f"e{number}": (text, typed(text, ATTRIBUTES)) for number, text in enumerate(TIMES)}
     found = in_spark({name: (text, node.type) for name, (text, node) in nodes_of.items()}, batch)

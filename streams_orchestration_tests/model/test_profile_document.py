@@ -80,7 +80,7 @@ def test_the_text_that_the_command_writes_can_be_read(tmp_path: Path):
         ({"transport": {"basis": "guessed", "send": {}, "receive": {}}}, "SO0010"),
     ],
 )
-def test_what_cannot_be_is_refused(more: dict[str, Any], code: str):
+def test_a_profile_with_wrong_entries_is_refused(more: dict[str, Any], code: str):
     with pytest.raises(ApplicationError) as failure:
         profile_from_mapping({"profileVersion": 1, "application": "test", **more})
     assert code in {each.code for each in failure.value.diagnostics}
@@ -99,14 +99,14 @@ def per_second(profile: Profile) -> dict[Any, float]:
 
 
 @given(st.lists(PROFILES, min_size=1, max_size=3))
-def test_of_every_rate_and_load_the_largest_counts(profiles: list[Profile]):
+def test_the_largest_rates_and_loads_of_several_profiles_count(profiles: list[Profile]):
     actual = per_second(combined(tuple(profiles)))
     for key in {key for each in profiles for key in per_second(each)}:
         assert actual[key] == pytest.approx(max(per_second(each).get(key, 0.0) for each in profiles))
     assert len(actual) == len({key for each in profiles for key in per_second(each)})
 
 
-def test_what_one_of_them_measured_is_measured():
+def test_an_operator_that_one_profile_measured_counts_as_measured():
     lacking = Profile("test", 1.0, unmeasured=(Unmeasured("A", "why"), Unmeasured("B", "why")))
     having = Profile("test", 1.0, operators=(OperatorProfile("A", 1.0),))
     assert combined((lacking, having)).unmeasured == (Unmeasured("B", "why"),)

@@ -145,7 +145,7 @@ graph:
     ]
 
 
-def test_what_is_missing_because_of_an_error_is_not_reported_again() -> None:
+def test_a_name_that_is_missing_because_of_an_error_is_not_reported_again() -> None:
     text = """\
 application: a
 graph:

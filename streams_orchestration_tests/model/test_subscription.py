@@ -52,7 +52,7 @@ def test_a_subscription_is_a_condition_over_properties(text: str, matches: bool)
         ("level == $", "at '$'"),
     ],
 )
-def test_what_is_no_subscription_is_refused_with_its_place(text: str, place: str):
+def test_a_wrong_subscription_is_refused_with_its_place(text: str, place: str):
     with pytest.raises(ValueError, match="is no subscription") as raised:
         parse_subscription(text)
     assert place in str(raised.value)

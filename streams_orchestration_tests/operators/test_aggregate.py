@@ -197,7 +197,7 @@ def test_results_agree_with_pandas():
         ({"groupBy": ["k", "y", "rows"]}, "groupBy: the input stream has no attribute rows"),
     ],
 )
-def test_what_does_not_fit_is_named(changes: dict[str, Any], message: str):
+def test_wrong_parameters_of_aggregate_are_refused(changes: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         bench(**changes)
 

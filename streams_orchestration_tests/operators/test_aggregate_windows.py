@@ -252,7 +252,7 @@ def test_a_null_time_is_an_error_of_the_data():
         ("sliding, count(5), partitioned, partitionAge(5)", {"partitionBy": ["p"]}, "time.5. needs timeAttribute"),
     ],
 )
-def test_what_does_not_fit_is_named(window: str, parameters: dict[str, Any], message: str):
+def test_wrong_windows_of_aggregate_are_refused(window: str, parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         bench(window, **parameters)
 

@@ -100,7 +100,7 @@ def test_own_hands_the_original_on_without_a_copy():
     assert np.shares_memory(shared.column("n"), original.column("n"))
 
 
-def test_who_got_const_tuples_keeps_them_when_the_last_consumer_writes():
+def test_const_tuples_stay_unchanged_when_the_last_consumer_writes():
     original = batch([1, 2])
     kept = original.const()
     original.own().writable("n")[:] = 0

@@ -126,7 +126,7 @@ def test_the_first_tuple_waits_for_its_delay_and_a_replay_does_not(clock: Clock)
         ({"triggerCount": 0}, "greater than 0"),
     ],
 )
-def test_what_does_not_fit_is_named(parameters: dict[str, Any], message: str):
+def test_wrong_parameters_of_beacon_are_refused(parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         bench(**parameters)
 

@@ -75,7 +75,7 @@ def test_a_key_is_forgotten_by_the_clock(events: list[Any], anew: bool, restarts
         (DeDuplicate, {"timeOut": 1, "count": 2}, "count and timeOut exclude each other"),
     ],
 )
-def test_what_does_not_go_together_is_named(kind: Any, parameters: dict[str, Any], message: str):
+def test_parameters_that_exclude_each_other_are_refused(kind: Any, parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         kind.Parameters.model_validate(parameters)
 

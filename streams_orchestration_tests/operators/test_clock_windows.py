@@ -315,6 +315,6 @@ def test_tuples_meet_until_the_clock_evicts_them(events: list[Any], sides: Any, 
         (Join, {"within": [0, 1]}, "by: clock does not go with within"),
     ],
 )
-def test_what_the_clock_does_not_go_with_is_named(kind: Any, parameters: dict[str, Any], message: str):
+def test_parameters_that_exclude_the_clock_are_refused(kind: Any, parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         kind.Parameters.model_validate({"by": "clock", **parameters})

@@ -75,7 +75,7 @@ def test_a_custom_may_write_to_its_tuples():
         ({"state": {"x": {1, 2}}}, "state: .*set"),
     ],
 )
-def test_what_does_not_fit_is_named(parameters: dict[str, Any], message: str):
+def test_wrong_parameters_of_custom_are_refused(parameters: dict[str, Any], message: str):
     given: dict[str, Any] = {"function": f"{HERE}:numbered"} | parameters
     with pytest.raises(ValueError, match=message):
         Bench(Custom, [ROW], [ROW], **given)
@@ -112,7 +112,7 @@ def test_a_function_of_a_tuple_gives_tuples_and_marks_in_order():
         ([(2, {"k": "b", "n": 1})], "there is no output port 2; there are 2"),
     ],
 )
-def test_what_does_not_fit_is_an_error_at_its_tuple(result: Any, message: str):
+def test_a_wrong_result_of_a_function_is_an_error_at_its_tuple(result: Any, message: str):
     with pytest.raises(TupleError) as raised:
         tuples("given", arguments={"b": result}).send(DATA)
     assert raised.value.position == 1

@@ -109,7 +109,7 @@ def test_differences_beyond_64_bits_and_of_infinities_are_compared():
     assert bench(1, key="k", delta=1, deltaAttribute="x").send(endless).rows() == endless[:1]
 
 
-def test_what_is_forgotten_is_not_kept():
+def test_keys_that_are_forgotten_take_no_memory():
     dedup = bench(count=3).send([(str(i), 0.0, i) for i in range(1000)])
     assert len(getattr(dedup.operator, "seen")) <= 4  # noqa: B009
 
@@ -130,7 +130,7 @@ def test_a_null_in_the_delta_attribute_is_an_error_of_the_data():
         ({"timeOut": 3.0, "count": 1}, "count and timeOut exclude each other"),
     ],
 )
-def test_what_does_not_fit_is_named(parameters: dict[str, Any], message: str):
+def test_wrong_parameters_of_deduplicate_are_refused(parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         bench(**parameters)
 

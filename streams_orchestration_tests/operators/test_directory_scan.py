@@ -68,7 +68,7 @@ def test_each_file_once_in_the_order_of_each_look(
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5])
-def test_what_a_look_has_found_is_submitted_again_from_its_offset(tmp_path: Path, limit: int):
+def test_files_that_a_scan_has_found_are_submitted_again_from_its_offset(tmp_path: Path, limit: int):
     for number, name in enumerate("abc", 1):
         write(tmp_path, name, number)
     harness = scan(tmp_path)
@@ -118,7 +118,7 @@ def test_parameters_say_which_files_count(tmp_path: Path):
     assert found(later) == ["f"]
 
 
-def test_what_is_known_of_a_file(tmp_path: Path):
+def test_metadata_of_a_file_become_attributes(tmp_path: Path):
     write(tmp_path, "a", 3)
     facts = {"at": "modified", "bytes": "size", "file": "path", "of": "directory", "short": "name"}
     harness = scan(tmp_path, "file string, short string, of string, bytes bigint, at timestamp", metadata=facts)
@@ -189,7 +189,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_does_not_fit_is_refused(tmp_path: Path, case: str):
+def test_wrong_parameters_of_a_directory_scan_are_refused(tmp_path: Path, case: str):
     schema, parameters, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
         scan(tmp_path, schema, **parameters)

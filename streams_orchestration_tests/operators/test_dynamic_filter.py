@@ -59,7 +59,7 @@ WRONG: dict[str, tuple[int, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_does_not_fit_is_refused(case: str):
+def test_wrong_parameters_of_a_dynamic_filter_are_refused(case: str):
     inputs, parameters, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
         dynamic_filter(inputs, **parameters)

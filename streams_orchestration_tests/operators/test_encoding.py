@@ -33,7 +33,7 @@ def test_it_is_found_once_for_all_who_look_at_the_column():
 
 
 @pytest.mark.parametrize("values", [["p", "q"], ["p", "p"], ["p", None], [None, None]])
-def test_what_is_remembered_makes_the_same_keys_as_what_is_found(values: list[str | None]):
+def test_a_remembered_encoding_gives_the_same_keys_as_a_computed_one(values: list[str | None]):
     forget()
     indices, dictionary = pa.array([0, 1, 1, 0], pa.int32()), pa.array(values, pa.string())
     column = dictionary.take(indices)

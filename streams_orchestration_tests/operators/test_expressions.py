@@ -138,7 +138,7 @@ def test_attributes_named_like_functions_are_attributes():
         ("round(s, s)", r"filter: 'round\(s, s\)': round: the number of digits must be constant"),
     ],
 )
-def test_what_does_not_fit_is_named_in_one_line(text: str, message: str):
+def test_a_wrong_expression_is_refused_in_one_line(text: str, message: str):
     with pytest.raises(ValueError, match=message) as caught:
         parse_expression(text, SCHEMA, "filter", UTC)
     assert "\n" not in str(caught.value)

@@ -182,7 +182,7 @@ def test_the_page_names_the_operators_with_expressions_that_do_without():
 @pytest.mark.parametrize(("name", "case"), EACH)
 @examples(25)
 @given(data=st.data())
-def test_what_is_skipped_has_no_other_effect(name: str, case: Case, data: st.DataObject):
+def test_a_skipped_tuple_has_no_other_effect(name: str, case: Case, data: st.DataObject):
     events = data.draw(tuples_of(case))
     sound = [(port, row) for port, row in events if row[1] != 0 or port not in case.failing]
     if not case.failing:

@@ -78,7 +78,7 @@ def test_replicas_write_side_by_side_and_know_their_own_files(tmp_path: Path):
         assert FileSink.unpublished(bench.context, bench.parameters) == (part.pending,)
 
 
-def test_what_a_reset_may_take_back_has_a_name_that_no_replay_has(tmp_path: Path):
+def test_uncommitted_files_are_named_by_their_generation(tmp_path: Path):
     bench = sink(tmp_path, visibility="read_uncommitted")
     names = []
     for generation in (1, 2):
@@ -191,7 +191,9 @@ def test_a_text_that_cannot_stand_without_quotes_is_an_error_of_the_data(tmp_pat
         ({"suppress": ["n", "s"]}, "suppress: no attribute is left"),
     ],
 )
-def test_what_a_sink_cannot_do_is_said_before_it_starts(tmp_path: Path, parameters: dict[str, Any], message: str):
+def test_parameters_that_a_file_sink_cannot_honour_are_refused_before_it_starts(
+    tmp_path: Path, parameters: dict[str, Any], message: str
+):
     with pytest.raises(ValueError, match=message):
         sink(tmp_path, **parameters)
 
@@ -246,7 +248,9 @@ def test_when_a_file_is_closed(parameters: dict[str, Any], roll: Roll | None):
         ({"partitionBy": ["n"], "suppress": ["n"]}, "partitionBy: an attribute is named once"),
     ],
 )
-def test_how_files_cannot_be_closed_or_placed(tmp_path: Path, parameters: dict[str, Any], message: str):
+def test_wrong_parameters_for_closing_and_placing_files_are_refused(
+    tmp_path: Path, parameters: dict[str, Any], message: str
+):
     with pytest.raises(ValueError, match=message):
         Bench(FileSink, ["n int, s string"], results=tmp_path, file="out", **parameters)
 

@@ -147,7 +147,7 @@ def test_a_throttle_never_holds_up_its_task_for_long_but_says_so(clock: Clock, c
         (Throttle, [ROW], [ROW], {}, "rate"),
     ],
 )
-def test_what_does_not_fit_is_named(
+def test_wrong_parameters_of_operators_of_flow_are_refused(
     kind: type[Operator], inputs: list[str], outputs: list[str], parameters: dict[str, Any], message: str
 ):
     with pytest.raises(ValueError, match=message):

@@ -37,6 +37,6 @@ def test_a_table_that_does_not_stream_is_an_argument_of_its_name():
         ),
     ],
 )
-def test_what_does_not_fit_is_refused(kind: Any, parameters: dict[str, Any], message: str):
+def test_wrong_parameters_of_queries_are_refused(kind: Any, parameters: dict[str, Any], message: str):
     with pytest.raises((ValueError, ValidationError), match=message):
         checked(kind, **parameters)

@@ -80,7 +80,7 @@ DATA = [("a", 1), ("b", -2)]
         (nothing, {}, []),
     ],
 )
-def test_what_a_function_gives_is_submitted(kind: Any, parameters: dict[str, Any], result: list[Any]):
+def test_the_result_of_a_function_is_submitted(kind: Any, parameters: dict[str, Any], result: list[Any]):
     assert harness(kind, **parameters).send(DATA).rows() == result
 
 

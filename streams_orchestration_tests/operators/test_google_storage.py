@@ -42,7 +42,7 @@ def test_a_file_is_published_whole_and_may_be_again(gs: GoogleStorage, tmp_path:
     ("place", "wanted"),
     [(f"gs://{BUCKET}/missing.csv", "missing.csv: no files there"), ("gs://nobucket/rows.csv", "bucket or container")],
 )
-def test_what_is_not_there_is_named(gs: GoogleStorage, place: str, wanted: str):
+def test_a_missing_object_or_bucket_is_named(gs: GoogleStorage, place: str, wanted: str):
     with pytest.raises(DataError, match=wanted):
         Bench(FileSource, outputs=[SCHEMA], file=place, storage=gs.storage).produce()
 

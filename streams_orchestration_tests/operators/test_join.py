@@ -182,7 +182,7 @@ def test_a_window_marker_follows_every_tuple_that_gave_something(cut: int):
     assert joined.items() == [*pairs[:2], Punctuation.WINDOW, *pairs[2:], Punctuation.WINDOW]
 
 
-def test_what_never_matched_may_be_dropped_at_the_end():
+def test_tuples_without_a_match_may_be_dropped_at_the_end():
     assert bench("sliding, count(1)", algorithm="outer", atEnd="drop").send([("a", 1, 0)]).end().rows() == []
 
 
@@ -213,7 +213,7 @@ def test_without_keys_pairs_may_be_laid_out_in_parts(monkeypatch: pytest.MonkeyP
         ({"algorithm": "left"}, "leftOuter"),
     ],
 )
-def test_what_does_not_fit_is_named(parameters: dict[str, Any], message: str):
+def test_wrong_parameters_of_join_are_refused(parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         bench(**parameters)
 

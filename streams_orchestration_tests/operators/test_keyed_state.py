@@ -91,7 +91,7 @@ def test_many_keys_at_once_are_as_one_after_another(actions: list[tuple[str, Any
 
 @given(ACTIONS, ACTIONS, ACTIONS)
 @examples(60)
-def test_what_changed_makes_of_the_former_state_the_present_one(before: Any, between: Any, after: Any):
+def test_changes_make_the_present_state_of_a_stored_one(before: Any, between: Any, after: Any):
     model = Model()
     for action, rows in before:
         getattr(model, action)(rows)
@@ -210,7 +210,7 @@ def test_attributes_that_are_not_given_stay():
     assert dict(state) == {1: (2, 5), 4: (0, 6)}
 
 
-def test_what_does_not_fit_is_refused():
+def test_wrong_values_and_types_of_a_keyed_state_are_refused():
     state = KeyedState("k int", "v int")
     with pytest.raises(DataError, match="attribute v"):
         state.put_many([1], {"v": ["x"]})

@@ -217,7 +217,7 @@ def test_the_log_has_the_first_ones_and_then_their_number(tmp_path: Path, caplog
         ),
     ],
 )
-def test_what_a_second_port_cannot_be_is_said(
+def test_a_wrong_port_for_malformed_rows_is_refused(
     tmp_path: Path, second: tuple[str], parameters: dict[str, Any], message: str
 ):
     path = tmp_path / "rows.csv"

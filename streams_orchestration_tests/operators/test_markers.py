@@ -60,7 +60,7 @@ def bench_of(name: str) -> tuple[Bench, list[Any]]:
 
 
 @pytest.mark.parametrize("name", sorted(OPERATORS))
-def test_what_the_model_says_of_markers_is_what_the_operator_does(name: str):
+def test_an_operator_treats_window_markers_as_its_model_says(name: str):
     model = MODELS[name].output(0)
     bench, rows = bench_of(name)
     marks = bench.send(rows).mark().items().count(Punctuation.WINDOW)

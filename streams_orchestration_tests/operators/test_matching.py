@@ -93,7 +93,7 @@ WRONG: dict[str, tuple[type, list[str], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_does_not_fit_is_refused(case: str):
+def test_wrong_parameters_of_barrier_and_pair_are_refused(case: str):
     kind, inputs, parameters, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
         OperatorHarness(kind, inputs, [ROW], parameters=parameters)

@@ -31,7 +31,7 @@ MARKS = [
         "CAST(n AS DOUBLE) > 1", "N > 1", "n -- nn", "CASE WHEN n > 1 THEN s END", "s.t = 1", "n = \"nn\"", "`n`[0]",
     ],
 )  # fmt: skip
-def test_what_is_plain(text: str) -> None:
+def test_an_expression_over_the_given_names_is_recognised(text: str) -> None:
     assert is_over(text, NAMES)
 
 
@@ -52,7 +52,7 @@ def test_what_is_plain(text: str) -> None:
         "(n",
     ],
 )
-def test_what_is_not(text: str) -> None:
+def test_an_expression_with_other_names_and_a_text_that_is_none_are_told_apart(text: str) -> None:
     assert not is_over(text, NAMES)
 
 

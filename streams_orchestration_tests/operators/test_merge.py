@@ -49,7 +49,7 @@ def test_streams_in_order_become_one_in_order(streams: list[list[int]], draw: An
 
 @given(streams=STREAMS)
 @examples(60)
-def test_what_cannot_be_preceded_is_not_held_back(streams: list[list[int]]):
+def test_a_tuple_that_no_later_one_can_precede_is_not_held_back(streams: list[list[int]]):
     harness = merge(len(streams))
     for port, times in enumerate(streams):
         harness.send([(t, f"{port}.{number}") for number, t in enumerate(times)], port)
@@ -91,7 +91,7 @@ WRONG: dict[str, tuple[list[str], Any, str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_does_not_fit_is_refused(case: str):
+def test_wrong_parameters_of_merge_are_refused(case: str):
     inputs, order, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
         OperatorHarness(Merge, inputs, [ROW], parameters={"orderBy": order})

@@ -47,7 +47,7 @@ def test_functions_of_custom_take_them_by_name():
 
 
 @given(st.lists(st.lists(st.integers(0, 10**12))))
-def test_what_is_taken_batch_by_batch_adds_up(batches: list[list[int]]):
+def test_counts_taken_batch_by_batch_add_up(batches: list[list[int]]):
     metrics = Metrics()
     total = 0
     for batch in batches:

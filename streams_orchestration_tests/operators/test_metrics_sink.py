@@ -41,7 +41,7 @@ def test_a_reset_to_a_cut_shows_what_was_shown_then():
     assert harness.send([(2, 0.0, "")]).restart(cut).metrics == {"n": 1}
 
 
-def test_what_is_no_number_is_bad_data():
+def test_a_gauge_without_a_finite_number_is_bad_data():
     with pytest.raises(DataError, match="metric x: a gauge shows a finite number"):
         sink(metrics="x").send([(1, float("inf"), "")])
 
@@ -59,7 +59,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_does_not_fit_is_refused(case: str):
+def test_wrong_parameters_of_a_metrics_sink_are_refused(case: str):
     parameters, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
         sink(**parameters)

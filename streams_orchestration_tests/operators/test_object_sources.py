@@ -125,7 +125,9 @@ def test_a_connection_cut_in_the_middle_loses_and_repeats_nothing(
         ({"secretKey": "${file:/nowhere}"}, f"s3://{BUCKET}/rows.csv", "the file /nowhere cannot be read"),
     ],
 )
-def test_what_is_refused_for_good_names_the_thing(s3: S3, change: dict[str, str], place: str, named: str):
+def test_a_permanent_refusal_of_the_store_names_its_subject_and_no_secret(
+    s3: S3, change: dict[str, str], place: str, named: str
+):
     bench = source(place, {**s3.storage, **change})
     with pytest.raises(DataError) as error:
         bench.produce()

@@ -75,7 +75,7 @@ def raised_from(error: Exception, cause: BaseException) -> Exception:
     ],
     ids=lambda error: f"{type(error).__name__} {error}",
 )
-def test_what_passes_by_itself(error: Exception):
+def test_errors_of_the_surroundings_are_outside_errors(error: Exception):
     assert is_outside(error)
 
 
@@ -102,7 +102,7 @@ def test_what_passes_by_itself(error: Exception):
     ],
     ids=lambda error: f"{type(error).__name__} {error}",
 )
-def test_what_does_not(error: Exception):
+def test_errors_of_the_application_are_not_outside_errors(error: Exception):
     assert not is_outside(error)
 
 

@@ -34,7 +34,7 @@ def format_(outputs: str | None = BYTES, inputs: str = ROW, **parameters: Any) -
 @pytest.mark.parametrize("name", VALUES)
 @given(data=st.data(), cuts=st.lists(st.integers(0, 200), max_size=6), restarts=st.booleans())
 @examples(60)
-def test_what_was_formatted_is_parsed_wherever_it_is_cut(name: Any, data: Any, cuts: list[int], restarts: bool):
+def test_formatted_tuples_are_parsed_wherever_the_text_is_cut(name: Any, data: Any, cuts: list[int], restarts: bool):
     rows = data.draw(st.lists(st.tuples(st.none() | st.integers(-9, 9), VALUES[name]), max_size=8))
     formatted = format_(format=name).send(rows)
     text = b"".join(row for (row,) in formatted.rows())
@@ -126,7 +126,7 @@ WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_does_not_fit_is_refused(case: str):
+def test_wrong_parameters_of_parse_and_format_are_refused(case: str):
     make, parameters, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
         make(**parameters)

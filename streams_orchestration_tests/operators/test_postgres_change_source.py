@@ -95,7 +95,7 @@ def alone(target: Target, *statements: str) -> None:
             connection.execute(statement)
 
 
-def test_what_is_confirmed_is_forgotten_and_nothing_else(target: Target):
+def test_only_confirmed_changes_are_released_from_the_slot(target: Target):
     bench = source(target)
     offset = drained(bench)
     events(target, (1, "a"))
@@ -112,7 +112,7 @@ def test_what_is_confirmed_is_forgotten_and_nothing_else(target: Target):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_writers_commit_around_the_first_look_comes_once(target: Target, seed: int):
+def test_commits_around_the_snapshot_come_once(target: Target, seed: int):
     """Whoever begins before, at or behind the slot and the snapshot, and ends whenever it likes."""
     chance = random.Random(seed)
     bench, offset, number = source(target), None, 0
@@ -278,7 +278,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("statement", "changed", "error"), WRONG)
-def test_what_is_wrong_at_the_beginning_has_a_remedy(target: Target, statement: str, changed: Any, error: str):
+def test_a_wrong_set_up_of_the_database_is_reported_with_a_remedy(
+    target: Target, statement: str, changed: Any, error: str
+):
     target.run(statement)
     url = target.url.replace("streams@", f"{changed['user']}@") if changed else target.url
     try:
@@ -369,7 +371,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("parameters", "error"), REFUSED)
-def test_what_cannot_be_is_refused_before_anything_starts(parameters: dict[str, Any], error: str):
+def test_wrong_parameters_of_a_change_source_are_refused_before_anything_starts(parameters: dict[str, Any], error: str):
     known: dict[str, Any] = {"url": "postgresql://x@localhost/y", "table": "t", "slot": "s", "publication": "p"}
     known |= {"metadata": {"op": "change"}} | parameters
     with pytest.raises(ValueError, match=error):

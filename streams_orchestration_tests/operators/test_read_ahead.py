@@ -99,7 +99,7 @@ def test_one_that_is_forgotten_reads_no_more(monkeypatch: pytest.MonkeyPatch):
     assert ended.wait(10)
 
 
-def test_what_threads_take_is_told_while_they_run_and_afterwards():
+def test_the_cpu_time_of_threads_is_reported_while_they_run_and_afterwards():
     before, background, go_on = background_cpu_ns(), Background(), threading.Event()
 
     def work(item: int) -> int:

@@ -80,7 +80,7 @@ SHARDINGS: dict[str, tuple[type[Operator], dict[str, Any], Sharding | str]] = {
 
 
 @pytest.mark.parametrize("case", SHARDINGS)
-def test_what_dividing_a_state_would_come_to(case: str):
+def test_an_operator_says_whether_its_state_can_be_divided(case: str):
     kind, parameters, expected = SHARDINGS[case]
     actual = kind.sharding(CONTEXT, kind.Parameters.model_validate(parameters))
     if isinstance(expected, str):
@@ -205,6 +205,6 @@ def test_tuples_get_nulls_for_what_is_new_and_keep_their_flags():
         (log("k string, n int"), log("k string"), "has n int in its part p, which has no such column now"),
     ],
 )
-def test_what_would_be_lost_is_named_with_both_types(before: Any, after: Any, words: str):
+def test_a_conversion_that_would_lose_values_is_refused_with_both_types(before: Any, after: Any, words: str):
     with pytest.raises(ConversionError, match=words):
         converted({"p": before}, {"p": after})

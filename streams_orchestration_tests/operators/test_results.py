@@ -62,7 +62,7 @@ def columns(**changed: Any) -> Callable[[TupleBatch], Any]:
         ),
     ],
 )
-def test_what_a_function_may_not_give(function: Any, message: str):
+def test_a_wrong_result_of_a_function_is_an_error_of_the_data(function: Any, message: str):
     function.__module__, function.__qualname__ = __name__, "given"
     with pytest.raises(DataError) as raised:
         OperatorHarness(operator(function), [ROW], [ROW]).send(DATA)
@@ -107,7 +107,7 @@ def generating(self: Operator, batch: TupleBatch) -> Any:
         ),
     ],
 )
-def test_what_a_class_may_not_give(process: Any, message: str):
+def test_a_wrong_submission_of_a_class_is_an_error_of_the_data(process: Any, message: str):
     with pytest.raises(DataError) as raised:
         OperatorHarness(processing(process), [ROW], [ROW]).send(DATA)
     assert message in str(raised.value)
@@ -124,7 +124,7 @@ def test_what_a_class_may_not_give(process: Any, message: str):
         ({"prepare_commit": lambda _: ("a",)}, OperatorHarness.commit, "it returns a tuple of PendingFile"),
     ],
 )
-def test_what_the_other_methods_may_not_give(methods: dict[str, Any], call: Any, message: str):
+def test_a_wrong_result_of_any_other_method_is_an_error_of_the_data(methods: dict[str, Any], call: Any, message: str):
     with pytest.raises(DataError) as raised:
         call(OperatorHarness(a_class(**methods), [ROW], [ROW]))
     assert message in str(raised.value)
@@ -139,14 +139,14 @@ def test_what_the_other_methods_may_not_give(methods: dict[str, Any], call: Any,
         (ProducedTo({"n": np.int64(5)}, False), "an offset is a dictionary of JSON values by name"),
     ],
 )
-def test_what_a_source_may_not_return(produced: Any, message: str):
+def test_a_wrong_result_of_a_source_is_an_error_of_the_data(produced: Any, message: str):
     kind = type("Mine", (SourceOperator,), {"produce": lambda self, offset, limit: produced})
     with pytest.raises(DataError) as raised:
         OperatorHarness(kind, [], [ROW]).produce()
     assert message in str(raised.value)
 
 
-def test_what_may_be_given_is_taken(tmp_path: Any):
+def test_right_results_of_methods_are_accepted(tmp_path: Any):
     file = PendingFile(tmp_path / "a", None, 1, 1)
     kind = a_class(prepare_commit=lambda _: (file,), checkpoint=lambda _: {"n": 1}, process=lambda *_: None)
     harness = OperatorHarness(kind, [ROW], [ROW]).send(DATA).restart()

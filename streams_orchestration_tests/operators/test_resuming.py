@@ -136,7 +136,7 @@ def test_several_files(tmp_path_factory: pytest.TempPathFactory, files: list[lis
 @pytest.mark.parametrize(
     "parameters", [{}, {"parsing": "permissive"}, {"format": "jsonl"}, {"hasHeaderLine": False}], ids=str
 )
-def test_what_lies_before_is_not_read(tmp_path: Path, parameters: dict[str, Any]):
+def test_a_file_is_not_read_in_front_of_the_offset(tmp_path: Path, parameters: dict[str, Any]):
     rows = [(n, "text") for n in range(200)]
     path = tmp_path / "rows"
     if "format" in parameters:

@@ -174,6 +174,6 @@ def test_a_file_that_cannot_be_read_is_named(directory: Path, name: str | None, 
         ({"format": "line"}, "format line: the output stream must have exactly one string attribute"),
     ],
 )
-def test_what_an_input_port_does_not_go_with(directory: Path, parameters: dict[str, Any], message: str):
+def test_wrong_input_ports_of_a_file_source_are_refused(directory: Path, parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         named(directory, **parameters)

@@ -111,7 +111,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_does_not_fit_is_refused(case: str):
+def test_wrong_parameters_of_sort_are_refused(case: str):
     parameters, message = WRONG[case]
     with pytest.raises((ValueError, ValidationError), match=message):
         bench(**parameters)

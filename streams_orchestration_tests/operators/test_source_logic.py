@@ -88,7 +88,7 @@ def test_an_expression_without_variables_needs_no_logic(tmp_path: Path):
         (DirectoryScan, {"output": {"f": {"spl": "(rstring) Atime()"}}}, "Atime"),
     ],
 )
-def test_what_does_not_fit_is_named(tmp_path: Path, kind: Any, parameters: dict[str, Any], message: str):
+def test_wrong_outputs_of_a_source_are_refused(tmp_path: Path, kind: Any, parameters: dict[str, Any], message: str):
     place = {"file": str(files(tmp_path) / "*.csv"), "format": "splCsv"} if kind is FileSource else {}
     place = place or {"directory": str(tmp_path)}
     row = "n int NOT NULL, f string NOT NULL" if kind is FileSource else "n string NOT NULL, f string NOT NULL"

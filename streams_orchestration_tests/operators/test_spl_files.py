@@ -163,7 +163,9 @@ def test_tuples_wait_for_their_delay(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ({"output": {"n": "FileName()"}}, r"output.n: FileName\(\) is a string"),
     ],
 )
-def test_what_does_not_go_together_is_named(tmp_path: Path, parameters: dict[str, Any], message: str):
+def test_wrong_combinations_of_parameters_of_a_file_source_are_refused(
+    tmp_path: Path, parameters: dict[str, Any], message: str
+):
     with pytest.raises(ValueError, match=message):
         source(tmp_path / "a.csv", TEXT, **parameters)
 

@@ -139,6 +139,8 @@ def test_files_of_one_batch_have_names_of_their_own(tmp_path: Path):
         ({"encoding": "utf-16"}, "encoding: 'utf-16' is none in which a line feed is one byte"),
     ],
 )
-def test_what_does_not_go_together_is_named(tmp_path: Path, parameters: dict[str, Any], message: str):
+def test_wrong_combinations_of_parameters_of_a_file_sink_are_refused(
+    tmp_path: Path, parameters: dict[str, Any], message: str
+):
     with pytest.raises(ValueError, match=message):
         sink(tmp_path, **parameters)

@@ -111,7 +111,7 @@ def test_types_come_back(tmp_path: Path, target: Target):
         assert actual == given
 
 
-def test_what_fails_in_the_middle_leaves_neither_rows_nor_the_mark(tmp_path: Path, target: Target):
+def test_a_failed_delivery_leaves_neither_rows_nor_the_mark(tmp_path: Path, target: Target):
     target.run("CREATE TABLE totals (k TEXT, n BIGINT CHECK (n < 3))")
     bench = sink(tmp_path, target)
     with pytest.raises(DatabaseError, match=r"table totals.*; a constraint refuses the rows; mend the table"):
@@ -220,7 +220,7 @@ NOT_FOR_MARIADB = [
 
 
 @pytest.mark.parametrize(("definition", "parameters", "message"), NOT_FOR_MARIADB)
-def test_what_mariadb_would_do_half_or_otherwise_is_refused(
+def test_tables_and_parameters_that_are_unsafe_in_mariadb_are_refused(
     tmp_path: Path,
     request: pytest.FixtureRequest,
     mariadb: object,

@@ -132,7 +132,7 @@ def test_rows_that_are_deleted_or_changed_after_they_were_read_do_no_harm(target
 
 
 @pytest.mark.parametrize(("start", "wanted"), [("earliest", "abcd"), ("latest", "d"), (1, "bcd"), ("2", "cd")])
-def test_where_it_begins(target: Target, start: Any, wanted: str):
+def test_start_at_chooses_the_first_row(target: Target, start: Any, wanted: str):
     events(target, (1, "a"), (2, "b"), (3, "c"))
     bench = source(target, startAt=start)
     offset, _ = drained(bench)
@@ -200,7 +200,7 @@ GROWING = {
 
 
 @pytest.mark.parametrize("kind", GROWING)
-def test_what_can_grow(target: Target, kind: str):
+def test_columns_of_ordered_types_can_be_followed(target: Target, kind: str):
     definition, values = GROWING[kind]
     plain = float if kind == "a decimal" else str
     stored = [plain(value) if target.kind == "sqlite" and kind != "a text" else value for value in values]
@@ -228,7 +228,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("definition", "row", "parameters", "message"), WRONG)
-def test_what_does_not_fit_is_named_with_table_and_column(
+def test_a_wrong_table_or_column_is_named(
     target: Target, definition: str, row: Row, parameters: dict[str, Any], message: str
 ):
     events(target, *([row] if row else []), definition=definition)
@@ -291,7 +291,7 @@ def test_a_column_that_is_gone_in_the_middle_is_named(target: Target):
         drained(source(target), offset)
 
 
-def test_how_far_it_is_behind_is_measured(target: Target, clock: Clock):
+def test_the_lag_of_a_sql_source_is_measured(target: Target, clock: Clock):
     events(target, *((number, "a") for number in range(10)))
     bench = source(target, settle=5)
     offset = bench.produce(None, 4).offset

@@ -55,6 +55,6 @@ def test_nothing_is_left_where_everything_is_zero():
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, np.arange(3), b"bytes"])
-def test_what_cannot_be_stored_is_refused_when_it_is_stored(value: object):
+def test_a_value_that_cannot_be_stored_is_refused_by_the_store(value: object):
     with pytest.raises(StateError, match=r"Arrow tables, .* and JSON values"):
         dump_state({"value": value})

@@ -105,7 +105,7 @@ def test_a_value_out_of_the_range_of_its_attribute_is_an_error_of_the_data():
         (Functor, PAIR, {"output": {"n": "m"}}, "output.n: 'm' uses the attribute m"),
     ],
 )
-def test_what_does_not_fit_is_found_before_it_runs(
+def test_wrong_parameters_of_stateless_operators_are_found_before_they_run(
     kind: type[Operator], outputs: str, parameters: dict[str, Any], message: str
 ):
     with pytest.raises(ValueError, match=message):
@@ -168,7 +168,7 @@ def test_lookup_by_several_columns(tmp_path_factory: Any, tuples: list[Any], inn
         ({"algorithm": "outer"}, "'leftOuter' or 'inner'"),
     ],
 )
-def test_what_a_lookup_cannot_do_is_refused(tmp_path: Path, parameters: dict[str, Any], message: str):
+def test_wrong_parameters_of_a_lookup_are_refused(tmp_path: Path, parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         planes(tmp_path, **parameters)
 

@@ -62,7 +62,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("parameters", "wanted"), WRONG)
 @pytest.mark.parametrize("kind", [FileSource, FileSink])
-def test_what_is_wrong_is_said_without_secrets(kind: type, parameters: dict[str, Any], wanted: str):
+def test_wrong_storage_settings_are_refused_without_secrets(kind: type, parameters: dict[str, Any], wanted: str):
     types = {"outputs": ["n int"]} if kind is FileSource else {"inputs": ["n int"]}
     with pytest.raises(ValueError) as error:
         Bench(kind, **types, **parameters)

@@ -118,7 +118,7 @@ def test_a_delivery_that_died_before_its_commit_and_that_fits_when_it_is_repeate
     assert (sorted(target.rows(), key=str), aside(tmp_path)) == ([("a", 1), ("b", None)], [])
 
 
-def test_what_is_wrong_with_the_table_is_no_fault_of_rows(tmp_path: Path, target: Target):
+def test_a_fault_of_the_table_sets_no_rows_aside(tmp_path: Path, target: Target):
     bench = sink(tmp_path, target, "k string, n bigint", onUndeliverable="route", createTable=True)
     deliver(bench, [("a", 1)])
     operator = bench.operator

@@ -125,7 +125,7 @@ def test_altered_bytes_in_a_compressed_file_are_noticed(tmp_path: Path):
         (CSV, "n array<int>, s string", {}, "the attribute n is array.*csv cannot hold"),
     ],
 )
-def test_what_does_not_fit_is_found_before_it_runs(
+def test_a_file_that_does_not_fit_the_schema_is_found_before_it_runs(
     tmp_path: Path, content: str, schema: str, parameters: dict[str, Any], message: str
 ):
     path = tmp_path / "rows.csv"

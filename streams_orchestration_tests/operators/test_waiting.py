@@ -90,7 +90,7 @@ def test_a_tuple_is_delayed_until_one_comes_that_is_so_much_later(batches: list[
     assert shown(harness, 1) == [*wanted, *(item if item == MARK else item[1] for item in queue)]
 
 
-def test_what_waits_at_a_gate_when_acknowledgements_end_may_be_dropped():
+def test_tuples_that_wait_at_a_gate_may_be_dropped_at_the_end():
     assert len(gate().send([(at(0), 0), (at(0), 1), (at(0), 2)]).end().rows()) == 3
     assert len(gate(atEnd="drop").send([(at(0), 0), (at(0), 1), (at(0), 2)]).end().rows()) == 2
 
@@ -186,7 +186,7 @@ WRONG: dict[str, tuple[type[Operator], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_does_not_fit_is_refused(case: str):
+def test_wrong_parameters_of_delay_gate_and_switch_are_refused(case: str):
     kind, parameters, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
         {Delay: delay, Gate: gate, Switch: switch}[kind](**parameters)

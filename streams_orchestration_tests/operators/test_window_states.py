@@ -140,7 +140,7 @@ def test_a_join_stores_what_came_and_went():
     assert len(changed[1][1]) < len(whole[1]) / 20
 
 
-def test_what_did_not_change_is_not_stored_again():
+def test_an_unchanged_state_is_not_stored_again():
     bench = Bench(Aggregate, ["p bigint"], ["number bigint"], window="tumbling, punct()", output={"number": "Count()"})
     stored = bench.send([(1,)]).checkpoint()
     assert bench.send([]).checkpoint() == stored

@@ -57,7 +57,7 @@ def test_a_damaged_document_names_its_file(store: ArtifactStore, content: bytes)
         store.compilation("demo")
 
 
-def test_what_was_never_compiled(store: ArtifactStore):
+def test_the_artifacts_of_an_application_that_was_never_compiled_are_missing(store: ArtifactStore):
     with pytest.raises(StageMissingError, match="other: stage logical_graph is not compiled yet"):
         store.compilation("other")
 

@@ -59,7 +59,7 @@ def test_the_job_is_bounded_run_and_ends(defs: dg.Definitions, runtime: Runtime,
     assert names == ["take what is there", "launch", "cancel"]
 
 
-def test_what_fails_meanwhile_is_reset(
+def test_a_unit_that_fails_during_the_run_is_reset(
     defs: dg.Definitions, runtime: Runtime, looks: list[Any], monkeypatch: pytest.MonkeyPatch
 ):
     runtime.status = failed(UNDER_WAY, state="UNHEALTHY")

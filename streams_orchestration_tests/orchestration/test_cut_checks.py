@@ -160,7 +160,7 @@ def test_a_unit_whose_host_is_lost_does_not_work():
 
 
 @pytest.mark.parametrize("state", ["STOPPED", "COMPLETED"])
-def test_what_is_not_to_work_passes_and_says_why(state: str):
+def test_the_checks_of_a_stopped_or_complete_application_pass_with_a_note(state: str):
     notes = {check.name: check.note for check in judge(running(state=state), NOW) if check.note}
     assert notes == dict.fromkeys(("cuts_are_fresh", "sinks_are_complete", "units_work"), f"demo is {state}")
 

@@ -66,7 +66,7 @@ def test_stages_and_deployment_are_drawn_in_their_descriptions(spec: Path, home:
     assert pictures[LOGICAL] != pictures[PARALLEL] != pictures[FUSION], "each shows what is known after its stage"
 
 
-def test_what_is_too_large_is_not_drawn(spec: Path, home: Home):
+def test_a_graph_that_is_too_large_is_not_drawn(spec: Path, home: Home):
     spec.write_text(DEMO.replace("default: 2", "default: 100"))
     assets = build_definitions(spec.parent, home).resolve_all_asset_specs()
     assert [asset.key for asset in assets if "![" in (asset.description or "")] == []
@@ -195,7 +195,7 @@ def test_specs_are_observed_when_they_change(spec: Path, home: Home):
     assert tick(cursor)[1] == [("version", "missing"), ("check", False)]
 
 
-def test_what_was_compiled_from_elsewhere_shows_too(spec: Path, home: Home, defs: dg.Definitions, tmp_path: Path):
+def test_applications_compiled_from_elsewhere_have_assets(spec: Path, home: Home, defs: dg.Definitions, tmp_path: Path):
     empty = tmp_path / "none"
     assert not keys(build_definitions(empty, home))
     assert defs.resolve_job_def("demo__compile").execute_in_process().success
@@ -281,7 +281,7 @@ def test_the_code_location_does_not_load_spark(tmp_path: Path):
     assert not modules & {"pyspark", "py4j", "pandas", "polars", "pyarrow", "pulp"}
 
 
-def test_what_ops_and_sensors_call_does_not_load_spark_either():
+def test_the_functions_of_ops_and_sensors_do_not_load_spark():
     assert not loaded("import streams_orchestration.runtime.deployment.deployment") & {"pyspark", "py4j"}
 
 
@@ -293,7 +293,7 @@ def test_the_package_loads_dagster_on_demand_only():
     assert "dagster" in loaded(component)
 
 
-def test_what_an_import_reads_of_other_applications_is_upstream_of_it(tmp_path: Path, home: Home):
+def test_exports_that_an_import_reads_are_upstream_of_it(tmp_path: Path, home: Home):
     for name, level in (("low", 1), ("high", 2)):
         (tmp_path / f"{name}.yaml").write_text(EXPORTING.format(name=name, level=level))
     (tmp_path / "reader.yaml").write_text(IMPORTING)

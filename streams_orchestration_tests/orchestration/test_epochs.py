@@ -53,7 +53,7 @@ def report(instance: dg.DagsterInstance, status: ApplicationStatus, metrics: App
 PARTS = ("demo/pes/pe_0", "demo/pes/pe_1", "demo/streams/Numbers", SINK)
 
 
-def test_what_shows_data_is_materialized_with_each_new_epoch_as_its_version(instance: dg.DagsterInstance):
+def test_assets_of_data_are_materialized_with_each_epoch_as_their_version(instance: dg.DagsterInstance):
     assert report(instance, at(3, 500), passed(500)) == dict.fromkeys(PARTS, "3@life")
     assert report(instance, at(4, 600), passed(600)) == dict.fromkeys(PARTS, "4@life")
 

@@ -72,7 +72,7 @@ def test_a_reference_that_is_not_resolved_fails_the_run_and_nothing_is_deployed(
     assert deployed_applications(home) == ()
 
 
-def test_what_was_measured_shows_on_the_assets(defs: dg.Definitions, runtime: Runtime):
+def test_measurements_show_on_the_assets(defs: dg.Definitions, runtime: Runtime):
     runtime.status = running()
     shown = {key: event.metadata for key, event in reported(run(defs, "demo__cancel")).items()}
     operators = shown["demo/deployment"]["streams/operators"]
@@ -95,7 +95,7 @@ def reported(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterializa
     return {event.asset_key.to_user_string(): event for event in events}
 
 
-def test_what_brings_no_new_data_is_no_materialization(defs: dg.Definitions, runtime: Runtime):
+def test_a_run_without_new_data_records_no_materialization(defs: dg.Definitions, runtime: Runtime):
     runtime.status = running(state="STOPPED")
     with dg.DagsterInstance.ephemeral() as instance:
         run(defs, "demo__cancel", instance=instance)
@@ -116,7 +116,7 @@ def test_a_pe_that_does_not_work_is_not_materialized(defs: dg.Definitions, runti
     assert reported(result)["demo/pes/pe_0"].description == f"PE 0 is {state}"
 
 
-def test_what_was_not_compiled_is_not_deployed(defs: dg.Definitions, runtime: Runtime):
+def test_an_application_that_was_not_compiled_is_not_deployed(defs: dg.Definitions, runtime: Runtime):
     with pytest.raises(StageMissingError, match="demo__compile"):
         run(defs, "demo__deploy")
     assert not runtime.calls
@@ -187,7 +187,7 @@ def test_redeploying_shows_the_stages_as_compiling_does(spec: Path, home: Home, 
     assert len(shown["demo__compile"][0]) == len(BY_NAME)
 
 
-def test_what_does_not_compile_is_not_deployed(spec: Path, home: Home, runtime: Runtime):
+def test_a_spec_that_does_not_compile_is_not_deployed(spec: Path, home: Home, runtime: Runtime):
     spec.write_text(spec.read_text().replace("operator: Filter", "operator: Filtr"))
     defs = build_application_definitions(spec, home)
     with pytest.raises(dg.Failure, match="Filtr"):

@@ -309,7 +309,7 @@ def test_columns_of_queries_come_from_what_spark_says_they_are_made_from(queries
         (("name: Second", "name: Another"), {"First"}),
     ],
 )
-def test_what_is_known_of_a_query_holds_until_it_changes(
+def test_known_columns_of_a_query_are_kept_until_it_changes(
     queries: Compilation, tmp_path: Path, change: tuple[str, str], known: set[str]
 ):
     path = tmp_path / "queries.yaml"

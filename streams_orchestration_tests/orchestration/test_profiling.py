@@ -204,7 +204,7 @@ def test_a_decision_is_compiled_deployed_and_compared_with_what_is_measured_then
     assert [each["measuredSpeedup"] for each in store.get("demo", "decoupling_outcome")] == [1.5, 1.5]
 
 
-def test_what_is_kept_is_not_dropped_unasked(
+def test_a_decision_is_applied_only_if_it_exists_and_gains_enough(
     defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore, runtime: Runtime
 ):
     with pytest.raises(NotDecoupledError, match="Run job demo__profile"):

@@ -214,7 +214,7 @@ def test_the_check_names_the_operators_that_would_lose_state(spec: Path, home: H
 
 
 @pytest.mark.slow
-def test_what_is_not_deployed_loses_nothing(spec: Path, home: Home):
+def test_the_check_of_state_passes_for_an_application_that_is_not_deployed(spec: Path, home: Home):
     defs = build_application_definitions(spec, home)
     job = dg.define_asset_job("only", selection=dg.AssetSelection.checks(dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)))
     result = dg.Definitions.merge(defs, dg.Definitions(jobs=[job])).resolve_job_def("only").execute_in_process()

@@ -166,7 +166,7 @@ def test_a_busy_region_gets_more_channels_once(sensed: Sensed):
 
 
 @pytest.mark.slow
-def test_what_is_asked_for_is_what_the_redeploy_job_takes(sensed: Sensed):
+def test_the_request_of_the_sensor_configures_the_redeploy_job(sensed: Sensed):
     (request,) = sensed.tick().run_requests
     sensed.runtime.redeployment = None
     result = sensed.defs.resolve_job_def("demo__redeploy").execute_in_process(request.run_config)
@@ -208,7 +208,7 @@ def test_a_profiling_run_is_in_no_ones_way(sensed: Sensed):
 
 
 @pytest.mark.slow
-def test_what_was_measured_of_something_else_counts_for_nothing(sensed: Sensed):
+def test_loads_of_another_plan_are_ignored(sensed: Sensed):
     sensed.measure(0.9, 0.9, fingerprint="other")
     assert "of another plan" in sensed.skipped()
 

@@ -111,7 +111,7 @@ def test_a_failure_is_reset_in_the_tick_and_one_run_sees_to_the_rest(daemon: Dae
     assert is_recorded(daemon.instance, {"streams/failure": request.tags["streams/failure"]})
 
 
-def test_what_is_deployed_is_reset_without_any_spec(tmp_path: Path, home: Home, runtime: Runtime):
+def test_a_deployed_application_is_reset_without_its_spec(tmp_path: Path, home: Home, runtime: Runtime):
     with dg.DagsterInstance.ephemeral() as instance:
         daemon = Daemon(build_definitions(tmp_path / "none", home), instance)
         runtime.status = failed(running())
@@ -143,7 +143,7 @@ def test_no_run_is_added_while_one_is_queued_and_the_next_failure_has_its_own_th
     assert not daemon.tick().run_requests
 
 
-def test_what_happens_while_a_tick_watches_is_seen_in_it(
+def test_a_failure_during_a_tick_is_noticed_in_the_same_tick(
     daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):
     observed = runtime.observed_status
@@ -158,7 +158,7 @@ def test_what_happens_while_a_tick_watches_is_seen_in_it(
     assert daemon.tick().run_requests
 
 
-def test_what_fails_late_in_a_tick_is_reset_at_once_and_recorded_by_the_next_one(
+def test_a_failure_late_in_a_tick_is_reset_at_once_and_recorded_by_the_next_tick(
     daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):
     runtime.status = running()

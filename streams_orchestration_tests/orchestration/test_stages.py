@@ -62,7 +62,7 @@ def test_all_stages_compile_and_pass_their_checks(defs: dg.Definitions):
         (("operator: Beacon", "operator: Beacon"), ""),
     ],
 )
-def test_what_check_would_refuse_is_a_failed_check_of_the_plan(
+def test_a_spec_that_check_refuses_fails_the_check_of_the_plan(
     spec: Path, home: Home, runtime: Runtime, job: str, change: tuple[str, str], said: str
 ):
     spec.write_text(DEMO.replace(*change))
@@ -88,7 +88,7 @@ def test_the_stored_sections_are_those_of_the_plan(defs: dg.Definitions, spec: P
         assert content[stage.key] == plan.get(stage.key)
 
 
-def test_what_is_stored_is_the_compilation(defs: dg.Definitions, spec: Path, store: ArtifactStore):
+def test_the_stored_artifacts_are_the_compilation(defs: dg.Definitions, spec: Path, store: ArtifactStore):
     assert materialize(defs).success
     assert store.compilation("demo") == compile_spec(spec)
 

@@ -153,7 +153,7 @@ def test_checks_stand_soon_after_a_run_beside_which_the_sensor_has_recorded_some
     assert not deployed.look()
 
 
-def test_what_was_deployed_by_a_command_has_all_checks(deployed: Deployed):
+def test_an_application_deployed_by_a_command_has_all_checks(deployed: Deployed):
     """Commands redeploy before a run records it, or without one."""
     deployed.look()
     key = dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)

@@ -44,7 +44,7 @@ def test_an_attempt_that_fails_is_one_of_its_own():
     assert [each.given_up for each in recoveries((KILLED[0], event(-1, "attempts used up")))] == [True]
 
 
-def test_what_is_missing_at_the_beginning_is_left_out():
+def test_a_recovery_without_its_first_event_is_left_out():
     assert recoveries(KILLED[3:]) == ()
 
 

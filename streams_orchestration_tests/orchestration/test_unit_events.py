@@ -57,7 +57,7 @@ def test_a_unit_without_a_cut_has_none():
     assert (standing["last cut (UTC)"], standing["drain (s)"]) == ("", "")
 
 
-def test_what_was_reset_says_why_how_often_and_how_long_it_took():
+def test_metadata_of_a_reset_unit_have_the_cause_count_and_duration():
     metadata = unit_metadata(running(units=(RESET,)), NOW)
     (resets,) = rows(metadata, "streams/resets")
     assert (resets["resets"], resets["attempts"], resets["last (UTC)"]) == (1, "1 of 5", "07:59:12, to epoch 7")

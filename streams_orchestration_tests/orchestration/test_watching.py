@@ -75,7 +75,7 @@ def test_a_cut_that_is_late_is_noticed_within_seconds():
 
 
 @pytest.mark.parametrize("period", [1.0, 6.0, 30.0])
-def test_what_goes_on_is_recorded_every_minute(period: float):
+def test_a_running_application_is_recorded_every_minute(period: float):
     memory, reports, looks = Memory(), 0, 0
     for quarter in range(4 * 600):
         now = NOW + quarter / 4

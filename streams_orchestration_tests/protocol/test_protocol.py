@@ -46,7 +46,7 @@ DEEP_BOUNDS: dict[str, tuple[int, int]] = {
         *(pytest.param(name, *DEEP_BOUNDS[name], marks=pytest.mark.deep) for name in GRAPHS),
     ],
 )
-def test_whatever_happens_and_whenever_the_end_is_that_of_an_undisturbed_run(name: str, epochs: int, faults: int):
+def test_every_course_of_events_ends_as_an_undisturbed_run_does(name: str, epochs: int, faults: int):
     actual = search(Protocol(topology(name), epochs=epochs, faults=faults))
     assert actual.violation is None, _explained(actual)
     assert actual.exhaustive
@@ -259,7 +259,7 @@ LOST: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", LOST)
-def test_what_is_found_out_costs_tuples(case: str):
+def test_a_protocol_without_one_of_its_rules_violates_its_promises(case: str):
     name, violation, switches = LOST[case]
     actual = search(Protocol(topology(name), **switches), at_ends=True)
     assert actual.violation is not None

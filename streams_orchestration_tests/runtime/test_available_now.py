@@ -115,7 +115,7 @@ def test_each_run_is_bounded_run_and_goes_on_behind_the_one_before(tmp_path: Pat
             feed.add(count)
 
 
-def test_what_comes_while_it_runs_is_left_for_the_next_run(tmp_path: Path, feed: Feed):
+def test_rows_that_come_during_a_run_are_left_for_the_next_one(tmp_path: Path, feed: Feed):
     compilation = application(tmp_path / "data")
     local = started(tmp_path, compilation)
     for program in local.programs:
@@ -211,7 +211,7 @@ def test_a_complete_application_names_the_sources_that_have_more(tmp_path: Path,
     assert sources_with_more(home, "app") == ["Other"]
 
 
-def test_what_has_no_end_is_refused_by_name_before_anything_is_written(tmp_path: Path):
+def test_endless_sources_are_refused_by_name_before_anything_is_written(tmp_path: Path):
     beacon = node("Ticks", "Beacon", annotations=PERIODIC)
     http = node("Calls", "HttpSource", annotations=PERIODIC, parameters={"port": 1})
     compilation = compiled([beacon, http, sink("Out", "Ticks", "Calls")])

@@ -43,7 +43,9 @@ def life(home: Home, compilation: Compilation) -> float:
     return read_status(home, compilation.logical.application).deployed_at
 
 
-def test_what_was_never_deployed_starts_from_nothing(home: Home, plan: Callable[[int], Compilation]) -> None:
+def test_an_application_that_was_never_deployed_starts_from_nothing(
+    home: Home, plan: Callable[[int], Compilation]
+) -> None:
     assert bring_up(home, deployable(plan(1))) == BroughtUp()
     assert pes(home, plan(1)) == 1
 
@@ -76,7 +78,7 @@ def test_the_plan_that_is_deployed_already_replaces_nothing(home: Home, plan: Ca
     assert read_status(home, plan(1).logical.application).state == "RUNNING"
 
 
-def test_what_is_dropped_may_have_been_another_plan(home: Home, plan: Callable[[int], Compilation]) -> None:
+def test_a_fresh_start_may_replace_another_plan(home: Home, plan: Callable[[int], Compilation]) -> None:
     bring_up(home, deployable(plan(1)))
     began = life(home, plan(1))
     assert bring_up(home, deployable(plan(2)), Request(fresh=True, replaces=True)) == BroughtUp()

@@ -97,7 +97,7 @@ def test_there_is_one_copy_for_every_batch(tmp_path: Path, file: Path):
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(str(value) for value in options.values()))
-def test_who_writes_is_not_seen_by_its_siblings(tmp_path: Path, file: Path, options: dict[str, Any]):
+def test_changes_of_a_consumer_are_not_seen_by_its_siblings(tmp_path: Path, file: Path, options: dict[str, Any]):
     application, _, _ = counted(tmp_path, fan_out(file, **options))
     plain, doubled = sorted(rows(COUNT)), sorted((k, 2 * n) for k, n in rows(COUNT))
     assert published(application.published("Readers")) == plain

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
 
 
-def test_what_cannot_be_removed_is_named_and_holds_nothing_up(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+def test_a_file_that_cannot_be_removed_is_logged_and_stops_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     held, file = tmp_path / "held", tmp_path / "file"
     (held / "something").mkdir(parents=True)
     file.write_bytes(b"x")

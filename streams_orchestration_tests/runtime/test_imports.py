@@ -153,14 +153,14 @@ def test_an_exporter_waits_for_a_slow_import_but_not_for_one_that_is_stopped(tmp
     assert complete(writer.catalog, "exporter")
 
 
-def test_what_nobody_imports_is_not_kept(tmp_path: Path):
+def test_an_export_without_an_import_keeps_no_segments(tmp_path: Path):
     writer = exporter(tmp_path, 40, streamId="s")
     run_until_idle(writer)
     collect_garbage(writer.catalog, "exporter", writer.programs)
     assert segments(writer) == []
 
 
-def test_what_an_import_has_read_and_cannot_need_any_more_is_not_kept(tmp_path: Path):
+def test_segments_that_an_import_cannot_need_any_more_are_not_kept(tmp_path: Path):
     writer = exporter(tmp_path, 40, streamId="s")
     reader = importer(tmp_path, application="exporter", streamId="s")
     run_until_idle(writer)
@@ -196,7 +196,7 @@ def test_an_import_that_is_not_waited_for_loses_the_middle_and_the_loss_is_count
 @pytest.mark.parametrize("visibility", ["read_committed", "read_uncommitted"])
 @given(events=EVENTS)
 @examples(10)
-def test_whatever_fails_on_either_side_nothing_is_lost_and_nothing_doubled(
+def test_failures_on_either_side_of_an_import_lose_and_double_nothing(
     events: list[tuple[str, int, int]], data: Path, visibility: str
 ):
     with tempfile.TemporaryDirectory() as directory:
@@ -205,7 +205,7 @@ def test_whatever_fails_on_either_side_nothing_is_lost_and_nothing_doubled(
         assert published(both[1].published("Kept")) == expected_totals(rows(30))
 
 
-def test_what_the_exporter_itself_has_still_to_read_is_kept_when_only_the_unit_that_writes_it_has_moved(tmp_path: Path):
+def test_segments_that_the_exporter_itself_has_not_read_are_kept(tmp_path: Path):
     file = write_rows(tmp_path / "rows.parquet", 40)
     graph = [source("Rows", file), node("Doubled", "Doubling", "Rows"), export("Doubled", streamId="s")]
     compilation = compiled([*graph, sink("Kept", "Doubled", **AUTONOMOUS)], application="exporter", fusion="legacy")

@@ -132,7 +132,7 @@ def test_a_journal_that_is_not_on_this_machine_is_named_and_not_passed_over(tmp_
             ordeal.turn(0)
 
 
-def test_what_begins_at_a_savepoint_reads_a_journal_of_its_own(tmp_path: Path):
+def test_an_application_begun_at_a_savepoint_reads_its_own_journal(tmp_path: Path):
     with ordeal_of(tmp_path / "before", region=True) as ordeal:
         ordeal.send(6)
         ordeal.finish()

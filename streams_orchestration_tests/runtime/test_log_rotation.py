@@ -48,7 +48,7 @@ def file_system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.usefixtures("file_system")
 @pytest.mark.parametrize("count", [3, 300], ids=["small", "large"])
-def test_whoever_follows_a_log_sees_every_line_once_however_often_it_is_rotated(log: Path, count: int):
+def test_a_follower_of_a_log_sees_every_line_once_over_rotations(log: Path, count: int):
     append(log, 0, count)
     follower = here(log.parent, ["pe-0"])
     (end,) = follower.last(1)

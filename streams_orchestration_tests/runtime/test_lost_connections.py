@@ -183,7 +183,7 @@ def test_a_planner_gives_up_when_the_catalog_stays_away(tmp_path: Path, monkeypa
     assert not given_up.permanent
 
 
-def test_what_is_repeated_too_long_ends_with_the_error():
+def test_an_outage_beyond_its_limit_ends_with_the_error():
     patience = outage.Outage(limit=0.0)
     tries: list[int] = []
 

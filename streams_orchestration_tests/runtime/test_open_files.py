@@ -48,7 +48,7 @@ def test_a_higher_limit_stays(limits: dict[str, tuple[int, int]]):
     assert limits["of files"] == (1 << 16, 1 << 20)
 
 
-def test_what_starts_processes_of_its_own_says_so_before_it_begins(
+def test_agents_and_dagster_s_ui_refuse_too_low_a_limit_of_open_files(
     limits: dict[str, tuple[int, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     limits["of files"] = (64, 64)

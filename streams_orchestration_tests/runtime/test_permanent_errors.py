@@ -101,7 +101,7 @@ def first_failed(tmp_path: Path, graph: list[dict[str, Any]]) -> TaskResult:
         (FileSource, {"produce": lambda self, offset, limit: None}),
     ],
 )
-def test_what_an_operator_may_not_give_stops_the_application_at_once(
+def test_a_wrong_result_of_an_operator_stops_the_application_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Operator], methods: dict[str, Any]
 ):
     for name, method in methods.items():

@@ -125,7 +125,7 @@ def test_publishing_loses_nothing_with_the_power(
     assert visible(local) == sorted(rows(10))
 
 
-def test_what_a_reset_took_back_does_not_come_back_with_the_power(tmp_path: Path, disk: Disk):
+def test_files_that_a_reset_retracted_do_not_reappear_after_a_power_loss(tmp_path: Path, disk: Disk):
     local = sinking(tmp_path, visibility="read_uncommitted")
     local.commit(boundary=True)
     local.commit()

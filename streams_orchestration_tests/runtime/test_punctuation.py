@@ -92,6 +92,6 @@ def test_round_robin_deals_one_by_one_across_batches(tmp_path: Path, options: di
 
 
 @pytest.mark.parametrize("options", FUSIONS, ids=str)
-def test_what_is_held_until_the_boundary_is_submitted_within_the_epoch(tmp_path: Path, options: dict[str, Any]):
+def test_tuples_held_until_the_boundary_are_submitted_within_the_epoch(tmp_path: Path, options: dict[str, Any]):
     graph = [node("Held", "Holding", "Rows"), sink("Out", "Held")]
     assert published(run(tmp_path, graph, **options).published("Out")) == sorted(rows(COUNT))

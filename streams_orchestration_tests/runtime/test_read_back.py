@@ -81,7 +81,7 @@ def with_pairs(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_what_every_sink_wrote_is_read_back_with_its_own_parameters(tmp_path: Path):
+def test_files_of_every_sink_are_read_back_with_its_own_parameters(tmp_path: Path):
     ddl = f"{FLAT}, {NESTED}"
     schema = arrow_schema(ddl)
     rows = [dict(zip(schema.names, each, strict=True)) for each in TUPLES]

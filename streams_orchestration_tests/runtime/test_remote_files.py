@@ -240,7 +240,7 @@ def streams(local: LocalApplication) -> list[str]:
     return local.home.store.below(f"data/{local.name}/streams")
 
 
-def test_what_one_host_reads_alone_stays_with_it_and_a_reset_makes_it_anew(one_host: OneHost):
+def test_streams_of_a_single_host_stay_on_its_machine_and_a_reset_makes_them_again(one_host: OneHost):
     local, (first, *_) = one_host, one_host.programs
     local.step(first)
     assert streams(local) and all(address.startswith(HERE) for address in streams(local))
@@ -256,7 +256,7 @@ def test_what_one_host_reads_alone_stays_with_it_and_a_reset_makes_it_anew(one_h
     assert published(local.published("Out")) == sorted(rows(COUNT))
 
 
-def test_what_the_collector_of_another_machine_forgets_is_removed_where_it_lies(one_host: OneHost, tmp_path: Path):
+def test_files_that_another_machine_collects_are_removed_on_their_own_machine(one_host: OneHost, tmp_path: Path):
     local, other = one_host, Catalog(Home(tmp_path / "home"))
     garbage = GarbageHere(local.catalog, local.name, [program.pe for program in local.programs])
     gone = 0

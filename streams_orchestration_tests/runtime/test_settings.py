@@ -94,7 +94,7 @@ def test_a_bad_one_leaves_what_is_deployed_alone(home: Home, tmp_path: Path, mon
     assert deployed_applications(home)
 
 
-def test_what_runs_is_not_dropped_under_those_who_run_it(home: Home, tmp_path: Path):
+def test_a_fresh_deployment_of_a_running_application_is_refused(home: Home, tmp_path: Path):
     this = process_of_this_test()
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(pid=this[0], process_started=this[1], state="RUNNING"))
@@ -102,7 +102,7 @@ def test_what_runs_is_not_dropped_under_those_who_run_it(home: Home, tmp_path: P
         locked.deploy(home, deployable(totals(tmp_path / "rows.parquet")), fresh=True)
 
 
-def test_what_is_stopped_is_not_reset(home: Home):
+def test_a_stopped_application_is_not_reset(home: Home):
     cancel(home, application(home), 1.0)
     before = read_status(home, application(home))
     with pytest.raises(StreamsRuntimeError, match="is stopped; run or deploy it again"):

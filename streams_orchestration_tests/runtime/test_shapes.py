@@ -45,7 +45,7 @@ def test_disturbed(name: str, data: Path, fusion: int, events: Events):
         assert results(local, name) == SHAPES[name].expected
 
 
-def test_what_was_committed_last_and_not_published_is_so_after_a_reset(data: Path, tmp_path: Path):
+def test_results_committed_and_not_published_are_published_after_a_reset(data: Path, tmp_path: Path):
     local = LocalApplication(Home(tmp_path), compilation(data, "diamond", 1), 30)
     source, consumer = local.programs
     while local.step(source):

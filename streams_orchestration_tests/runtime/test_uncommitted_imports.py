@@ -96,7 +96,7 @@ def test_an_import_in_a_region_sees_complete_epochs_only_whatever_the_export_say
     assert [connection.uncommitted for connection in export.connections] == [False]
 
 
-def test_what_a_reset_takes_back_stays_for_the_batch_of_an_import_that_is_under_way(tmp_path: Path):
+def test_retracted_segments_are_kept_for_a_batch_of_an_import_under_way(tmp_path: Path):
     writer = exporter(tmp_path, 40, streamId="s", **UNCOMMITTED)
     reader = importer(tmp_path, application="exporter", streamId="s")
     heard(reader)
@@ -113,7 +113,7 @@ def test_what_a_reset_takes_back_stays_for_the_batch_of_an_import_that_is_under_
     assert reader.plan(reads) is None, "nor does anybody read it again"
 
 
-def test_what_a_reset_takes_back_is_not_kept_for_an_import_that_is_not_there(tmp_path: Path):
+def test_retracted_segments_are_not_kept_for_a_cancelled_import(tmp_path: Path):
     writer = exporter(tmp_path, 40, streamId="s", **UNCOMMITTED)
     reader = importer(tmp_path, application="exporter", streamId="s")
     cancel(reader.home, "importer", 0.0)

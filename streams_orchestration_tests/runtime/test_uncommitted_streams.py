@@ -83,7 +83,7 @@ def test_after_a_reset_the_replay_is_read_too_and_the_reader_goes_on(local: Loca
     assert published(local.published("Inside")) == sorted((k, 2 * n) for k, n in rows(COUNT))
 
 
-def test_what_a_reset_takes_back_stays_readable_for_a_batch_under_way(local: LocalApplication):
+def test_retracted_segments_are_kept_for_a_batch_under_way(local: LocalApplication):
     first, reader = pe(local, "Rows"), pe(local, "Either")
     local.step(first)
     plan = local.plan(reader)

@@ -71,7 +71,7 @@ CALLS: dict[str, Callable[[Place], object]] = {
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("mode", ["write", "write_unit", "note"])
-def test_what_others_would_wait_for_is_prevented_and_reported(place: Place, call: str, mode: str):
+def test_calls_that_may_wait_are_prevented_and_reported_under_the_write_lock(place: Place, call: str, mode: str):
     catalog = Catalog(place.home)
     transaction = catalog.write_unit("app", "u") if mode == "write_unit" else getattr(catalog, mode)()
     with pytest.raises(UnderWriteLockError, match="under the catalog's write lock"), transaction:

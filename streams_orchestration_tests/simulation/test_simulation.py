@@ -74,7 +74,7 @@ def simulate(*arguments: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("shape", ["diamond", "outside", "two_hosts", "event_time"])
-def test_whatever_fails_and_whenever_the_end_is_that_of_an_undisturbed_run(shape: str):
+def test_runs_with_random_faults_end_as_undisturbed_runs_do(shape: str):
     for verdict in simulate("--shape", shape, "--rate", "0.03"):
         assert verdict["wrong"] == [], verdict
 

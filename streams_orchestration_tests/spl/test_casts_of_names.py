@@ -17,7 +17,7 @@ from streams_orchestration.spl.language.tokens import tokenize
     ("(x)[i].a", "(x) [i].a", "x[i].a"),
     ("(ns::T.x) - 1", "(ns::T.x) -1", "ns::T.x - 1"),
 ])  # fmt: skip
-def test_what_such_a_name_is_decides_what_the_text_means(text: str, with_type: str, with_value: str):
+def test_a_name_in_parentheses_is_a_cast_or_a_value_by_its_definition(text: str, with_type: str, with_value: str):
     tokens = tokenize(text)
     values = frozenset({tokens.texts.index("(")})
     assert text_of(expression_of(text)) == with_type

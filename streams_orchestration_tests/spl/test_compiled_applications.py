@@ -121,7 +121,7 @@ def test_a_text_that_is_no_adl_is_refused(tmp_path: Path, content: str, message:
     assert messages(path) == [("SO0741", message)]
 
 
-def test_what_is_no_bundle_is_refused(tmp_path: Path):
+def test_a_file_that_is_no_bundle_is_refused(tmp_path: Path):
     path = tmp_path / "x.sab"
     path.write_text("no archive")
     [(code, message)] = messages(path)
@@ -136,7 +136,7 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize("path", [NEWER, OLDER], ids=["newer", "older"])
-def test_whatever_is_taken_out_of_a_file_is_reported_or_does_not_matter(path: Path, tmp_path: Path):
+def test_an_adl_file_with_any_part_removed_or_altered_raises_no_error(path: Path, tmp_path: Path):
     text = path.read_text()
     damaged = tmp_path / "damaged.adl"
     for match in re.finditer(r' \w+="[^"]*"|<(\w+)[^<>]*/>', text):

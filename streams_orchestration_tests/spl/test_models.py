@@ -85,7 +85,7 @@ def test_an_index_of_a_toolkit_is_read(tmp_path: Path):
         (None, "cannot be read"),
     ],
 )
-def test_what_is_no_model_is_refused(tmp_path: Path, text: str | None, words: str):
+def test_a_file_that_is_no_operator_model_is_refused(tmp_path: Path, text: str | None, words: str):
     path = tmp_path / "Work.xml"
     if text is not None:
         path.write_text(text, encoding="utf-8")

@@ -196,7 +196,7 @@ def compiling(main: Path) -> list[Diagnostic]:
         ),
     ],
 )
-def test_what_a_class_lacks_is_found_when_compiling(
+def test_a_class_that_does_not_fit_its_invocation_is_found_when_compiling(
     tmp_path: Path, before: str, after: str, code: str, place: str, words: str
 ):
     module = f"geocode_{abs(hash((before, after)))}"

@@ -171,7 +171,7 @@ WIDTHS = st.dictionaries(st.sampled_from(["Out", "Out.O"]), st.integers(1, 4))
 
 @examples(60)
 @given(steps=st.lists(WIDTHS, min_size=2, max_size=4), fusion=st.sampled_from(["legacy", "manual", "automatic"]))
-def test_what_holds_for_every_change(steps: list[dict[str, int]], fusion: str):
+def test_a_width_change_numbers_and_restarts_exactly_the_changed_pes(steps: list[dict[str, int]], fusion: str):
     plans = [planned(NESTED, widths=widths, fusion=fusion, pes=3) for widths in steps]
     numbering: Numbering | None = None
     for old, new in pairwise(plans):

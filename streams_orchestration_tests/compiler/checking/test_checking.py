@@ -230,7 +230,7 @@ def test_a_class_may_handle_marks_only_and_a_source_makes_tuples(tmp_path: Path)
     assert wrong_method(Endless, 0) == "Endless has no method produce, so it would never make a tuple"
 
 
-def test_whatever_an_operator_s_own_check_raises_becomes_a_diagnostic(tmp_path: Path):
+def test_any_error_of_an_operator_s_own_check_becomes_a_diagnostic(tmp_path: Path):
     compilation = compiled(tmp_path, "Mine", implementation=f"{__name__}:Raising", outputs=OUTPUTS)
     assert only(compilation, "SO5004") == "KeyError: 'absent'"
 
@@ -246,7 +246,7 @@ def test_two_sinks_cannot_share_a_directory(tmp_path: Path):
     assert "out: Some publishes into this directory, too" in only(compilation, "SO5004", "Sink")
 
 
-def test_what_only_running_here_needs_is_no_matter_of_compiling(tmp_path: Path):
+def test_faults_that_only_matter_on_this_machine_are_not_found_when_compiling(tmp_path: Path):
     spec = tmp_path / "spec.yaml"
     spec.write_text(
         """
@@ -286,7 +286,7 @@ def test_a_condition_may_be_a_truth_value(tmp_path: Path):
         ('{filter: "b > 3"}', "the attribute b, which the stream does not have"),
     ],
 )
-def test_what_is_wrong_anywhere_is_said_when_compiling(tmp_path: Path, parameters: str, message: str):
+def test_faults_that_matter_on_every_machine_are_found_when_compiling(tmp_path: Path, parameters: str, message: str):
     spec = tmp_path / "spec.yaml"
     spec.write_text(
         f"""

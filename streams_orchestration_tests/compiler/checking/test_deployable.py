@@ -45,7 +45,7 @@ def refused(compilation: Compilation) -> list[tuple[str, str]]:
     return [(each.code, each.operator) for each in errors_of(error.value.diagnostics)]
 
 
-def test_what_can_run_has_its_plan_and_fingerprint(tmp_path: Path):
+def test_an_application_that_can_run_has_its_plan_and_fingerprint(tmp_path: Path):
     compilation = compiled(tmp_path, SOUND)
     wanted = deployable(compilation)
     assert (wanted.name, wanted.fingerprint) == ("app", fingerprint(compilation))

@@ -142,7 +142,7 @@ def test_another_pe_or_the_processors_limit_what_is_predicted():
     assert around.predicted_speedup == pytest.approx(1.5 / 1.8 / 1.0)
 
 
-def test_what_crosses_in_any_case_is_a_load_and_costs_no_second_send():
+def test_a_stream_that_crosses_in_any_case_costs_no_second_send():
     """A is read by K, in another PE, so B may be parted from it for the price of receiving."""
     logical = application(("S-A", "A-B", "A-K"))
     transport = Transport("measured", PassageCost(1e-4, 0.0), PassageCost(1e-5, 0.0))

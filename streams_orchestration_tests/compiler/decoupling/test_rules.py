@@ -212,7 +212,7 @@ def test_q18_sinks_and_sending_networks_have_no_output():
     assert set(answer(*heavy_chain())["outputTo"]) == {"in", "a", "b"}
 
 
-def test_what_has_one_decision_only_is_proven():
+def test_a_problem_with_a_single_decision_has_no_gap():
     actual = answer(
         op("in", kind="source", cpu=30), op("end", "in", kind="sink", cpu=9, state=True), k=1, machine_budget=2
     )

@@ -144,7 +144,7 @@ def test_nested_channels_have_streams_of_their_own(file: Path):
         assert {stream.stream for program in cut for stream in program.inputs} <= set(written)
 
 
-def test_what_nothing_feeds_is_run_nevertheless(file: Path):
+def test_an_operator_without_an_incoming_stream_is_run(file: Path):
     lonely = {"name": "Lonely", "operator": "Holding", "inputs": [[]], "outputs": [{"stream": "L", "schema": "Row"}]}
     cut = programs(compiled([source("Rows", file), sink("Out", "Rows"), lonely], **ONE))
     assert any(program.operators[task.home].name == "Lonely" for program in cut for task in program.tasks)

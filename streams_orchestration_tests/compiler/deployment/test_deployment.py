@@ -155,7 +155,7 @@ REFUSED: dict[str, tuple[tuple[dict[str, Any], ...], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_compiles_only_has_a_reason_and_no_section(case: str) -> None:
+def test_a_refused_deployment_has_a_reason_and_no_section_of_the_plan(case: str) -> None:
     graph, parts, reason = REFUSED[case]
     compilation = compiled(*graph, **parts)
     assert compilation.deployment is not None
@@ -169,7 +169,7 @@ def test_an_application_with_errors_has_no_section() -> None:
     assert "deploymentPlan" not in compile_error_document("app", ())
 
 
-def test_what_a_module_prints_stays_out_of_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_that_a_module_prints_stays_out_of_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     operators = {"Other": {"outputs": [], "implementation": f"{HERE}.talking:Other"}}
     assert not plan_of(SOURCE, OTHER, operators=operators).refusal
     assert capsys.readouterr().out == ""

@@ -142,7 +142,7 @@ def test_queries_that_are_colocated_are_one(tmp_path: Path):
         ("DataFrame", {"function": "copy:copy", "static": {"Rows": True}}, "static"),
     ],
 )
-def test_what_does_not_fit_is_said_before_anything_starts(
+def test_wrong_parameters_of_a_query_are_found_before_anything_starts(
     tmp_path: Path, operator: str, parameters: dict[str, Any], message: str
 ):
     compilation = compiled(spec(parameters, operator), tmp_path)

@@ -75,7 +75,7 @@ def test_a_query_takes_the_watermark_of_its_input_and_gives_one():
          "watermarks.A is eventTime, not 'processingTime'"),
     ],
 )  # fmt: skip
-def test_what_a_query_cannot_take_is_refused(nodes: list[dict[str, Any]], code: str, message: str):
+def test_event_time_that_a_query_cannot_take_is_refused(nodes: list[dict[str, Any]], code: str, message: str):
     found = faults(*nodes)
     assert [each for each, text in found if message in text] == [code], found
 

@@ -19,7 +19,7 @@ from streams_orchestration_tests.compiler.event_time.annotated import (
 
 
 @pytest.mark.parametrize("key", ["idleAfter", "maxDrift"])
-def test_what_only_a_source_can_do_is_refused_of_others(key: str):
+def test_event_time_keys_of_sources_are_refused_of_other_operators(key: str):
     graph = [source("A"), through("F", "A", annotations={"eventTime": {**AT, key: 5}}), sink("K", "F")]
     (refused,) = [each for each in findings({"schemas": SCHEMAS, "graph": graph}) if each.severity == "error"]
     assert (refused.code, refused.operator) == ("SO0811", "F")

@@ -78,7 +78,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_kept_is_said_in_the_words_of_a_preview(case: str, tmp_path: Path):
+def test_state_that_cannot_be_kept_is_explained_in_the_words_of_a_preview(case: str, tmp_path: Path):
     operator, parameters, attribute = REFUSED[case]
 
     def wide(width: int) -> Compilation:

@@ -103,7 +103,7 @@ def test_channels_go_where_there_is_room():
         assert sum(loads[done.physical.operators[each].name] for each in pe.operators) <= 80
 
 
-def test_what_was_not_measured_is_named_and_not_cut():
+def test_an_operator_that_was_not_measured_is_named_and_not_parted():
     measured = profile({"A": 30, "B": 20, "C": 40}, {"A": 5, "C": 5})
     done = fused(chain(), measured, pe_capacity=0.7)
     assert pes(done) == ["A", "BCD"]
@@ -119,14 +119,14 @@ def test_without_loads_it_is_one_pe_for_a_resource(measured: Profile | None):
     assert pes(fused(chain(), measured)) == ["ABCD"]
 
 
-def test_what_any_pe_costs_leaves_less_room():
+def test_the_base_cost_of_a_pe_reduces_its_capacity():
     measured = replace(EVEN, pes=(PeProfile(0, 1.4, 0.4, 1.0),))
     assert pes(fused(chain(), measured, pe_capacity=1.3)) == ["AB", "CD"]
     assert pes(fused(chain(), EVEN, pe_capacity=1.3)) == ["ABCD"]
 
 
 @pytest.mark.parametrize("wanted", [None, 2])
-def test_what_is_to_be_apart_may_be_atomic(wanted: int | None):
+def test_operators_of_an_atomic_group_may_be_apart(wanted: int | None):
     """Loads are then none of fusion's business: an atomic group may be apart from the beginning."""
     config = APART | {"annotations": {"atomic": "ledger"}}
     done = fused(chain(config, {}, {}, config), EVEN, pes=wanted)

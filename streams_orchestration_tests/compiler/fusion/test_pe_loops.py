@@ -58,7 +58,7 @@ TOGETHER = {"partition": colocated("t")}
         "manual outside of regions", "faithful", "forced",
     ],
 )  # fmt: skip
-def test_what_an_operator_apart_does_to_a_chain(
+def test_an_operator_that_is_apart_divides_a_chain_without_a_loop_of_pes(
     configs: dict[str, Any], region: int, options: Options, pes: list[str]
 ) -> None:
     logical, physical = chain("abcde", **configs)

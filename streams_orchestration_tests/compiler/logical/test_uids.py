@@ -42,7 +42,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_an_operator_is_known_by(case: str):
+def test_the_identity_of_an_operator_is_its_uid_or_its_full_logical_name(case: str):
     invocations, composites, expected = CASES[case]
     assert identities(*invocations, **composites) == expected
 

@@ -79,7 +79,7 @@ def test_a_logical_name_is_all_replicas_together() -> None:
     assert rates(profile({"operator": "B", "tuples": 60}), width=3) == dict.fromkeys(("B[0]", "B[1]", "B[2]"), 20)
 
 
-def test_what_was_not_measured_is_named() -> None:
+def test_operators_that_were_not_measured_are_named() -> None:
     done = compiled(profile({"operator": "B[0]", "tuples": 1}))
     assert [(each.code, each.message) for each in done.diagnostics] == [("SO0212", "nothing was measured of S, A, B")]
 

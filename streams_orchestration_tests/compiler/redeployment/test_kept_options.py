@@ -54,7 +54,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, Any], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_does_not_fit_is_left_out(spec: Path, case: str):
+def test_a_kept_option_that_does_not_fit_the_changed_spec_is_left_out(spec: Path, case: str):
     edits, changes, words = CASES[case]
     text = spec.read_text()
     for old, new in edits.items():
@@ -80,7 +80,7 @@ def test_a_decision_is_kept_for_what_it_was_made_for_only(spec: Path):
     )
 
 
-def test_what_is_wanted_now_is_not_left_out(spec: Path):
+def test_a_newly_requested_option_is_not_left_out(spec: Path):
     options, remarks = fitting(read_application(spec), Options(), lambda kept: kept.with_widths([("Q", 3)]))
     assert (options.widths, remarks) == ((("Q", 3),), ())
 

@@ -125,7 +125,7 @@ def test_a_text_that_a_later_version_reads_otherwise_is_another_meaning():
     assert list(lost(replace(old, logical=replace(old.logical, operators=operators)), compiled())) == ["First"]
 
 
-def test_what_is_deployed_has_the_canonical_texts():
+def test_a_deployed_compilation_has_the_canonical_texts_of_expressions():
     compilation = replace(load(Compilation, dump(replace(compiled(), deployment=None))), deployment=None)
     first = next(each for each in compilation.logical.operators if each.name == "First")
     assert first.expressions == (("key", "k", "k"), ("key", "n>15", "n > 15"))

@@ -59,7 +59,7 @@ def previewed(case: dict[str, Any]) -> Redeployment:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_a_redeploy_would_do(case: str):
+def test_a_preview_has_the_verdict_and_the_actions_of_the_redeploy(case: str):
     wanted = CASES[case]
     if "error" in wanted:
         with pytest.raises(NothingToDropError, match=wanted["error"]):

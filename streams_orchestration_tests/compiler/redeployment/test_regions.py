@@ -112,7 +112,7 @@ CASES: dict[str, tuple[str, dict[str, str], tuple[str, str], dict[str, str], str
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_becomes_of_states_when_a_width_changes(case: str):
+def test_states_are_kept_divided_or_refused_when_a_width_changes(case: str):
     body, parts, change, expected, words = CASES[case]
     text = HEAD + body + OUT
     for name, value in ({"INNER": K} | parts).items():

@@ -67,7 +67,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_restarts(case: str):
+def test_only_units_that_a_change_concerns_restart(case: str):
     old, new, expected = CASES[case]
     assert units(preview(old, new)) == expected
 

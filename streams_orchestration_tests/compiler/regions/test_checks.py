@@ -54,7 +54,7 @@ def test_members_with_control_ports_only() -> None:
         assert codes(mapped(graph)[1]) == wanted
 
 
-def test_what_members_must_be() -> None:
+def test_a_region_refuses_members_of_wrong_kinds_and_members_that_cannot_restart() -> None:
     graph = logical_graph(
         [
             operator("s", 0, 1, may_start=False),

@@ -108,7 +108,7 @@ def test_plans_are_kept_for_a_while(compilers: Compilers):
     assert client.get(f"/api/plans/{numbers[-1]}/graph?stage=copy_plan").status_code == 200
 
 
-def test_what_is_deployed_is_shown_from_the_catalog(deployed: Deployed):
+def test_the_plan_of_a_deployed_application_is_read_from_the_catalog(deployed: Deployed):
     client = client_of(Compilers(deployed.home))
     assert client.get("/api/plans").json() == {"specs": [], "applications": ["app"]}
     document = client.get("/api/applications/app/plan").json()

@@ -64,7 +64,9 @@ def test_a_change_is_compared_with_the_plan_before_in_the_words_of_diff(spec: Pa
         ({"faithful": True}, [("option", "--faithful", "false -> true")]),
     ],
 )  # fmt: skip
-def test_what_was_chosen_otherwise_is_named(spec: Path, choices: object, changes: Sequence[tuple[str, str, str]]):
+def test_changed_options_are_named_in_the_comparison(
+    spec: Path, choices: object, changes: Sequence[tuple[str, str, str]]
+):
     assert answered(spec, choices, {}).document["comparison"]["changes"] == changes
 
 

@@ -76,7 +76,7 @@ def numbers(made: Bench) -> Counter[int]:
 
 
 @pytest.mark.slow
-def test_what_comes_is_there_once_over_hosts_and_a_crash_of_the_broker(broker: Broker, tmp_path: Path):
+def test_messages_are_journalled_once_over_hosts_and_a_crash_of_the_broker(broker: Broker, tmp_path: Path):
     made, source = bench(broker, tmp_path)
     with receiving(source):
         reported(source, "place")
@@ -98,7 +98,7 @@ def test_what_comes_is_there_once_over_hosts_and_a_crash_of_the_broker(broker: B
 
 
 @pytest.mark.slow
-def test_what_was_not_acknowledged_comes_again_and_is_known(
+def test_a_message_that_was_not_acknowledged_is_recognised_when_it_is_sent_again(
     broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     made, source = bench(broker, tmp_path)
@@ -283,7 +283,9 @@ WRONG = [
 
 @pytest.mark.parametrize("name", sorted(BROKERS))
 @pytest.mark.parametrize(("parameters", "wanted"), WRONG)
-def test_what_is_wrong_is_refused_before_it_runs(tmp_path: Path, name: str, parameters: dict[str, str], wanted: str):
+def test_wrong_parameters_of_a_broker_s_source_are_refused_before_it_runs(
+    tmp_path: Path, name: str, parameters: dict[str, str], wanted: str
+):
     kind = BROKERS[name]
     filled = {key: value.replace("{scheme}", kind.scheme) for key, value in parameters.items()}
     settings: Any = {"url": f"{kind.scheme}://host"} | kind.parameters | filled

@@ -243,7 +243,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_what_does_not_fit_is_refused(reason: str):
+def test_wrong_parameters_of_aggregate_are_refused(reason: str):
     with pytest.raises(ValueError, match=reason):
         aggregate(**{"window": INTERVAL, "output": {"n": "Count()"}, "result": "n bigint", **REFUSED[reason]})
 

@@ -119,7 +119,7 @@ def test_decisions_are_repeated_behind_the_same_tuples(items: list[Any], cut: in
     assert replay.clock.dump() == trial.clock.dump()
 
 
-def test_what_is_far_ahead_moves_the_watermark_only_when_it_is_confirmed():
+def test_a_time_far_ahead_moves_the_watermark_only_when_it_is_confirmed():
     case = EVENT_TIME["W3"]
     note, rows = case["source"]["eventTime"], case["source"]["tuples"]
     guard = AheadGuard(note["maxAhead"], note["confirmations"])
@@ -190,7 +190,7 @@ def test_time_does_not_pass_while_the_server_is_away_or_the_source_is_not_called
     assert values(look(idleness, 400.0, {"a", "b"})) == [IDLE]
 
 
-def test_what_was_at_its_end_only_for_a_moment_is_not_idle(clock: Clock):
+def test_a_partition_that_was_at_its_end_only_for_a_moment_is_not_idle(clock: Clock):
     idleness = Idleness(clock, 1.0)
     for now in range(100, 110):
         assert look(idleness, now / 2, {"a", "b"} if now % 2 else set()) == []

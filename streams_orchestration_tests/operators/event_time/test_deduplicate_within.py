@@ -114,7 +114,7 @@ def test_forgotten_times_leave_the_state():
     assert len(dedup.items_in([ENDS]).operator.checkpoint()["passed"]) == 0
 
 
-def test_what_fails_does_not_pass_and_is_not_remembered():
+def test_a_failed_tuple_does_not_pass_and_its_key_is_not_remembered():
     outputs = ["at bigint, k string, v bigint NOT NULL", ROW, ROW, f"{ROW}, reason string"]
     dedup = Timed(DeDuplicate, [ROW], outputs, key="k", within=1.0, onError="route")
     dedup.items_in([(1, "a", None), (2, "a", 1), (3, "a", None), 9, (4, "a", 2)])
@@ -164,7 +164,7 @@ def test_null_times_may_be_ignored_and_go_to_the_port_for_late_tuples():
         (3, {"within": None}, "output port 2 gets the tuples that are too late, and only within finds any"),
     ],
 )
-def test_what_does_not_fit_is_named(outputs: int, parameters: dict[str, Any], message: str):
+def test_wrong_parameters_of_deduplicate_within_are_refused(outputs: int, parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         bench(outputs, **parameters)
 

@@ -116,7 +116,7 @@ def test_null_times_are_an_error_of_the_data_or_ignored():
         ({"by": "tuples"}, "the parameter timeAttribute is missing"),
     ],
 )
-def test_what_does_not_fit_is_named(parameters: dict[str, Any], message: str):
+def test_wrong_parameters_of_delay_by_watermark_are_refused(parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         bench(**parameters)
 

@@ -259,7 +259,7 @@ def test_null_times_may_be_ignored():
         ({"withn": [0.0, 1.0]}, "Extra inputs"),
     ],
 )
-def test_what_does_not_fit_is_named(parameters: dict[str, Any], message: str):
+def test_wrong_parameters_of_join_within_are_refused(parameters: dict[str, Any], message: str):
     keys = {"equalityLHS": ["k"], "equalityRHS": ["k"], "within": [0.0, 1.0]}
     with pytest.raises(ValueError, match=message):
         Timed(Join, [LEFT, RIGHT], [BOTH], **{**keys, **parameters})

@@ -182,7 +182,7 @@ def test_panes_stay_valid_under_another_age_or_order(after: dict[str, Any], kept
         ({"window": "timeInterval, intervalDuration(0.0005)"}, "0.0005 s is no whole number of ticks"),
     ],
 )
-def test_what_does_not_fit_is_named(parameters: dict[str, Any], message: str):
+def test_wrong_parameters_of_sort_by_pane_are_refused(parameters: dict[str, Any], message: str):
     others: dict[str, Any] = {name: value for name, value in parameters.items() if name != "window"}
     with pytest.raises(ValueError, match=message):
         sort(parameters.get("window", INTERVAL), **others)

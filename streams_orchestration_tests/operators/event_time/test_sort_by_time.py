@@ -149,7 +149,7 @@ def test_null_times_may_be_ignored_and_go_to_the_port_for_late_tuples():
         (1, {"discardAge": 3.0}, "Extra inputs"),
     ],
 )
-def test_what_does_not_fit_is_named(outputs: int, parameters: dict[str, Any], message: str):
+def test_wrong_parameters_of_sort_by_time_are_refused(outputs: int, parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         bench(outputs, **parameters)
 

@@ -210,7 +210,7 @@ def test_a_timer_that_another_one_takes_back_does_not_fire():
     assert harness().send([(0, "a", 7), (0, "b", 8)]).watermark(20).rows() == [("a", 7), ("c", 8)]
 
 
-def test_what_on_watermark_sets_at_or_below_the_watermark_fires_in_the_same_step():
+def test_a_timer_that_on_watermark_sets_below_the_watermark_fires_in_the_same_step():
     class Late(Alarms):
         def on_watermark(self, watermark: int) -> None:
             if watermark == END:

@@ -160,7 +160,7 @@ def test_names_of_nested_types_do_not_meet(format: str):
         ("protobuf", "a struct<b: struct<d: date>>", "a.b.d is date, which protobuf cannot hold"),
     ],
 )
-def test_what_a_registered_schema_cannot_have_is_named_by_its_path(format: str, ddl: str, message: str):
+def test_a_type_that_a_registered_schema_cannot_have_is_named_by_its_path(format: str, ddl: str, message: str):
     with pytest.raises(ValueError, match=message):
         CARRIERS[f"{format} message"].compiled(ddl)
 

@@ -118,7 +118,7 @@ def test_a_file_of_csv_is_read_with_the_parameters_that_it_was_written_with(
 
 @given(batch=batches(NESTED))
 @examples(200)
-def test_what_polars_writes_is_what_is_written_value_by_value(batch: pa.RecordBatch):
+def test_json_that_polars_writes_equals_json_written_value_by_value(batch: pa.RecordBatch):
     value_by_value = json_values(pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))).to_list()
     file = io.BytesIO()
     write_json_objects(file, batch)

@@ -92,7 +92,7 @@ def test_requests_have_a_key_of_application_sink_epoch_and_part(web: Receiver, m
 
 
 @pytest.mark.parametrize("answer", [None, 408, 409, 421, 423, 425, 429, 500, 502, 503, 504, 507])
-def test_what_was_not_answered_is_posted_again_under_its_key(web: Receiver, answer: int | None):
+def test_a_request_without_an_answer_is_posted_again_under_its_key(web: Receiver, answer: int | None):
     operator = sink(web.address, batchSize=2)
     web.answers = [200, answer]
     with pytest.raises(HttpAwayError, match=r"cannot be reached|answered"):
@@ -183,7 +183,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("parameters", "wanted"), WRONG)
-def test_what_is_wrong_is_refused_before_it_runs(parameters: dict[str, Any], wanted: str):
+def test_wrong_parameters_of_an_http_sink_are_refused_before_it_runs(parameters: dict[str, Any], wanted: str):
     with pytest.raises(ValueError, match=wanted):
         sink(**({"url": "http://host/"} | parameters))
 

@@ -100,7 +100,7 @@ def test_a_request_is_answered_when_it_is_in_the_journal_and_its_tuples_come_aga
     assert made.rows() == [("a", 1), ("b", 2), ("c", 3)]
 
 
-def test_what_is_posted_again_under_its_key_is_there_once_also_over_another_host(tmp_path: Path):
+def test_a_request_posted_again_under_its_key_counts_once_also_over_another_host(tmp_path: Path):
     made, source = bench(tmp_path)
     keyed = JSON | {"Idempotency-Key": '"app/out/1"'}
     for _ in range(3):
@@ -129,7 +129,7 @@ def test_a_key_that_comes_again_with_another_body_is_answered_409_also_over_host
     assert made.rows() == [("a", 0), ("a", 1), ("a", 2), ("a", 3)]
 
 
-def test_what_an_http_sink_posts_comes_once_whoever_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_requests_of_an_http_sink_count_once_whichever_process_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TOKEN", SECRET)
     made, source = bench(tmp_path, format="csv", token="${env:TOKEN}")
     key = DeliveryKey("life", "Out", -1, 7, 0, 7, "app")
@@ -158,7 +158,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("body", "headers", "status", "reason"), ANSWERS, ids=[each[-1] for each in ANSWERS])
-def test_what_is_not_taken_is_answered_so_and_not_in_the_journal(
+def test_a_refused_request_is_answered_with_the_reason_and_is_not_in_the_journal(
     tmp_path: Path, body: bytes, headers: dict[str, str], status: int, reason: str
 ):
     made, source = bench(tmp_path, maxBodyBytes=100, maxMessageBytes=50)
@@ -178,7 +178,9 @@ def test_a_body_of_unknown_length_is_cut_at_the_limit(tmp_path: Path):
 
 
 @pytest.mark.parametrize("authorization", [None, "Bearer wrong", "Basic " + SECRET, "Bearer ÿ"])
-def test_who_has_not_the_token_is_sent_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, authorization: str | None):
+def test_a_request_without_the_token_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, authorization: str | None
+):
     monkeypatch.setenv("TOKEN", SECRET)
     _, source = bench(tmp_path, token="${env:TOKEN}")
     with receiving(source):
@@ -290,7 +292,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("parameters", "wanted"), WRONG)
-def test_what_is_wrong_is_refused_before_it_runs(tmp_path: Path, parameters: dict[str, Any], wanted: str):
+def test_wrong_parameters_of_an_http_source_are_refused_before_it_runs(
+    tmp_path: Path, parameters: dict[str, Any], wanted: str
+):
     with pytest.raises(ValueError, match=wanted):
         bench(tmp_path, **parameters)
 

@@ -80,9 +80,7 @@ def end(directory: Path) -> Path:
 
 @pytest.mark.parametrize("missing", [1, 5, 40])
 @pytest.mark.parametrize("garbage", [b"", b"\0" * 100, b"\xff" * 60], ids=["nothing", "zeros", "ones"])
-def test_what_a_crash_left_of_an_append_is_cut_off_and_its_numbers_are_used_again(
-    tmp_path: Path, missing: int, garbage: bytes
-):
+def test_a_torn_append_is_cut_off_and_its_numbers_are_used_again(tmp_path: Path, missing: int, garbage: bytes):
     journal = Journal(tmp_path, LIMIT)
     journal.append(arrivals(3, 2))
     whole = end(tmp_path).read_bytes()
@@ -122,7 +120,7 @@ def test_a_crash_while_a_file_is_begun_loses_nothing(tmp_path: Path):
 
 
 @pytest.mark.parametrize("open_again", [True, False])
-def test_what_was_acknowledged_and_is_damaged_is_named_and_not_passed_over(tmp_path: Path, open_again: bool):
+def test_damage_of_acknowledged_messages_is_an_error_that_names_their_numbers(tmp_path: Path, open_again: bool):
     journal = Journal(tmp_path, LIMIT)
     for number in range(1, 4):
         journal.append(arrivals(2, first=2 * number - 1))

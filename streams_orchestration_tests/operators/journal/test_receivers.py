@@ -35,7 +35,7 @@ class Broken(JournalSource):
     ("error", "reason"),
     [(asyncio.CancelledError, "a library has cancelled it"), (SystemExit, "sys.exit"), (KeyError, "")],
 )
-def test_whatever_ends_it_is_reported_and_it_begins_again(
+def test_any_end_of_receive_is_reported_and_it_begins_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException], reason: str
 ):
     monkeypatch.setattr("streams_orchestration.runtime.hosts.receivers.PAUSES", Pauses(0.001, 30.0))

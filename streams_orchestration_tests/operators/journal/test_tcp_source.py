@@ -101,7 +101,7 @@ def test_metadata_names_number_sender_and_time(tmp_path: Path):
     assert one[3].year >= 2026
 
 
-def test_what_was_acknowledged_comes_again_from_any_offset_and_over_another_process(tmp_path: Path):
+def test_acknowledged_messages_are_replayed_from_any_offset_and_over_another_process(tmp_path: Path):
     made, source = bench(tmp_path)
     with receiving(source):
         assert send(port(source), [lines(*map(row, range(5)))]) == 5
@@ -164,7 +164,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("what", "wanted"), BAD)
-def test_what_is_no_tuple_is_left_out(tmp_path: Path, what: str, wanted: list[tuple]):
+def test_a_message_that_is_no_tuple_is_dropped_or_routed(tmp_path: Path, what: str, wanted: list[tuple]):
     second = ["number bigint, sender string, reason string, message string"] if what == "stream" else []
     made, source = bench(tmp_path, ROW, *second, onBadTuple=what)
     with receiving(source):
@@ -184,7 +184,7 @@ def test_a_message_without_a_required_value_is_no_tuple(tmp_path: Path):
     assert (made.rows(), made.metrics["dropped"]) == ([("k0", 0), ("k2", 2)], 1)
 
 
-def test_what_is_no_tuple_fails_with_its_place(tmp_path: Path):
+def test_a_message_that_is_no_tuple_fails_with_its_number_and_sender(tmp_path: Path):
     made, source = bench(tmp_path)
     with receiving(source):
         send(port(source), [lines(row(0), b"{nonsense")])
@@ -334,7 +334,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("parameters", "wanted"), WRONG)
-def test_what_is_wrong_is_refused_before_it_runs(tmp_path: Path, parameters: dict[str, Any], wanted: str):
+def test_wrong_parameters_of_a_tcp_source_are_refused_before_it_runs(
+    tmp_path: Path, parameters: dict[str, Any], wanted: str
+):
     with pytest.raises(ValueError, match=wanted):
         bench(tmp_path, **parameters)
 

@@ -208,7 +208,7 @@ def test_formats(kafka: Broker, format: str, wanted: bytes):
     assert kafka.values(topic) == [wanted]
 
 
-def test_what_is_refused_for_good_names_the_topic(kafka: Broker):
+def test_a_permanent_refusal_names_the_topic(kafka: Broker):
     with pytest.raises(KafkaRefusedError, match=r"topic missing at 127.0.0.1"):
         deliver(sink(kafka, "missing"), "missing", 1)
 

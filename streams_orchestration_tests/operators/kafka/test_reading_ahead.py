@@ -93,7 +93,7 @@ def begun(bench: Bench) -> Offset:
     return offset
 
 
-def test_what_fails_ahead_fails_in_its_turn_and_is_tried_again(
+def test_a_failure_while_reading_ahead_is_raised_in_its_turn_and_tried_again(
     brokers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     bench = source(brokers, tmp_path)

@@ -54,7 +54,7 @@ def test_an_application_compiles_and_its_deployment_names_the_extra(tmp_path: Pa
         ("topic: a", "topic: a, onBadTuple: stream", "onBadTuple: stream needs a second output port"),
     ],
 )
-def test_what_is_wrong_is_said_before_it_runs(tmp_path: Path, before: str, after: str, wanted: str):
+def test_wrong_properties_of_kafka_are_reported_before_it_runs(tmp_path: Path, before: str, after: str, wanted: str):
     (tmp_path / "both.yaml").write_text(SPEC.replace(before, after, 1))
     findings = check_operators(compile_spec(tmp_path / "both.yaml"))
     assert wanted in findings[0].message

@@ -32,7 +32,7 @@ def rows(s3: S3, place: str) -> list[Row]:
 
 
 @pytest.mark.parametrize("key", [[], ["k", "n"]])
-def test_what_is_written_is_read_back(tmp_path: Path, s3: S3, key: list[str]):
+def test_rows_that_are_written_are_read_back(tmp_path: Path, s3: S3, key: list[str]):
     place = f"table{len(key)}"
     bench = sink(tmp_path, s3, place, key=key, partitionBy=["k"])
     for epoch in (1, 1, 2, 1):

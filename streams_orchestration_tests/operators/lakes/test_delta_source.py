@@ -87,7 +87,7 @@ def test_values_of_partitions_come_back(tmp_path: Path):
         )
 
 
-def test_what_only_moves_rows_adds_nothing(table: Path):
+def test_a_version_that_only_moves_rows_adds_none(table: Path):
     bench = source(table, startAt="earliest")
     offset = read(bench)
     deltalake.DeltaTable(table).optimize.compact()

@@ -38,7 +38,7 @@ def proxy(rest_catalog: RestCatalog) -> Iterator[Proxy]:
 
 
 @pytest.mark.parametrize("key", [[], ["k", "n"]], ids=["append", "upsert"])
-def test_what_is_written_is_read_back(lake: RestIceberg, key: list[str]):
+def test_rows_that_are_written_are_read_back(lake: RestIceberg, key: list[str]):
     bench = lake.sink(key=key, partitionBy=["k"])
     for epoch in (1, 1, 2, 1):
         deliver(bench, [(k, n + 10 * epoch) for k, n in ROWS], delivery(epoch), batches=2)
@@ -74,7 +74,7 @@ AWAY: list[tuple[dict[str, str], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("change", "error", "message"), AWAY)
-def test_what_cannot_be_reached_is_named(
+def test_an_unreachable_catalog_or_store_is_named(
     lake: RestIceberg, change: dict[str, str], error: type[Exception], message: str
 ):
     sink = lake.sink(catalog=lake.catalog() | change)

@@ -55,7 +55,7 @@ def test_reading_begins_where_it_is_to(lake: Delta, start: Any, expected: list[i
     assert bench.operator.pause() == 1.0  # type: ignore[attr-defined]
 
 
-def test_how_far_it_is_behind_is_measured(lake: Delta):
+def test_the_lag_of_a_lake_source_is_measured(lake: Delta):
     bench = lake.source(startAt={"version": lake.versions()[0]}, pollPeriod=0.01)
     offset: Offset = {}
     lags: list[float] = []

@@ -76,7 +76,7 @@ BAD = {
 @pytest.mark.parametrize("format", ["json", "csv"])
 @given(data=st.data())
 @examples(60)
-def test_what_is_no_tuple_is_told_apart(format: MessageFormat, data: st.DataObject):
+def test_messages_that_are_no_tuples_are_separated_with_their_positions(format: MessageFormat, data: st.DataObject):
     schema = arrow_schema("n bigint, s string")
     pool = [(value, True) for value in GOOD[format]] + [(value, False) for value in BAD[format]]
     chosen = data.draw(st.lists(st.sampled_from(pool), max_size=12))

@@ -182,7 +182,7 @@ def test_a_path_that_is_none_is_refused(payload: bytes):
         ),
     ],
 )  # fmt: skip
-def test_what_was_written_with_another_schema_becomes_the_attributes(
+def test_a_message_of_another_schema_becomes_the_attributes_of_the_stream(
     server: SmallRegistry, registry: Registry, written: Any, row: dict[str, Any], ddl: str, wanted: dict[str, Any]
 ):
     number = server.add(json.dumps(written))
@@ -240,7 +240,7 @@ def test_messages_of_every_type_of_a_file_are_read(
         ('syntax = "proto3";', "PROTOBUF", "protobuf", "n int", b"\0", "has no message type"),
     ],
 )  # fmt: skip
-def test_what_is_no_tuple_is_named_with_the_reason(
+def test_a_message_that_is_no_tuple_is_reported_with_the_reason(
     server: SmallRegistry, registry: Registry, text: str, kind: str, format: SchemaKind, ddl: str, content: bytes,
     wanted: str,
 ):  # fmt: skip

@@ -47,7 +47,7 @@ def test_a_write_of_another_process_wakes(home: Home, waiting: Catalog):
     os.waitpid(pid, 0)
 
 
-def test_what_is_written_between_mark_and_wait_is_not_missed(home: Home, waiting: Catalog):
+def test_a_change_between_mark_and_wait_is_not_missed(home: Home, waiting: Catalog):
     mark = waiting.changes.mark()
     write(home)
     assert waiting.changes.wait(mark, LONG)
@@ -60,7 +60,7 @@ def test_a_write_of_a_unit_wakes(home: Home, waiting: Catalog):
     assert waiting.changes.wait(mark, LONG)
 
 
-def test_who_listens_learns_which_unit_has_changed_where_the_database_says_so(home: Home, waiting: Catalog):
+def test_a_listener_learns_the_changed_units_if_the_database_names_them(home: Home, waiting: Catalog):
     changed: list[str] = []
 
     def hear(units: Collection[str]) -> bool:

@@ -91,7 +91,7 @@ def older(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalo
     return catalog
 
 
-def test_what_a_catalog_of_the_first_release_holds_is_kept(older: Catalog):
+def test_rows_of_a_catalog_of_the_first_release_are_kept(older: Catalog):
     rows = filled(older)
     assert upgrade_tables(older) == FIRST
     assert older.version() == NEXT
@@ -164,7 +164,7 @@ def test_an_upgrade_that_fails_changes_nothing(older: Catalog, monkeypatch: pyte
     assert older.version() == NEXT
 
 
-def test_where_nothing_was_deployed_there_is_nothing_to_upgrade(home: Home):
+def test_a_home_without_a_catalog_cannot_be_upgraded(home: Home):
     with pytest.raises(CatalogMissingError, match="no catalog to upgrade"):
         upgrade_tables(Catalog(home))
 

@@ -95,7 +95,7 @@ def test_a_commit_of_a_transaction_in_which_a_statement_failed_is_refused(home: 
     assert hosts(home) == []
 
 
-def test_what_is_sent_together_is_committed_together(home: Home):
+def test_statements_sent_together_are_committed_together(home: Home):
     catalog = Catalog(home)
     with catalog.write() as connection, catalog.together(connection):
         for number in range(3):
@@ -169,7 +169,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_the_server_refuses_is_not_waited_for(
+def test_a_refusal_by_the_server_is_not_repeated(
     tmp_path: Path, postgresql: Server, monkeypatch: pytest.MonkeyPatch, case: str
 ):
     address, reason = REFUSED[case]

@@ -82,7 +82,7 @@ def test_one_that_waits_for_its_own_machine_holds_up_no_other(machines: tuple[Ho
         lock_start(second, "app", "streams run", limit=20).release()
 
 
-def test_of_two_deployments_one_changes_nothing(
+def test_the_second_of_two_deployments_changes_nothing(
     machines: tuple[Home, Home], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     first, second = machines

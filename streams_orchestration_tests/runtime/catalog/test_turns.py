@@ -46,7 +46,7 @@ def test_a_writer_waits_for_those_that_may_write_the_same_rows(tmp_path: Path, d
         pass
 
 
-def test_what_a_writer_reads_is_what_the_one_before_it_has_written(tmp_path: Path, database: str):
+def test_a_writer_reads_the_changes_of_the_writer_before_it(tmp_path: Path, database: str):
     """Its snapshot is taken when its turn has come, not when it began to wait."""
     if database == "sqlite":
         pytest.skip("a file of SQLite has one lock for all who write")

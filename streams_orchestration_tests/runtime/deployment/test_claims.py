@@ -132,7 +132,7 @@ def test_a_host_that_came_up_before_it_was_recorded_stays(home: Home, hosts: Fak
     assert launch(home, "app", launcher=launcher) == ("host 0, pid 101", "host 1, pid 102")
 
 
-def test_of_two_who_start_it_at_once_one_does(home: Home, hosts: FakeHosts):
+def test_only_one_of_two_simultaneous_launches_starts_a_host(home: Home, hosts: FakeHosts):
     others: list[tuple[str, ...]] = []
     launcher = Interrupted(hosts, lambda _: others.append(launch(home, "app", launcher=hosts)))
     launch(home, "app", launcher=launcher)
@@ -185,7 +185,7 @@ def test_a_start_that_fails_leaves_its_host_and_the_next_as_they_were(
     )
 
 
-def test_what_another_process_has_gone_on_with_is_not_given_back(home: Home, hosts: FakeHosts):
+def test_a_host_that_another_process_has_started_is_not_released(home: Home, hosts: FakeHosts):
     def fails(start: HostStart) -> None:
         change(home, 0, incarnation="newer", pid=7)
         message = "no room"

@@ -92,7 +92,7 @@ def life(home: Home) -> str:
         return connection.scalars(select(tables.application.c.life)).one()
 
 
-def test_what_is_deployed_can_be_read_back(home: Home, file: Path):
+def test_a_deployed_application_can_be_read_back(home: Home, file: Path):
     compilation = totals(file)
     assert deployed_applications(home) == ()
     deploy(home, deployable(compilation))
@@ -193,7 +193,7 @@ CHANGES: dict[str, tuple[tuple[str, str], str]] = {
 
 
 @pytest.mark.parametrize("case", CHANGES)
-def test_what_changes_how_it_runs_changes_the_fingerprint(file: Path, case: str):
+def test_a_change_of_behaviour_changes_the_fingerprint(file: Path, case: str):
     change, text = CHANGES[case]
     changes = [change, ("inputs: [Kept]", "inputs: [Keep]")] if case == "an operator" else [change]
     before, after = spec(file), spec(file, *changes)
@@ -217,7 +217,7 @@ QUERY = (
 )
 
 
-def test_what_spark_says_of_the_columns_of_a_query_is_kept_until_it_is_asked_again(
+def test_columns_of_a_query_are_kept_until_spark_analyses_it_again(
     home: Home, file: Path, monkeypatch: pytest.MonkeyPatch
 ):
     asked: list[Any] = []

@@ -26,7 +26,7 @@ WAITS = "import sys; print('up', flush=True); sys.stdin.read()"
 WORKS = "import time\nprint('up', flush=True)\nwhile True: time.sleep(0.001)"
 
 
-def test_what_does_not_answer_is_counted_from_beat_to_beat():
+def test_beats_without_an_answer_of_the_engine_are_counted():
     go_on = threading.Event()
     ping = EnginePing(go_on.wait)
     assert [ping.beat() for _ in range(4)] == [0, 1, 2, 3]
@@ -35,7 +35,7 @@ def test_what_does_not_answer_is_counted_from_beat_to_beat():
     assert ping.beat() <= 1
 
 
-def test_what_fails_to_answer_has_ended_and_does_not_hang():
+def test_an_engine_whose_answer_fails_does_not_count_as_hanging():
     def fail() -> None:
         message = "the JVM is gone"
         raise ConnectionError(message)

@@ -118,7 +118,7 @@ def test_a_host_looks_at_the_units_of_others_now_and_then_and_when_one_has_died(
     assert looks[-1] == own
 
 
-def test_what_a_query_has_left_is_removed_when_the_next_generation_takes_its_place(tmp_path: Path):
+def test_files_of_a_query_are_removed_when_the_next_generation_begins(tmp_path: Path):
     home = Home(tmp_path / "home")
     deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1)))
     joined(home)

@@ -175,7 +175,7 @@ def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_wh
     assert read_status(home, "app").units[0].state != "UNHEALTHY", "what runs goes on"
 
 
-def test_what_a_dead_host_left_is_stopped_when_another_is_started(home: Home, launcher: FakeLauncher):
+def test_the_jvm_of_a_dead_host_is_stopped_when_another_host_is_started(home: Home, launcher: FakeLauncher):
     launch(home, "app")
     dead, jvm = launcher.families(home)[0]
     killed(dead.pid)
@@ -185,7 +185,7 @@ def test_what_a_dead_host_left_is_stopped_when_another_is_started(home: Home, la
     assert launcher.pid(0) != dead.pid
 
 
-def test_what_is_stopped_is_named(home: Home, launcher: FakeLauncher):
+def test_processes_that_are_stopped_are_named(home: Home, launcher: FakeLauncher):
     launch(home, "app")
     dead, jvm = launcher.families(home)[0]
     killed(dead.pid)
@@ -308,7 +308,7 @@ def test_a_host_sees_that_nobody_wants_it(home: Home, case: str):
 
 
 @pytest.mark.parametrize("happen", [started_anew, replaced])
-def test_what_an_unwanted_host_reports_is_not_written(home: Home, happen: Callable[[Home], None]):
+def test_reports_of_an_unwanted_host_are_not_written(home: Home, happen: Callable[[Home], None]):
     here = joined(home)
     here.report(state="RUNNING")
     happen(home)

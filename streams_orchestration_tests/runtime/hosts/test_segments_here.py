@@ -10,7 +10,7 @@ from streams_orchestration.runtime.hosts.segments_here import streams_here
 from streams_orchestration_tests.runtime.applications import network
 
 
-def test_what_others_read_is_no_matter_of_one_host(tmp_path: Path):
+def test_a_stream_stays_on_a_host_only_if_no_other_host_reads_it(tmp_path: Path):
     programs = need(network(tmp_path, 4, fusion="manual", pes=7).deployment).programs
     together = [PlacedPe(program, 0) for program in programs]
     apart = [PlacedPe(program, program.pe) for program in programs]

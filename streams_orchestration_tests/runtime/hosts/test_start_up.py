@@ -41,7 +41,7 @@ def test_workers_that_were_up_before_the_queries_cost_nothing(up: list[ProcessId
     assert start_up.seconds["first batch"] == 4.0
 
 
-def test_what_ended_before_the_phase_in_front_of_it_took_no_time():
+def test_a_phase_that_ended_before_the_previous_one_took_no_time():
     start_up = started()
     start_up.reached("late", 100.0)
     assert start_up.seconds["late"] == 0.0

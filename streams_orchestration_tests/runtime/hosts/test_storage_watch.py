@@ -84,7 +84,7 @@ def test_one_that_is_back_is_reported_and_begins_anew(tmp_path: Path, monkeypatc
     assert [since for _, since in reports.all] == [None, 1000.0, None, 2000.0]
 
 
-def test_what_the_catalog_does_not_take_is_reported_later(tmp_path: Path):
+def test_a_report_is_repeated_if_the_catalog_was_away(tmp_path: Path):
     reports = Reports()
     watch = StorageWatch(store_at(tmp_path / "home", str(tmp_path / "mounted"), ""), reports)
     reports.away = True

@@ -165,7 +165,7 @@ def test_a_unit_that_is_reset_is_unhealthy_meanwhile(running: Running, sent: Sen
     assert states == {"UNHEALTHY"}
 
 
-def test_whoever_stops_what_has_failed_ends_the_run(
+def test_cancelling_a_failed_application_ends_the_run_with_fail(
     running: Running, sent: SentEvents, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(reporters, "_client", lambda: sent)

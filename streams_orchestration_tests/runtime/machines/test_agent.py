@@ -245,7 +245,7 @@ def test_a_reset_takes_hosts_without_storage_off_a_machine_that_is_drained(
     assert place.host.machine == machine
 
 
-def test_what_is_left_of_a_host_that_was_replaced_is_ended(place: Place, monkeypatch: pytest.MonkeyPatch):
+def test_processes_of_a_replaced_host_are_ended(place: Place, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(orphans, "living", lambda known, patience=0.0: tuple(
         each for each in known if each.pid in place.hosts.alive_pids
     ))  # fmt: skip

@@ -40,7 +40,7 @@ def test_a_host_that_no_machine_takes_waits(place: Place):
     assert str(status.hosts[0].error) in words
 
 
-def test_whoever_waits_for_the_start_is_told_why(place: Place):
+def test_a_caller_that_awaits_the_start_is_told_the_reason(place: Place):
     control.launch(place.home, place.name)
     with pytest.raises(WaitingForMachineError, match=r"app is WAITING: host 0: machine south is wanted, .* by itself"):
         control.await_running(place.home, place.name, 60.0)
@@ -67,7 +67,7 @@ def test_it_is_started_when_its_machine_takes_hosts_again(place: Place):
     assert (place.host.state, place.host.machine) == ("STARTING", "south")
 
 
-def test_what_waits_changes_nothing_in_the_catalog_while_it_does(place: Place):
+def test_a_waiting_host_changes_nothing_in_the_catalog(place: Place):
     control.launch(place.home, place.name)
     before = place.host
     control.launch(place.home, place.name)
@@ -93,7 +93,7 @@ def test_a_host_whose_only_machine_is_lost_waits_without_using_up_resets(place: 
     assert (place.host.state, place.host.machine) == ("STARTING", "south")
 
 
-def test_what_waits_can_be_cancelled(place: Place):
+def test_a_waiting_application_can_be_cancelled(place: Place):
     control.launch(place.home, place.name)
     status = control.cancel(place.home, place.name, 0.0)
     assert (status.state, status.hosts[0].state, status.hosts[0].error) == ("STOPPED", "STOPPED", None)

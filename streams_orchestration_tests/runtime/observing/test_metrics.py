@@ -211,7 +211,7 @@ def test_rows_of_a_pe_are_tuples_of_streams_and_data_but_not_names_that_are_look
 
 
 @pytest.mark.usefixtures("no_hosts")
-def test_what_is_not_committed_does_not_count_and_what_is_replayed_counts_again(tmp_path: Path):
+def test_an_uncommitted_batch_does_not_count_and_a_replayed_one_counts_again(tmp_path: Path):
     application = LocalApplication(Home(tmp_path / "home"), totals(write_rows(tmp_path / "r.parquet", COUNT)), 25)
     (program,) = application.programs
     application.step(program)

@@ -106,7 +106,7 @@ def test_a_stream_that_is_none_between_pes_is_named(application: LocalApplicatio
         sample(application, stream)
 
 
-def test_what_has_been_read_and_removed_is_not_shown(application: LocalApplication):
+def test_removed_and_retracted_segments_are_not_shown(application: LocalApplication):
     with application.catalog.write() as connection:
         paths = connection.scalars(select(tables.segment.c.path)).all()
     for path in paths:
@@ -199,7 +199,7 @@ def test_a_mask_of_everything_hides_everything(name: str, value: Any):
 
 @examples(100)
 @given(value=values)
-def test_what_is_hidden_is_found_at_no_depth(value: Any):
+def test_a_masked_attribute_is_hidden_at_every_depth(value: Any):
     hidden = Mask(("iban",)).attribute(
         "a", {"other": [value], "iban": "s3cret", "deep": [{"Iban": ["s3cret"], "v": value}]}
     )

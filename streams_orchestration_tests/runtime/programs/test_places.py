@@ -53,7 +53,7 @@ def test_an_operator_stands_where_the_parameter_does_and_else_where_its_invocati
     assert places == {"Rows": f"{spec}:4", "Kept[0]": f"{spec}:15", "Kept[1]": f"{spec}:15"}
 
 
-def test_what_another_version_has_deployed_has_no_places(deployed: LocalApplication):
+def test_an_application_deployed_by_another_version_has_no_places(deployed: LocalApplication):
     with deployed.catalog.write() as connection:
         connection.execute(update(tables.application).values(compilation=b"{}"))
     with deployed.catalog.read() as connection:

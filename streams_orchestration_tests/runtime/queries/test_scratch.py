@@ -13,7 +13,7 @@ from streams_orchestration.runtime.errors import OperatorFailure
 from streams_orchestration.runtime.queries.scratch import Scratch
 
 
-def test_what_a_planner_says_is_read_whole(tmp_path: Path):
+def test_the_failure_of_a_planner_is_read_whole(tmp_path: Path):
     scratch, failure = Scratch(str(tmp_path)), OperatorFailure("Out", "ValueError: no", "Out.py:1")
     assert scratch.failure is None
     scratch.fail("it failed", permanent=True, failure=failure)
@@ -36,7 +36,7 @@ def test_on_a_full_disk_a_planner_leaves_nothing_and_its_log_says_why(
 
 
 @pytest.mark.parametrize("content", ["", "[", "{}", "[1]", '["no", true, {"other": 1}]'])
-def test_what_cannot_be_read_is_the_fault_of_the_disk(tmp_path: Path, content: str):
+def test_an_unreadable_failure_is_a_fault_of_the_disk(tmp_path: Path, content: str):
     (tmp_path / "failure.json").write_text(content)
     given_up: Any = Scratch(str(tmp_path)).failure
     assert "failure.json cannot be read: it is truncated or was altered; see that its disk is sound" in given_up.message

@@ -31,7 +31,7 @@ def two_regions(directory: Path, **options: Any) -> Compilation:
     return compiled(graph, **options)
 
 
-def test_what_a_complete_unit_has_published_is_not_published_again(tmp_path: Path):
+def test_results_of_a_complete_unit_are_not_published_again(tmp_path: Path):
     before, after = two_regions(tmp_path, fusion="manual", pes=2), two_regions(tmp_path, fusion="legacy")
     local = LocalApplication(Home(tmp_path / "home"), before, source_limit=2)
     for turn in range(60):

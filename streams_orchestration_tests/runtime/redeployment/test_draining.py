@@ -42,7 +42,7 @@ def two_regions(directory: Path, **options: Any) -> Compilation:
     return compiled(graph, **options)
 
 
-def test_what_a_reset_has_taken_back_is_not_waited_for(tmp_path: Path, hosts: FakeHosts):
+def test_segments_that_a_reset_has_retracted_are_not_awaited(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), two_regions(tmp_path, fusion="legacy"), source_limit=4)
     local.step(local.programs[0])  # segments that no epoch has completed: a gap in their numbers from the reset on
     reset(local.home, local.name, local.programs[0].unit, force=True)

@@ -32,7 +32,7 @@ from streams_orchestration_tests.runtime.redeployed import begin, finish, set_ro
 pytestmark = pytest.mark.slow
 
 
-def test_what_was_stopped_stays_so_when_its_redeploy_is_refused(
+def test_a_stopped_application_stays_stopped_if_its_redeploy_is_refused(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
     cancel(local.home, local.name, 1.0)
@@ -85,7 +85,7 @@ def test_states_are_written_again_if_the_hold_counted_as_expired_for_a_process_t
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_what_cannot_be_carried_over_is_refused_before_anything_stands_still(
+def test_states_that_cannot_be_carried_over_are_refused_before_the_application_is_held(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch, full: bool
 ):
     def fail(*_: object) -> None:
@@ -99,7 +99,7 @@ def test_what_cannot_be_carried_over_is_refused_before_anything_stands_still(
     finish(local)
 
 
-def test_what_was_written_for_a_rehearsal_is_gone_and_a_state_that_was_collected_is_read_at_the_cut(
+def test_a_rehearsal_leaves_no_files_and_a_collected_state_is_read_again_at_the_cut(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
     carry, calls = carrying.Carrier.carry, [0]

@@ -135,7 +135,7 @@ CHANGES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_was_exported_and_not_read_yet_is_read_after_a_redeploy(change: str, data: Path, tmp_path: Path):
+def test_unread_exported_tuples_are_read_after_a_redeploy(change: str, data: Path, tmp_path: Path):
     exporter, importer = CHANGES[change]
     home = Home(tmp_path)
     first = exporting(data, 0, 2, 0, True, 0), importing(data, 0, "Counted", 0, True, 0)
@@ -169,7 +169,7 @@ def test_an_export_that_an_import_is_about_no_more_is_read_up_to_there(data: Pat
     assert read == sorted((k, 2 * n) for k, n in rows(len(read)))
 
 
-def test_what_is_exported_while_no_import_is_on_trial_is_read_after_a_revert(data: Path, tmp_path: Path):
+def test_tuples_exported_while_the_trial_has_no_import_are_read_after_a_revert(data: Path, tmp_path: Path):
     home = Home(tmp_path)
     writer = LocalApplication(home, exporting(data, 0, 1, 1, True, 0), 4)
     reader = LocalApplication(home, importing(data, 0, "Counted", 0, True, 0), 4)

@@ -98,7 +98,9 @@ def test_commands_and_pages_speak_of_the_pes_that_run(home: Home, spec: Path, ca
     assert shown == {operator: f"pes/pe_{pe}" for operator, pe in running.items()}
 
 
-def test_what_would_be_redeployed_is_called_as_it_runs(home: Home, spec: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_preview_names_units_and_pes_by_their_running_numbers(
+    home: Home, spec: Path, capsys: pytest.CaptureFixture[str]
+):
     spec.write_text(
         spec.read_text().replace("inputs: [ASource]", "inputs: [ASource]\n    annotations: {parallel: {width: 1}}")
     )

@@ -65,7 +65,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_would_not_be_found_is_refused_without_a_word_of_its_values(case: str):
+def test_keys_that_would_not_be_found_are_refused_without_their_values(case: str):
     kind, error, words = WRONG[case]
     with pytest.raises(error, match=words) as caught:
         channels(kind).rescaled(3)
@@ -99,7 +99,7 @@ def test_several_splitters_one_behind_another_give_the_channel_of_the_innermost(
         prove("Op", [PortKeys(0, batch.take(pa.array(mine, pa.int64())))], route, channel)
 
 
-def test_what_goes_round_is_not_proved():
+def test_a_round_robin_route_needs_no_proof():
     route = SplitterRoute(StateRouting(((RouteLevel(Feed("roundRobin"), 2),),), 2))
     assert route.attributes() is None
     prove("Op", [PortKeys(0, pa.RecordBatch.from_pylist([{"k": "a"}]))], route, 0)

@@ -64,7 +64,7 @@ def test_a_redeploy_that_would_lose_state_changes_nothing(tmp_path: Path, hosts:
     assert kept_of(local) == before
 
 
-def test_what_cannot_be_drained_in_time_goes_on_with_the_old_plan(tmp_path: Path, hosts: FakeHosts):
+def test_an_application_that_does_not_drain_in_time_keeps_the_old_plan(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3), source_limit=4)
     run_some(local, 4)
     with pytest.raises(NotDrainedError, match=r"app runs on as it is: region-0 has not closed its epoch after 0 s"):
@@ -73,7 +73,7 @@ def test_what_cannot_be_drained_in_time_goes_on_with_the_old_plan(tmp_path: Path
     assert local.compilation.fusion.pes
 
 
-def test_what_is_complete_has_nothing_that_could_go_on(tmp_path: Path, hosts: FakeHosts):
+def test_a_complete_application_cannot_be_redeployed(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3))
     local.run()
     with pytest.raises(NotDeployableError, match=r"app is complete.*--fresh"):

@@ -43,7 +43,7 @@ def hours(directory: Path, zone: str) -> Compilation:
     return compiled(graph, time_zone=zone, fusion="manual", pes=2)
 
 
-def test_what_depends_on_the_zone_follows_it_and_all_else_goes_on(tmp_path: Path):
+def test_states_that_depend_on_the_zone_are_dropped_and_all_others_are_kept(tmp_path: Path):
     local = LocalApplication(Home(tmp_path / "home"), hours(tmp_path, "UTC"), source_limit=3)
     run_some(local, 6)
     berlin = hours(tmp_path, "Europe/Berlin")

@@ -129,7 +129,7 @@ def trial_epoch(local: LocalApplication) -> int:
         return connection.scalar(select(tables.unit.c.shown_epoch)) or 0
 
 
-def test_what_has_completed_an_epoch_is_there_to_stay(local: LocalApplication):
+def test_a_redeploy_that_has_completed_an_epoch_has_passed_its_trial(local: LocalApplication):
     begin(local)
     trial = decided(local)
     assert trial is not None
@@ -175,7 +175,7 @@ FAILURES: dict[Callable[[LocalApplication], None], str] = {
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_whoever_looks_brings_the_plan_before_back(
+def test_any_observer_of_a_failed_trial_restores_the_previous_plan(
     local: LocalApplication, failure: Callable[[LocalApplication], None]
 ):
     former = read_status(local.home, local.name).fingerprint
@@ -296,7 +296,7 @@ def test_a_second_redeploy_waits_until_the_first_is_decided(local: LocalApplicat
     finish(local)
 
 
-def test_what_is_stopped_on_trial_is_decided_when_it_runs_again(local: LocalApplication):
+def test_a_trial_that_was_stopped_is_decided_when_the_application_runs_again(local: LocalApplication):
     begin(local)
     cancel(local.home, local.name, 1.0)
     time_is_over(local)

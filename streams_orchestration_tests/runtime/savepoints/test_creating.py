@@ -151,7 +151,7 @@ def test_the_application_is_held_for_as_long_as_it_takes(local: LocalApplication
     assert not held(local)
 
 
-def test_what_does_not_come_to_a_cut_runs_on_without_a_savepoint(local: LocalApplication, hosts: FakeHosts):
+def test_an_application_that_reaches_no_cut_runs_on_without_a_savepoint(local: LocalApplication, hosts: FakeHosts):
     with pytest.raises(SavepointError, match=r"no savepoint was taken: region-0 has not closed its epoch after 0 s"):
         create_savepoint(local.home, "app", "point", within=0.0)
     assert list(saved(local.home)) == []
@@ -160,21 +160,21 @@ def test_what_does_not_come_to_a_cut_runs_on_without_a_savepoint(local: LocalApp
     assert counts(local) == expected_counts()
 
 
-def test_what_failed_is_not_taken_back_for_it(local: LocalApplication, hosts: FakeHosts):
+def test_a_failed_unit_is_not_reset_for_a_savepoint(local: LocalApplication, hosts: FakeHosts):
     with local.catalog.write() as connection:
         connection.execute(update(tables.unit).values(state="UNHEALTHY"))
     with pytest.raises(SavepointError, match=r"has not closed its epoch, region-0 is UNHEALTHY"):
         create_savepoint(local.home, "app", "point", within=0.0)
 
 
-def test_what_is_reset_no_more_is_refused_at_once(local: LocalApplication, hosts: FakeHosts):
+def test_a_savepoint_of_a_unit_that_is_reset_no_more_is_refused_at_once(local: LocalApplication, hosts: FakeHosts):
     with local.catalog.write() as connection:
         connection.execute(update(tables.unit).values(state=LIMIT, attempts=99))
     with pytest.raises(SavepointError, match=r"region-0 has failed and is reset no more.*--force"):
         create_savepoint(local.home, "app", "point", within=0.0)
 
 
-def test_what_is_on_trial_is_not_saved(local: LocalApplication, tmp_path: Path, hosts: FakeHosts):
+def test_a_savepoint_during_a_trial_is_refused(local: LocalApplication, tmp_path: Path, hosts: FakeHosts):
     redeploy(local, visits(tmp_path, 3, 3))
     cancel(local.home, local.name, 0.1)
     with pytest.raises(OnTrialError, match="was stopped while its last redeploy was on trial"):
@@ -189,7 +189,7 @@ def test_a_region_that_its_operator_drives_is_named(data: Path, tmp_path: Path, 
         create_savepoint(driven.home, driven.name, within=0.0)
 
 
-def test_of_one_that_was_stopped_at_its_cut_nothing_is_started(local: LocalApplication, hosts: FakeHosts):
+def test_a_savepoint_of_an_application_stopped_at_its_cut_starts_no_host(local: LocalApplication, hosts: FakeHosts):
     take(local, "first")
     cancel(local.home, "app", 1.0)
     second = create_savepoint(local.home, "app", "second").manifest
@@ -225,7 +225,7 @@ FORBIDDEN: dict[str, tuple[str, Step]] = {
 
 
 @pytest.mark.parametrize("case", FORBIDDEN)
-def test_what_may_not_be_read_or_written_is_named_with_the_remedy(
+def test_a_missing_permission_is_named_with_the_remedy(
     local: LocalApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
 ):
     take(local)
@@ -351,7 +351,7 @@ def test_a_disk_that_is_full_leaves_nothing(
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_what_was_killed_leaves_nothing_half_and_may_be_repeated(
+def test_a_killed_step_leaves_no_partial_savepoint_and_may_be_repeated(
     local: LocalApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ):
     take(local)
@@ -386,7 +386,7 @@ def test_removed_is_gone_whole(local: LocalApplication):
         remove_savepoint(local.home, "point")
 
 
-def test_what_was_exported_is_no_savepoint_of_the_state_directory(local: LocalApplication, tmp_path: Path):
+def test_an_exported_savepoint_is_none_of_the_state_directory(local: LocalApplication, tmp_path: Path):
     take(local)
     exported = export_savepoint(local.home, "point", tmp_path / "exported").place
     assert exported.path == tmp_path / "exported"

@@ -137,7 +137,7 @@ def test_a_put_that_fails_leaves_nothing_and_names_the_file_and_the_remedy(
     assert counts(local) == expected_counts()
 
 
-def test_what_a_killed_process_has_left_is_no_savepoint_and_is_swept(
+def test_files_of_a_killed_process_are_no_savepoint_and_are_swept(
     s3: S3, directory: str, local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
     take(local)

@@ -164,7 +164,7 @@ DAMAGES: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_is_damaged_names_the_file(damage: str, exported: Path, directory: Path, tmp_path: Path):
+def test_a_damaged_file_of_a_savepoint_is_named(damage: str, exported: Path, directory: Path, tmp_path: Path):
     change, message = DAMAGES[damage]
     change(exported)
     home = Home(tmp_path / "other")
@@ -220,7 +220,7 @@ def test_a_savepoint_of_another_application_needs_a_name(taken: LocalApplication
         restore(Home(tmp_path / "other"), deployable(other), savepoint_of(taken.home, "point"))
 
 
-def test_what_is_deployed_is_not_replaced(taken: LocalApplication, directory: Path):
+def test_a_deployed_application_is_not_replaced_by_a_savepoint(taken: LocalApplication, directory: Path):
     before = kept_of(taken)
     with pytest.raises(SavepointError, match=r"app is deployed and goes on.*--fresh.*--name OTHER"):
         restore(taken.home, deployable(visits(directory, 2, 3)), savepoint_of(taken.home, "point"))
@@ -246,7 +246,7 @@ def test_a_full_disk_leaves_nothing(
     assert not list(home.root.rglob("*.state"))
 
 
-def test_what_was_killed_may_be_repeated(
+def test_a_killed_restore_may_be_repeated(
     taken: LocalApplication, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     home, plan, place = Home(tmp_path / "other"), visits(directory, 2, 3), savepoint_of(taken.home, "point")
@@ -320,7 +320,7 @@ def test_directories_that_are_taken(taken: LocalApplication, exported: Path, tmp
     assert import_savepoint(taken.home, exported, "renamed").manifest.title == "app/renamed"
 
 
-def test_what_finds_no_room_is_refused_before_it_is_read(exported: Path, tmp_path: Path):
+def test_an_import_without_room_on_the_disk_is_refused_before_it_is_read(exported: Path, tmp_path: Path):
     """The file is sparse, so it takes no room where it is."""
     state, huge = state_of(exported), 1 << 43
     os.truncate(state, huge)

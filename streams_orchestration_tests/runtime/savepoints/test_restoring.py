@@ -43,7 +43,9 @@ def together(*parts: dict[str, list[RowTuple]]) -> dict[str, list[RowTuple]]:
 
 @examples(9)
 @given(turns=st.integers(0, 12), pes=st.integers(1, 5))
-def test_what_begins_at_a_savepoint_gives_the_rest(tmp_path_factory: pytest.TempPathFactory, turns: int, pes: int):
+def test_an_application_begun_at_a_savepoint_gives_the_remaining_results(
+    tmp_path_factory: pytest.TempPathFactory, turns: int, pes: int
+):
     directory = tmp_path_factory.mktemp("run")
     plan = network(directory, COUNT, fusion="manual", pes=3)
     local = LocalApplication(Home(directory / "home"), plan, source_limit=4)
@@ -122,7 +124,7 @@ def clocks_of(local: LocalApplication) -> dict[str, int]:
 
 @pytest.mark.parametrize("name", [name for name in SHAPES if "operator drives" not in name])
 @pytest.mark.parametrize("turns", [5, pytest.param(12, marks=pytest.mark.deep)])
-def test_whatever_the_shape_is_and_whoever_has_ended(name: str, turns: int, data: Path, tmp_path: Path):
+def test_applications_of_every_shape_give_the_remaining_results(name: str, turns: int, data: Path, tmp_path: Path):
     plan = compilation(data, name, 0)
     local = LocalApplication(Home(tmp_path / "home"), plan, source_limit=4)
     run_some(local, turns)

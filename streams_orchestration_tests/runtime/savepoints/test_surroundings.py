@@ -77,7 +77,7 @@ def test_a_clone_writes_nowhere_where_the_first_does(tmp_path: Path):
     begun(local.home, totals(tmp_path, str(tmp_path / "own"), name="other"), place).run()
 
 
-def test_what_moves_goes_on_behind_its_own_files(local: LocalApplication, tmp_path: Path):
+def test_a_moved_application_continues_behind_its_own_files(local: LocalApplication, tmp_path: Path):
     place = take(local).place
     moved = Home(tmp_path / "moved")
     shutil.copytree(local.home.results("app"), moved.results("app"))
@@ -87,7 +87,7 @@ def test_what_moves_goes_on_behind_its_own_files(local: LocalApplication, tmp_pa
     assert published(other.published("Out")) == published(local.published("Out"))
 
 
-def test_what_ran_on_is_not_doubled(local: LocalApplication, tmp_path: Path):
+def test_files_published_after_the_savepoint_are_refused(local: LocalApplication, tmp_path: Path):
     place = take(local).place
     local.run()
     moved = Home(tmp_path / "moved")
@@ -142,7 +142,7 @@ def test_an_import_goes_on_where_it_was(both: list[LocalApplication]):
     assert sorted(before + published(clone.published("Kept"))) == doubled(60) == published(reader.published("Kept"))
 
 
-def test_what_an_exporter_has_dropped_is_said(both: list[LocalApplication]):
+def test_tuples_that_the_exporter_has_dropped_are_noted(both: list[LocalApplication]):
     first, reader = both
     place = take(reader).place
     run_until_idle(first, reader)

@@ -58,7 +58,9 @@ def test_a_complete_epoch_is_delivered_whole_and_once(local: LocalApplication, t
     assert not list((local.home.data(local.name) / "outputs").rglob("*.arrow"))
 
 
-def test_what_a_sink_needs_is_loaded_ahead_and_that_this_fails_is_no_failure(local: LocalApplication, tmp_path: Path):
+def test_the_modules_of_a_sink_are_loaded_ahead_and_a_failure_of_that_is_ignored(
+    local: LocalApplication, tmp_path: Path
+):
     LOADED.clear()
     Publisher(local.catalog, local.name).deliver_to(local.deliverers)
     assert LOADED.is_set()
@@ -100,7 +102,7 @@ def test_tuples_that_were_altered_while_they_waited_are_never_delivered(local: L
     assert len(letters(tmp_path)) == 1
 
 
-def test_what_a_reset_takes_back_is_never_delivered(local: LocalApplication, tmp_path: Path):
+def test_tuples_that_a_reset_retracts_are_never_delivered(local: LocalApplication, tmp_path: Path):
     local.commit(boundary=True)
     local.commit()
     reset(local.home, local.name, "region-0")

@@ -31,7 +31,7 @@ def test_the_first_rows_are_of_what_was_published_last(tmp_path: Path, format_: 
     assert rows.to_dict(as_series=False) == {"doubled": [10, 12]}
 
 
-def test_of_files_of_one_moment_the_last_epoch_counts(tmp_path: Path):
+def test_the_last_epoch_among_files_of_the_same_time_counts(tmp_path: Path):
     for epoch in (2, 1):
         publish(tmp_path / "k=a", f"part-00000{epoch}-000001-000.parquet", pl.DataFrame({"n": [epoch]}), at=10)
     rows = first_rows(sink(path=tmp_path, format="parquet"), 5)

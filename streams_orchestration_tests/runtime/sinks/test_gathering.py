@@ -266,7 +266,7 @@ def test_a_minute_of_short_epochs_is_a_file_for_ten_seconds(tmp_path: Path):
     assert len(out.files()) == 5
 
 
-def test_what_waits_is_merged_so_that_it_stays_little(tmp_path: Path):
+def test_waiting_files_are_merged_so_that_they_stay_few(tmp_path: Path):
     out = Sink(tmp_path, made_up(5 * 100), {"closeMode": "epochs", "epochsPerFile": 1000})
     for _ in range(100):
         out.commit(boundary=True)
@@ -278,14 +278,14 @@ def test_what_waits_is_merged_so_that_it_stays_little(tmp_path: Path):
     assert (sorted(out.visible(), key=lambda row: row[1]), len(out.files())) == (out.rows, 1)
 
 
-def test_what_is_gathered_is_not_late_and_holds_nothing_up(tmp_path: Path):
+def test_epochs_that_are_gathered_are_not_late_and_do_not_hold_the_region(tmp_path: Path):
     out = Sink(tmp_path, made_up(5 * 3 * OUTSTANDING_LIMIT), {"closeMode": "epochs", "epochsPerFile": 1000})
     for _ in range(2 * OUTSTANDING_LIMIT):
         assert out.commit(boundary=True)
     assert read_status(out.local.home, out.local.name).sinks[0].late == 0
 
 
-def test_what_cannot_be_gathered_holds_the_region_up_and_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_files_that_cannot_be_merged_hold_the_region_and_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     out = Sink(tmp_path, made_up(5 * 3 * OUTSTANDING_LIMIT), {"closeMode": "epochs", "epochsPerFile": 2})
 
     def refuse(*_: Any) -> None:

@@ -209,7 +209,7 @@ def test_a_table_becomes_another_one_over_resets(lake: Delta):
     assert published(local.published("Out")) == sorted(rows(60))
 
 
-def test_what_a_reset_takes_back_never_comes_into_the_table(lake: Delta):
+def test_tuples_that_a_reset_retracts_never_come_into_the_table(lake: Delta):
     local = application(lake)
     local.commit(boundary=True)
     local.commit()

@@ -120,7 +120,7 @@ def test_a_bucket_that_was_never_there_is_found_before_anything_runs(s3: S3, tmp
         Application(s3, tmp_path, file="s3://nobucket/out")
 
 
-def test_what_an_earlier_run_has_left_is_refused_and_dropped_by_a_fresh_start(s3: S3, tmp_path: Path):
+def test_files_of_an_earlier_run_are_refused_and_dropped_by_a_fresh_start(s3: S3, tmp_path: Path):
     application = Application(s3, tmp_path)
     application.local.run()
     other = s3.put(f"{application.directory}/notes.txt", b"of somebody else")

@@ -137,7 +137,7 @@ def test_an_output_that_was_visible_early_is_not_delivered_again_when_its_epoch_
     assert (settled.rows, settled.uncommitted_rows, settled.delivered_at) == (5, 0, early.delivered_at)
 
 
-def test_what_is_visible_for_good_leaves_nothing_in_the_catalog(uncommitted: LocalApplication):
+def test_files_that_stay_visible_leave_no_rows_in_the_catalog(uncommitted: LocalApplication):
     uncommitted.run()
     with uncommitted.catalog.read() as connection:
         assert connection.execute(select(tables.sink_file)).all() == []

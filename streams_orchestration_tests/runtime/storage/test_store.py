@@ -146,7 +146,9 @@ def test_a_storage_that_is_away_is_tried_again_and_then_named(tmp_path: Path, mo
         ("gs://bucket/a", "region=x", "region does not go with gs://"),
     ],
 )
-def test_what_cannot_be_used_is_refused_without_its_secrets(place: str, options: str, wanted: str, tmp_path: Path):
+def test_wrong_storage_settings_are_refused_without_their_secrets(
+    place: str, options: str, wanted: str, tmp_path: Path
+):
     with pytest.raises(StorageSettingError, match=wanted) as error:
         store_at(tmp_path, place, options)
     assert "planted" not in str(error.value)

@@ -131,9 +131,7 @@ def test_every_worker_goes_on_with_the_chain(local: LocalApplication, monkeypatc
     finish(local)
 
 
-def test_what_a_batch_wrote_that_was_never_committed_is_not_in_the_chain(
-    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
-):
+def test_changes_of_an_uncommitted_batch_are_not_in_the_chain(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
     """The host dies between the write of the changes and the commit."""
     (program,) = local.programs
     batches(local, 3)
@@ -178,7 +176,7 @@ def test_between_two_cuts_the_catalog_keeps_what_they_and_the_next_batch_need(lo
     finish(local)
 
 
-def test_what_only_a_former_cut_needed_is_collected_when_there_is_a_new_one(local: LocalApplication):
+def test_files_of_a_former_cut_are_collected_after_a_new_one(local: LocalApplication):
     for _ in range(3):
         batches(local, 2)
         epoch(local)

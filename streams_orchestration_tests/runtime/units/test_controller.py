@@ -123,7 +123,7 @@ def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
     running.finish()
 
 
-def test_who_waits_for_a_reset_sees_that_a_host_hangs(running: Running, monkeypatch: pytest.MonkeyPatch):
+def test_awaiting_a_reset_ends_with_an_error_when_a_host_hangs(running: Running, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(control, "HEALING_SECONDS", 0.0)
     running.work()
     reset(running.home, running.name, "region-0")
@@ -132,7 +132,7 @@ def test_who_waits_for_a_reset_sees_that_a_host_hangs(running: Running, monkeypa
         control.await_running(running.home, running.name, 5.0, "region-0")
 
 
-def test_who_waits_for_a_reset_sees_that_a_pe_fails_again(running: Running, monkeypatch: pytest.MonkeyPatch):
+def test_awaiting_a_reset_ends_with_an_error_when_a_pe_fails_again(running: Running, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(control, "HEALING_SECONDS", 0.0)
     running.work()
     reset(running.home, running.name, "region-0")
@@ -143,7 +143,7 @@ def test_who_waits_for_a_reset_sees_that_a_pe_fails_again(running: Running, monk
         control.await_running(running.home, running.name, 5.0, "region-0")
 
 
-def test_who_waits_for_a_reset_is_content_when_the_unit_came_back_and_has_failed_once_more(
+def test_awaiting_a_reset_ends_if_the_unit_worked_and_has_failed_once_more(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(control, "HEALING_SECONDS", 0.0)

@@ -95,7 +95,7 @@ def test_a_file_that_comes_back_mends_it(tmp_path: Path):
     assert units(local)[0].lost is None
 
 
-def test_what_the_next_cut_does_not_need_is_not_missed(tmp_path: Path):
+def test_files_that_the_next_cut_does_not_need_are_not_missed(tmp_path: Path):
     local = application(tmp_path)
     before = {file.path for file in files(local)}
     epoch(local)
@@ -128,7 +128,7 @@ def test_a_look_takes_up_so_many_files_and_the_next_one_others(tmp_path: Path, m
     assert "region-0" in looks[-1]
 
 
-def test_whoever_asks_has_all_files_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_explicit_check_looks_at_all_files_of_the_cuts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     local = application(tmp_path)
     monkeypatch.setattr(cut_files, "MOST_FILES", 1)
     place(local, files(local)[-1].path).unlink()
@@ -148,7 +148,7 @@ def test_a_reset_is_refused_while_the_cut_is_lost_and_done_when_the_file_is_back
     assert reset(local.home, local.name, "region-0") == 2
 
 
-def test_whoever_watches_notices_that_the_file_of_a_unit_that_stands_still_is_back(tmp_path: Path):
+def test_the_status_shows_that_a_lost_file_of_a_failed_unit_is_back(tmp_path: Path):
     local = application(tmp_path)
     path = place(local, files(local)[-1].path)
     kept = path.rename(tmp_path / "kept")

@@ -93,7 +93,7 @@ def test_a_host_that_dies_takes_all_its_units_with_it():
     assert asked(both, NOW, {})[0] == ["region-0", "region-1"]
 
 
-def test_what_needs_no_host_is_reset_before_what_waits_for_one():
+def test_units_that_need_no_host_are_reset_before_units_that_wait_for_one():
     both = failing(host_with(application(), 0, alive=False), 2)
     assert asked(both, NOW, {})[0] == ["pe-2", "region-0", "region-1"]
 
@@ -159,7 +159,7 @@ def test_a_failure_that_a_reset_has_not_changed_is_answered_again_after_a_time_t
     assert set(waits[5:]) == {RETRIES.longest}
 
 
-def test_what_is_given_up_does_not_keep_others_from_their_reset():
+def test_an_exhausted_unit_does_not_keep_others_from_their_reset():
     healing = heal(failing(unit_with(application(), "region-0", attempts=5), 0, 1), NOW, {})
     assert [failure.unit for failure in healing.exhausted] == ["region-0"]
     assert [request.failure.unit for request in healing.resets] == ["region-1"]

@@ -220,7 +220,7 @@ def test_an_outage_is_answered_until_the_restart_limit_however_many_resets_that_
 
 
 @given(events=st.lists(EVENTS, max_size=30), stale=EVENTS)
-def test_what_comes_late_changes_nothing(events: list[Any], stale: Any):
+def test_a_late_event_changes_nothing(events: list[Any], stale: Any):
     settings = RegionSettings(MEMBERS, 10.0)
     record = RegionRecord.first(settings)
     for at, given_event in enumerate(events, start=1):

@@ -58,7 +58,7 @@ def test_it_binds_elsewhere_where_that_is_named_too(tmp_path: Path):
     assert (there["spark.driver.host"], there["spark.driver.bindAddress"]) == ("driver.example", "0.0.0.0")
 
 
-def test_what_the_runtime_depends_on_stays(tmp_path: Path):
+def test_properties_that_the_runtime_needs_cannot_be_changed(tmp_path: Path):
     there = made(tmp_path, "spark.executor.memory 2g\nspark.files /etc/one")
     assert there["spark.master"] == MASTER
     assert (there["spark.task.maxFailures"], there["spark.speculation"]) == ("1", "false")

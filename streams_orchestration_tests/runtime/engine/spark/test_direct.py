@@ -121,7 +121,7 @@ def test_without_an_owner_spark_runs_all(tmp_path: Path, workers: Path, monkeypa
     assert query.run() == query.batches
 
 
-def test_where_as_many_queries_are_at_work_as_there_are_cores_spark_has_the_queue(tmp_path: Path, workers: Path):
+def test_batches_are_scheduled_by_spark_while_all_cores_are_busy(tmp_path: Path, workers: Path):
     query = Query(tmp_path)
     query.own(announced(_serve))
     taken = [os.open(workers / f"slot{number}", os.O_RDWR | os.O_CREAT) for number in range(os.cpu_count() or 1)]

@@ -40,7 +40,7 @@ def not_held(_: bytes) -> pa.Buffer:
         [HELD_BYTES // 20] * 5,
     ],
 )
-def test_what_is_sent_arrives(tmp_path: Path, sizes: list[int]):
+def test_items_that_are_sent_arrive_in_order(tmp_path: Path, sizes: list[int]):
     items: list[Item] = [*map(batch, sizes), Punctuation.WINDOW]
     sender = RowSender(str(tmp_path), SCHEMA)
     for item in items:
@@ -60,7 +60,7 @@ def test_much_is_written_before_all_is_there(tmp_path: Path):
     assert file.stat().st_size >= HELD_BYTES
 
 
-def test_what_readers_elsewhere_take_is_held():
+def test_a_large_payload_for_readers_elsewhere_is_held():
     held: list[pa.Buffer] = []
     sender = RowSender(lambda data: held.append(data) or HELD, SCHEMA)
     items: list[Item] = [batch(HELD_BYTES // 8 + 1), Punctuation.WINDOW, batch(INLINE_BYTES)]

@@ -72,11 +72,11 @@ def files(directory: Path) -> dict[str, str]:
         *((path, True) for path in ALWAYS),
     ],
 )
-def test_what_lies_behind_the_batch_is_left_out(path: str, kept: bool):
+def test_only_files_that_the_batch_needs_are_kept(path: str, kept: bool):
     assert (path in needed([path], 5)) is kept
 
 
-def test_of_a_store_the_last_two_versions_that_are_whole_are_kept_with_what_follows_them():
+def test_the_last_two_whole_versions_of_a_store_are_kept_with_their_changes():
     whole = [f"{STORE}/{version}_a.zip" for version in (2, 4, 6, 9)]
     changes = [f"{STORE}/{version}_a.changelog" for version in range(1, 10)]
     other = ["state/1/0/1_a.changelog"]

@@ -150,7 +150,7 @@ def test_tuples_pass_in_order_of_time_in_all_batches_and_over_resets(tmp_path: P
     assert given.time.markers == {given.key(): END}
 
 
-def test_what_was_not_stored_comes_again_behind_a_reset(tmp_path: Path):
+def test_a_batch_that_was_not_stored_is_repeated_after_a_reset(tmp_path: Path):
     given = Given(tmp_path, source("Rows"), sql("Q", "Rows", **TAKES))
     given.enter(Rows=ITEMS[:4])
     given.store()

@@ -63,7 +63,7 @@ def test_and_by_the_process_itself():
     assert here.take(here.hold("task", pa.py_buffer(DATA))).to_pybytes() == DATA
 
 
-def test_what_nobody_took_goes_with_the_next_batch_of_the_task(holder: Holder):
+def test_an_untaken_payload_is_dropped_with_the_next_batch_of_its_task(holder: Holder):
     former, of_another = holder.hold("task"), holder.hold("another")
     holder.hold("task")
     here = HeldPayloads(str)

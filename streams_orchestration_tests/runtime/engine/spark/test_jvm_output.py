@@ -10,7 +10,7 @@ from streams_orchestration.runtime.engine.spark.jvm import start_jvm
 
 
 @pytest.mark.slow
-def test_what_it_writes_goes_into_the_file_that_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+def test_the_output_of_the_jvm_is_appended_to_the_named_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     submit = tmp_path / "bin" / "spark-submit"
     submit.parent.mkdir()
     submit.write_text("#!/bin/sh\necho out\necho error >&2\n")

@@ -129,7 +129,7 @@ def test_the_first_worker_owns_the_task(start: Callable[[], Process]):
     assert [second.run("b"), first.run("c"), second.run("d")] == [(first.pid, text) for text in "bcd"]
 
 
-def test_what_is_large_arrives_whole(start: Callable[[], Process]):
+def test_a_large_payload_arrives_whole(start: Callable[[], Process]):
     first, second = start(), start()
     first.run(b"")
     data = os.urandom(3 << 20)
@@ -210,7 +210,7 @@ def test_then_who_owns_the_fewest_of_all_levels(start: Callable[[], Process]):
     assert [first.run("a", f"{level}-0")[0] for level in range(3)] == [first.pid, second.pid, first.pid]
 
 
-def test_who_has_ended_gets_none(start: Callable[[], Process]):
+def test_a_process_that_has_ended_gets_no_task(start: Callable[[], Process]):
     first, second = start(), start()
     second.end()
     assert [first.run("a", f"1-{partition}")[0] for partition in range(2)] == [first.pid, first.pid]
@@ -227,7 +227,7 @@ def owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, bytes]:
     return address, bytes.fromhex(key)
 
 
-def test_who_listens_and_says_nothing_is_no_owner(monkeypatch: pytest.MonkeyPatch):
+def test_a_listener_that_does_not_answer_is_no_owner(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(owner_sockets, "HANDSHAKE_SECONDS", 1)
     address, listener = listen()
     assert connect(address, b"key") is None
@@ -238,11 +238,11 @@ def test_an_owner_listens_where_it_would_reach_the_driver(owner: tuple[str, byte
     assert owner[0].startswith("tcp://127.0.0.1:")
 
 
-def test_who_does_not_know_the_key_is_refused(owner: tuple[str, bytes]):
+def test_a_connection_without_the_key_is_refused(owner: tuple[str, bytes]):
     assert connect(owner[0], b"another") is None
 
 
-def test_who_says_nothing_keeps_no_one_from_connecting(owner: tuple[str, bytes]):
+def test_a_silent_connection_does_not_block_others(owner: tuple[str, bytes]):
     place = urlsplit(owner[0])
     with socket.create_connection((place.hostname, place.port)):
         connection = connect(*owner)

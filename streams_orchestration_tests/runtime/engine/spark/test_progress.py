@@ -38,7 +38,7 @@ def test_only_what_stands_still_for_the_limit_is_ended(looks: list[int | None], 
 
 
 @pytest.mark.parametrize("limit", [0, 3])
-def test_who_runs_no_task_is_not_ended(limit: int):
+def test_a_process_without_a_task_is_not_ended(limit: int):
     actual: list[int] = []
     progress = StandstillWatch(actual.append)
     with progress.task(limit):

@@ -77,7 +77,7 @@ def test_another_process_may_be_quicker(cache: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("unfit", ["no jars", "no directory"])
-def test_where_it_cannot_be_made_spark_is_taken_as_it_is(unfit: str, spark: Path, cache: Path):
+def test_spark_s_own_directory_is_used_if_no_lean_one_can_be_made(unfit: str, spark: Path, cache: Path):
     if unfit == "no jars":
         (spark / "jars").rename(spark / "elsewhere")
     else:

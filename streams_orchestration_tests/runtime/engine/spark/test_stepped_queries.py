@@ -138,7 +138,7 @@ def test_a_clone_goes_on_from_an_exported_savepoint(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.usefixtures("no_hosts")
-def test_what_is_not_cut_comes_again_behind_a_reset(tmp_path: Path):
+def test_results_behind_the_cut_are_repeated_after_a_reset(tmp_path: Path):
     with application(tmp_path, graph(width=1)) as local:
         run_some(local, 4)
         (joined,) = (each for each in read_metrics(local.home, local.name).operators if each.name == "Joined")

@@ -82,7 +82,7 @@ def test_a_pe_that_never_rests_is_measured_from_commit_to_commit(tmp_path: Path,
         assert each.cpu_seconds == pytest.approx(factor * raw[each.operator].cpu_ns / 1e9, abs=1e-6)
 
 
-def test_what_was_not_called_is_named(tmp_path: Path):
+def test_operators_that_were_not_called_are_named(tmp_path: Path):
     application, before, after = readings(tmp_path)
     late = [each for each in after.operators if each.name.startswith("Out")]
     assert late, "the sink is called when the epoch ends"
@@ -93,7 +93,7 @@ def test_what_was_not_called_is_named(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("options", "basis"), [({"fusion": "legacy"}, {"measured", "scaled"}), ({}, {"calibrated"})])
-def test_where_the_costs_of_sending_come_from_is_said(tmp_path: Path, options: dict[str, Any], basis: set[str]):
+def test_the_basis_of_the_costs_of_sending_is_given(tmp_path: Path, options: dict[str, Any], basis: set[str]):
     application, before, after = readings(tmp_path, **options)
     transport = profile_of(application.compilation, before, after, known).transport
     assert transport is not None
@@ -109,7 +109,7 @@ def test_a_time_without_tuples_is_refused(tmp_path: Path):
         profile_of(application.compilation, after, after, known)
 
 
-def test_what_does_not_run_is_not_measured(tmp_path: Path):
+def test_an_application_that_does_not_run_is_not_measured(tmp_path: Path):
     application, _, _ = readings(tmp_path)
     with pytest.raises(NotProfiledError, match="is completed, so there is nothing to measure"):
         measure(application.home, application.name, 5, lambda _: False)
@@ -174,7 +174,7 @@ def test_a_calibration_costs_something_and_leaves_nothing(tmp_path: Path):
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_of_a_query_of_sparks_the_streams_are_measured_and_why_nothing_else():
+def test_only_the_streams_of_a_spark_query_are_measured_and_the_reason_is_given():
     compilation = topology("query").compilation
     pe = PeMetrics(1, 0.0, 10.0, 3, 60, 12, 0, 0, 0, 0, 0, None)
     arrived, sent = PortMetrics(0, 60, 3, 600, 0), PortMetrics(0, 12, 3, 240, 0)
