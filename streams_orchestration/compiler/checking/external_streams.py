@@ -39,7 +39,7 @@ def faulty_external_streams(done: Stages) -> Iterator[Diagnostic]:
 
 def _import_problem(link: PortLink, time_zone: str) -> str | None:
     if link.schema is None:
-        return "the stream has no schema; say it where it is imported: outputs: [{stream: Name, schema: Type}]"
+        return "the imported stream has no schema; declare it at the Import: outputs: [{stream: Name, schema: Type}]"
     try:
         if "subscription" in link.parameters:
             parse_subscription(str(link.parameters["subscription"]))
@@ -54,5 +54,5 @@ def _import_problem(link: PortLink, time_zone: str) -> str | None:
 
 def _export_problem(link: PortLink) -> str | None:
     if link.schema is None:
-        return "the exported stream has no schema; say it where the stream is produced"
+        return "the exported stream has no schema; declare it where the stream is produced"
     return check_properties(link.parameters.get("properties", {}))

@@ -22,7 +22,10 @@ def without_python(each: CheckedOperator) -> Iterator[OperatorFault]:
     """Yield a fault for a native operator for which the companion names no class."""
     operator, kind = each.operator, each.operator.kind
     if operator.is_native and operator.implementation is None:
-        message = f"{kind} is a native operator without Python: operators: {{{kind}: package.module:Class}}"
+        message = (
+            f"{kind} is a native operator that has no class in Python; declare one in the companion: "
+            f"operators: {{{kind}: package.module:Class}}"
+        )
         yield OperatorFault(_diagnostic(operator, message, str(operator.location), "error", "SO0710"))
 
 
@@ -72,9 +75,11 @@ def _entries(value: Any, at: str) -> Iterator[tuple[NativeEntry, str]]:
 
 
 def _lacks(entry: NativeEntry) -> str:
-    what = "types" if entry.python else "Python"
+    """Return the message about a native function whose companion lacks its types, or else its Python function."""
+    what = "no known types; declare its signature" if entry.python else "no function in Python; declare one"
     wanted = "signature: TYPE name(TYPE, ...)" if entry.python else "python: package.module:name"
-    return f"{entry.native} is a native function without {what}: functions: {{{entry.native}: {{{wanted}}}}}"
+    declaration = f"functions: {{{entry.native}: {{{wanted}}}}}"
+    return f"{entry.native} is a native function that has {what} in the companion: {declaration}"
 
 
 def _fault(entry: NativeEntry) -> str | None:

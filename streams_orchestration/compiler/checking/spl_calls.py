@@ -56,7 +56,10 @@ def refused_calls(each: CheckedOperator) -> Iterator[OperatorFault]:
     """
     operator, inside = each.operator, each.in_region
     if inside and "window" in operator.parameters and operator.parameters.get("by") == "clock":
-        message = f"windows of {operator.kind} go by the clock, so a replay of the consistent region may cut others"
+        message = (
+            f"windows of {operator.kind} go by the clock, so a replay of the consistent region may put tuples into "
+            "other windows; let them go by timeAttribute or by count"
+        )
         yield OperatorFault(each.diagnostic("SO0721", message, "window"), decisive=False)
     own = set(_defined(operator.parameters))
     found: dict[tuple[str, str], Diagnostic] = {}
@@ -116,7 +119,7 @@ def _call_behind(at: str, name: str) -> str:
 
 def _refused(name: str, *, inside: bool, deploys: bool) -> tuple[str, str]:
     if name in _REACHING and deploys:
-        return "SO0734", f"{name} reaches into the run time of Streams, and has nothing to reach here"
+        return "SO0734", f"{name} uses the runtime of Streams, which does not exist here; remove the call"
     if name in _DEFINED and deploys:
         return "SO0734", f"{name} has no value here; give it one with --define NAME=VALUE, or a default"
     if deploys and _is_missing(name):

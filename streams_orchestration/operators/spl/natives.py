@@ -41,7 +41,8 @@ def native_function(entry: NativeEntry) -> NativeFunction:
         ImplementationError: there is no Python function, or it cannot be imported.
     """
     if not entry.python or not entry.signature:
-        message = f"{entry.native} is a native function without {'a signature' if entry.python else 'Python'} (SO0711)"
+        what = "signature" if entry.python else "function in Python"
+        message = f"{entry.native} is a native function that has no {what}; declare one in the companion (SO0711)"
         raise ImplementationError(message)
     namespace, _, _ = entry.native.rpartition("::")
     try:
