@@ -82,11 +82,11 @@ def redeploy(
 
     Raises:
         RevertedError: the new plan failed its trial, and the previous plan was restored.
-        Exception: all errors of `begin_redeploy`.
+        RedeployRefusedError, NotDrainedError, NotWrittenError, NotDeployableError, ApplicationError, OnTrialError,
+        NotDeployedError, HostLaunchError, CatalogError: see `begin_redeploy`.
     """
     application = lock.application
-    stopped = _is_stopped(create_catalog(home), application)
-    redeployment = begin_redeploy(home, lock, wanted, drop=drop, within=within)
+    redeployment, stopped = _begin(home, lock, wanted, drop, within)
     trial = await_trial(home, application)
     if trial is None or redeployment.verdict == "unchanged":
         return redeployment
@@ -117,14 +117,23 @@ def begin_redeploy(
         ApplicationError: Spark refuses a query.
         OnTrialError: an earlier redeploy is on trial, and the application is stopped.
         NotDeployedError: the application is not deployed.
+        HostLaunchError: a host cannot be started, and no trial is open that could be reverted.
         CatalogError: the catalog cannot be used.
     """
+    redeployment, _ = _begin(home, lock, wanted, drop, within)
+    return redeployment
+
+
+def _begin(
+    home: Home, lock: StartLock, wanted: Deployable, drop: Collection[str], within: float
+) -> tuple[Redeployment, bool]:
+    """Return the redeploy that was begun, and True if it has resumed a stopped application."""
     application = lock.application
     catalog = create_catalog(home)
     await_trial(home, application)  # the trial of a redeploy whose process has died
     redeployment = preview_redeploy(home, wanted, drop)
     if redeployment.verdict == "unchanged" and redeployment.before == redeployment.after:
-        return redeployment
+        return redeployment, False
     if not redeployment.acceptable:
         raise RedeployRefusedError(redeployment)
     after = at_run_time(with_columns_of_queries(wanted), redeployment.numbering)
@@ -139,7 +148,7 @@ def begin_redeploy(
         raise
     remove_files(catalog.store, garbage)
     start(home, application)
-    return redeployment
+    return redeployment, stopped
 
 
 @dataclass(frozen=True, slots=True)

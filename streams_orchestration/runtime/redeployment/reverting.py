@@ -93,7 +93,12 @@ def restore_previous_plan(home: Home, application: str, *, drop: Collection[str]
         The redeploy; None if a trial was reverted, which loses no state.
 
     Raises:
-        Exception: all errors of `previous_plan` and `return_to`.
+        NotRevertedError, OtherVersionError, ApplicationError: see `previous_plan`.
+        RevertedError, RedeployRefusedError, NotDrainedError, NotWrittenError, NotDeployableError, OnTrialError,
+        StateDirectoryError, BeingStartedError: see `return_to`.
+        NotDeployedError: the catalog does not know the application.
+        HostLaunchError: a host of the restored plan cannot be started.
+        CatalogError: the catalog cannot be used.
     """
     if on_trial(home, application) and end_trial_by_hand(home, application):
         return None
@@ -112,7 +117,9 @@ def return_to(
         within: see `redeploy`.
 
     Raises:
-        Exception: all errors of `redeploy`.
+        StateDirectoryError, BeingStartedError: the start of the application cannot be locked.
+        RevertedError, RedeployRefusedError, NotDrainedError, NotWrittenError, NotDeployableError, ApplicationError,
+        OnTrialError, NotDeployedError, HostLaunchError, CatalogError: see `redeploy`.
     """
     catalog = opened_catalog(home, before.name)
     with catalog.read() as connection:
