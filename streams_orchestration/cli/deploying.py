@@ -58,12 +58,12 @@ def bring_up_in_background(
         jobs = Jobs(home, name)
         stop_orphans(jobs)
         note(f"Starting {name} ...")
-        place = place_of(home, read, origin)
-        restored = api.bring_up(home, wanted, replace(request, savepoint=place)).restored
-        if restored is not None and place is not None:
+        savepoint = place_of(home, read, origin)
+        restored = api.bring_up(home, wanted, replace(request, savepoint=savepoint)).restored
+        if restored is not None and savepoint is not None:
             for line in restored_lines(restored):
                 note(line)
-            facts = restored_facts(restored, place)
+            facts = restored_facts(restored, savepoint)
         api.launch(home, name, asked_at=api.this_process_began())
         jobs.record_deployment(read.path, wanted.compilation)
     status = jobs.status()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,9 @@ def run(
     read = read_application(spec)
     compilation = compiled_with_kept_options(read, options, kept_of)
     name, identity, again = compilation.logical.application, fingerprint(compilation), run_words(spec, options.options)
-    wanted = None if goes_on and _is_complete(home, name, identity) else checked_to_run(compilation)
+    check = cache(partial(checked_to_run, compilation))  # loads the operators' code; a complete application needs none
+    if not (goes_on and _is_complete(home, name, identity)):
+        check()  # an application that cannot run leaves no state directory
     with locked_start(home.prepare(), name, "streams run") as lock:
         upgrade_catalog(home)
         before = status_if_deployed(home, name) if goes_on else None
@@ -56,13 +58,13 @@ def run(
             raise api.changed_application(deployed, compilation, complete=before.state == "COMPLETED")
         if before is not None and _is_over(home, name, before, again):
             return _completed(home, before, max_rows)
-        wanted = wanted or checked_to_run(compilation)  # complete at the first look, and dropped since
+        wanted = check()
         api.require_java()
-        # loads what deploys, which an application that is complete does without
+        # loads the code that deploys; a complete application needs none of it
         from streams_orchestration.cli.foreground import run_application
 
-        place, begins = place_of(home, read, origin), api.RunKind(bounded=available_now, reopens=True)
-        request = api.Request(fresh=fresh, savepoint=place, drop=drop_state, run=begins)
+        savepoint, begins = place_of(home, read, origin), api.RunKind(bounded=available_now, reopens=True)
+        request = api.Request(fresh=fresh, savepoint=savepoint, drop=drop_state, run=begins)
         after, interrupted = run_application(home, spec, wanted, request, started=lock.release)
     if after.taken_at is not None:
         note(f"{name} has processed the available input. `{again} --available-now` continues after it.")
@@ -71,7 +73,7 @@ def run(
         for line in undelivered(after):
             note(line)
         how = "" if interrupted else " by another command"
-        message = f"{name} is stopped{how}. `{again}` goes on from {_place(after)}."
+        message = f"{name} is stopped{how}. `{again}` goes on from {_point(after)}."
         note(message)
         status = interrupted or APPLICATION
         return answer(lambda: _facts(home, after), status=status, error=message)
@@ -89,7 +91,7 @@ def _is_complete(home: api.Home, application: str, identity: str) -> bool:
     """
     try:
         status = status_if_deployed(home, application)
-    except api.CatalogError:  # of an older version, maybe, which is upgraded before the application is run
+    except api.CatalogError:  # its version may be an older one; it is upgraded before the application is run
         return False
     return status is not None and status.state == "COMPLETED" and status.fingerprint == identity
 
@@ -106,7 +108,7 @@ def _is_over(home: api.Home, name: str, before: api.ApplicationStatus, again: st
     if before.state == "RUNNING" and alive:
         note(f"{name} runs already ({', '.join(alive)}); following it.")
     else:
-        note(f"{name}: going on from {_place(before)}; `--fresh` would start anew.")
+        note(f"{name}: going on from {_point(before)}; `--fresh` would start anew.")
     return False
 
 
@@ -122,7 +124,7 @@ def _has_more(home: api.Home, application: str) -> bool:
     return bool(sources)
 
 
-def _place(status: api.ApplicationStatus) -> str:
+def _point(status: api.ApplicationStatus) -> str:
     """Describe in words the point from which an application that does not run will continue."""
     epoch = min((unit.completed_epoch for unit in status.units), default=0)
     if epoch:

@@ -83,6 +83,6 @@ def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> Brough
             fresh = False  # dropped before the savepoint was restored
         elif request.replaces and not fresh and wanted.name in deployed_applications(home):
             redeployment = redeploy(home, lock, wanted, drop=request.drop, within=request.within)
-        # whatever has entered the plan, this marks it as wanted, and begins the kind of run
+        # after a redeploy or a restore it is deployed already: this only marks it as wanted, and begins the kind of run
         deploy(home, lock, wanted, fresh=fresh, run=request.run)
     return BroughtUp(redeployment, restored)
