@@ -1,4 +1,4 @@
-"""What benchmarks compare does the same work, and their verdicts are those of their figures."""
+"""Benchmarks compare programs that do the same work, and their verdicts are those of their figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of the command leave behind."""
+"""Leftovers of tests of the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documentation shows is what the product does."""
+"""Examples in the documentation are true of the product."""
 
 from __future__ import annotations
 

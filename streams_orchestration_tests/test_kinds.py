@@ -17,6 +17,8 @@ KINDS = ("quick", "slow", "deep")
 ROOT = Path(__file__).parents[1]
 WITHOUT_SUBJECT = re.compile(r"def (test_(?:what|whatever|where|how|whether|who|whoever|that|of)_\w+)")
 """Names of tests that open with a relative clause or a question, and leave out their subject."""
+RELATIVE = re.compile(r'"""(What(ever)?|Where|How|Whether|Who(ever)?|Which|Why|That|Those|Of)\b')
+"""Openings of module docstrings that leave out their subject."""
 
 
 def item(*marks: str, fixtures: tuple[str, ...] = (), **parameters: object) -> Any:
@@ -60,11 +62,13 @@ def test_a_test_has_the_same_name_in_every_worker(request: pytest.FixtureRequest
     assert [each.nodeid for each in request.session.items if " at 0x" in each.nodeid] == []
 
 
-def test_the_name_of_a_test_begins_with_its_subject():
+def test_the_names_and_docstrings_of_tests_begin_with_their_subject():
     assert WITHOUT_SUBJECT.findall("def test_what_is_left_is_read_on(): ...") == ["test_what_is_left_is_read_on"]
+    assert RELATIVE.match('"""Who reads what."""')
     modules = sorted((ROOT / "streams_orchestration_tests").rglob("test_*.py"))
     texts = {path: path.read_text() for path in modules if path != Path(__file__)}
     assert [f"{path}: {name}" for path, text in texts.items() for name in WITHOUT_SUBJECT.findall(text)] == []
+    assert [str(path) for path, text in texts.items() if RELATIVE.match(text)] == []
 
 
 @pytest.mark.parametrize(("profile", "wanted"), [("quick", 4), ("ci", 4), ("deep", 400)])

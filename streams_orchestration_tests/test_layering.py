@@ -1,4 +1,4 @@
-"""Who may import whom, and what the light commands leave alone."""
+"""Modules import only modules below them, and light commands do not load heavy libraries."""
 
 from __future__ import annotations
 

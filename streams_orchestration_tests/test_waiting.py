@@ -1,4 +1,4 @@
-"""What tests wait with."""
+"""The function that tests wait with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a spec says can be said in Python: an application that goes through the builder is the same."""
+"""An application that goes through the builder stays the same, so Python can say all that a spec can."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is misspelt in an application in Python is an error of types."""
+"""A misspelt name in an application in Python is an error of types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell offers."""
+"""Completions that a shell offers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How connections between applications look in `streams status`."""
+"""Connections between applications in `streams status`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which commands load the code that a spec names, as docs/security.md says."""
+"""Commands load the code that a spec names exactly where docs/security.md says so."""
 
 from __future__ import annotations
 

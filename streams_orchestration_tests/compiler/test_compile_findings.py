@@ -1,4 +1,4 @@
-"""What a compilation reports: errors of all stages at once, each once, and no traceback."""
+"""A compilation reports the errors of all stages at once, each once, and no traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be read, hit and seen on pages of all sizes, in a browser. Skipped where there is no browser."""
+"""Pages of all sizes can be read, hit and seen in a browser. Skipped if there is no browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written of a tree is read as the same tree."""
+"""The text that is written of a tree is read as the same tree."""
 
 from __future__ import annotations
 

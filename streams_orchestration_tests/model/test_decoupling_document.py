@@ -1,4 +1,4 @@
-"""What is wrong with a decoupling problem is told with its line, its operator and what was probably meant."""
+"""An error in a decoupling problem is reported with its line, its operator and the nearest right name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators that are Spark's inside say of their parameters."""
+"""Operators that are Spark's inside check their parameters."""
 
 from __future__ import annotations
 

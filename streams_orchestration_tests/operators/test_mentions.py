@@ -1,4 +1,4 @@
-"""What compiling sees of the attributes in an expression is what typing finds."""
+"""Compiling and typing find the same attributes in an expression."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_only_confirmed_changes_are_released_from_the_slot(target: Target):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_commits_around_the_snapshot_come_once(target: Target, seed: int):
-    """Whoever begins before, at or behind the slot and the snapshot, and ends whenever it likes."""
+    """Transactions begin before, at or behind the slot and the snapshot, and end at any time."""
     chance = random.Random(seed)
     bench, offset, number = source(target), None, 0
     writers: list[psycopg.Connection[Any]] = []

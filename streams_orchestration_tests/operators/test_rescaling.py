@@ -1,4 +1,4 @@
-"""What operators say of their states: whether they can be divided, and what of their parameters may change."""
+"""Operators say whether their states can be divided, and which of their parameters may change."""
 
 from __future__ import annotations
 

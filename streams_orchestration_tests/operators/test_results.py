@@ -1,4 +1,4 @@
-"""What an operator may not return, yield or submit is an error that the data cannot mend, in the operator's words."""
+"""A wrong result or submission of an operator is an error that a reset cannot mend, in the operator's words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many requests it takes to read an object: a few large ones, whoever reads and however."""
+"""An object is read with a few large requests, whoever reads and however."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tick of the sensor does: begins resets, requests their runs, records progress, says why it does nothing."""
+"""A tick of the sensor begins resets, requests their runs, records progress, or says why it does nothing."""
 
 from __future__ import annotations
 

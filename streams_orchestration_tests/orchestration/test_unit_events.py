@@ -1,4 +1,4 @@
-"""What Dagster shows of units of recovery: state, members, sequence, last cut and its age, resets and their cause."""
+"""Dagster shows units of recovery: state, members, sequence, last cut and its age, resets and their cause."""
 
 from __future__ import annotations
 

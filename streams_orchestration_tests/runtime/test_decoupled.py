@@ -1,4 +1,4 @@
-"""What comes out of an application does not depend on how its PEs are parted."""
+"""The results of an application do not depend on how its PEs are parted."""
 
 from __future__ import annotations
 

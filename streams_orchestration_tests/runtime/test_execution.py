@@ -1,4 +1,4 @@
-"""What comes out does not depend on how the application is cut into PEs, tasks, batches and channels."""
+"""Results do not depend on how the application is cut into PEs, tasks, batches and channels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which failures a reset cannot mend: bad data, bad state, results of a wrong type, and nothing else."""
+"""Failures that a reset cannot mend: bad data, bad state, results of a wrong type, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What file sinks wrote is read back with their own parameters: by `streams run`, and by sources of another one."""
+"""Files of sinks are read back with their own parameters: by `streams run`, and by sources of another application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever the shape of an application and whatever fails in it, its sinks publish what they publish undisturbed."""
+"""The sinks of an application of any shape publish the results of an undisturbed run, whatever fails."""
 
 from __future__ import annotations
 

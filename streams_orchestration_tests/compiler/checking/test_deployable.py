@@ -1,4 +1,4 @@
-"""Which applications can run here, and what is said of the others."""
+"""Applications that can run here, and the diagnostics of the others."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def graphs(draw: st.DrawFn) -> dict[str, Any]:
 @examples(40)
 @given(graphs())
 def test_there_is_nothing_better(case: dict[str, Any]):
-    """Where nothing fits within the capacity, whatever the number of machines, nothing is compared but that."""
+    """If no answer fits the capacity, whatever the number of machines, only that is compared."""
     places, loads = fused(case)
     assert allowed(case, places)
     actual = max(loads) > case["cap"] + 1e-6, len(loads), max(loads), sum(loads)

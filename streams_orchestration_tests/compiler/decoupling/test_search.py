@@ -1,4 +1,4 @@
-"""What large problems need: loads that follow moves, bounds that hold, a process that ends in time."""
+"""Large problems: loads follow moves, bounds hold, and the process ends in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a PE becomes tasks and levels."""
+"""A PE becomes tasks and levels."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_stateful_operator_that_several_threads_enter_is_behind_a_merge(file: 
 
 @pytest.mark.parametrize(("threading", "locked"), [("manual", False), ("automatic", True), (None, True)])
 def test_a_stateful_operator_that_one_task_enters_is_called_directly(file: Path, threading: str | None, locked: bool):
-    """Whether the thread plan could prove that it is single-threaded or not: nobody else could hold its mutex."""
+    """It does not matter if the thread plan proves the operator single-threaded: no other task could hold its mutex."""
     compilation = compiled([source("Rows", file), sink("Out", "Rows")], threading=threading, **ONE)
     (program,) = programs(compilation)
     assert compilation.threads.operators[1].locked is locked

@@ -1,4 +1,4 @@
-"""What is deployed of an application, and why nothing is."""
+"""The deployment plan of an application, and the reasons why an application has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good the membership of PEs is under the manual scheme, and that it is the same every time."""
+"""The membership of PEs under the manual scheme is good, and the same every time."""
 
 from __future__ import annotations
 

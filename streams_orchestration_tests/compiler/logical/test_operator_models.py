@@ -1,4 +1,4 @@
-"""What operator models say of ports and threads."""
+"""Operator models describe ports and threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators are known by over redeploys: a uid, or the full logical name."""
+"""Operators are known over redeploys by a uid, or by the full logical name."""
 
 from __future__ import annotations
 

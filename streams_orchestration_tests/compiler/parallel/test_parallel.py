@@ -84,7 +84,7 @@ def test_clones_of_composites_bring_their_composites_first() -> None:
 
 
 def test_same_region_name_in_two_instances_is_not_common() -> None:
-    """Which regions are common follows from the instances, not from widths or names (rule 16)."""
+    """The instances decide which regions are common, not widths or names (rule 16)."""
     inner = {"inputs": ["In"], "outputs": ["W"], "graph": [region("W", 2, ["In"])]}
     actual = physical(
         graph(

@@ -1,4 +1,4 @@
-"""Which options of an earlier compilation a changed spec can still be compiled with."""
+"""Options of an earlier compilation with which a changed spec can still be compiled."""
 
 from __future__ import annotations
 

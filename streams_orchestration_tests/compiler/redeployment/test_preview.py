@@ -1,4 +1,4 @@
-"""What a redeploy would do, case by case."""
+"""The preview of a redeploy, case by case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decides where tuples go, and so whether a state can be divided: regions around composites, joins, sources."""
+"""The routes of tuples decide if a state can be divided: regions around composites, joins and sources."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_a_clock_with_partitions_follows_the_rule_however_its_tuples_are_divided
 @examples(100)
 @given(st.lists(ITEM, max_size=30), st.integers(0, 30), st.integers(0, 4), st.lists(st.integers(0, 30)))
 def test_decisions_are_repeated_behind_the_same_tuples(items: list[Any], cut: int, gap: int, cuts: list[int]):
-    """What follows a cut comes again, though the replay is divided otherwise and decides nothing itself."""
+    """Decisions behind a cut are repeated, though the replay is divided otherwise and decides nothing itself."""
     items = [item for item in items if not isinstance(item, set)]
     cut %= len(items) + 1
     trial = Trial(Clock(1, gap))

@@ -266,7 +266,7 @@ def test_lost_data_fails_with_partition_and_offsets_or_is_skipped(kafka: Broker,
 def test_a_topic_that_is_made_anew_fails_by_name_or_is_read_from_its_beginning(
     kafka: Broker, tmp_path: Path, again: int, is_open: bool
 ):
-    """Whether the new one holds fewer messages than were read of the former one, or more."""
+    """The new topic may hold fewer messages than were read of the former one, or more."""
     topic = filled(kafka, 20)
     given: dict[str, Any] = {"until": None, "discovery": 0.001}
     failing, skipping = (source(kafka, tmp_path / policy, topic, onLostData=policy, **given) for policy in POLICIES)

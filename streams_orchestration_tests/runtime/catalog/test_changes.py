@@ -1,4 +1,4 @@
-"""Who waits for a change of the catalog is woken by it, on both databases, and misses none."""
+"""A change of the catalog wakes every process that waits for one, on both databases; none is missed."""
 
 from __future__ import annotations
 

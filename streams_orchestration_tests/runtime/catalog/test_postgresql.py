@@ -1,4 +1,4 @@
-"""What a PostgreSQL server does to those who work on a catalog in it."""
+"""A catalog in PostgreSQL, and the faults of its server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who waits for whom: writers of one unit, of several units, and of anything."""
+"""Writers take turns: writers of one unit, of several units, and of anything."""
 
 from __future__ import annotations
 

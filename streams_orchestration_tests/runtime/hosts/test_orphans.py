@@ -1,4 +1,4 @@
-"""What is left of hosts that nobody wants is found and stopped; small processes stand in for hosts and JVMs."""
+"""Orphans of hosts are found and stopped; small processes stand in for hosts and JVMs."""
 
 from __future__ import annotations
 

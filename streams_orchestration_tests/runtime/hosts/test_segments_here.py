@@ -1,4 +1,4 @@
-"""Which streams stay on the machine of their host."""
+"""Streams that stay on the machine of their host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which event is due."""
+"""The event of lineage that is due."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which machine takes which host: hosts are spread, and those that are to be apart share none."""
+"""Hosts are spread over machines, and hosts that are to be apart share none."""
 
 from __future__ import annotations
 

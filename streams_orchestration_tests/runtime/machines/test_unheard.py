@@ -1,4 +1,4 @@
-"""Who resets by hand right after the death of a machine waits until it is known."""
+"""A reset by hand right after the death of a machine waits until the death is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds the watermark of each operator: computed from its connections, partitions and tuples, shown in words."""
+"""The cause that holds an operator's watermark: found by connections, partitions and tuples, shown in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the catalog says of an application is what happened in it, in bounded space."""
+"""The metrics in the catalog are those of what happened in an application, in bounded space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a planner leaves for its host why it has given up, on a disk that may be full."""
+"""A planner leaves its failure for its host in a file, on a disk that may be full."""
 
 from __future__ import annotations
 

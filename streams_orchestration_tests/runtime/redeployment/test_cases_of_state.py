@@ -1,4 +1,4 @@
-"""What becomes of state when widths and types change, case by case, by applications that run."""
+"""State when widths and types change, case by case, by applications that run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a redeploy that died has left behind."""
+"""Leftovers of a redeploy that died."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a redeploy will pause what it changes is worked out from what was measured, and from nothing else."""
+"""The pause of a redeploy is predicted from measurements, and from nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever resets may die at any step, and any number may try at once: there is one reset, and it is completed."""
+"""A reset that dies at any step, or that several processes try at once, happens once and is completed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark says of queries before an application is deployed: each refusal names the operator and the reason."""
+"""Spark analyses queries before a deployment: each refusal names the operator and the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session on a cluster is made of, and what travels to its executors; nothing here runs Spark."""
+"""The parts of a session on a cluster, and the files that travel to its executors; nothing here runs Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark says of the state of a query: each batch counts once, whenever the host asks."""
+"""Spark's figures of the state of a query: each batch counts once, whenever the host asks."""
 
 from __future__ import annotations
 

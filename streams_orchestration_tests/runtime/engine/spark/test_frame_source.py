@@ -1,4 +1,4 @@
-"""What the source of a view hands to Spark with its partitions, and what tasks read of them: no server is needed."""
+"""The source of a view gives Spark partitions, and tasks read their tuples: no server is needed."""
 
 from __future__ import annotations
 

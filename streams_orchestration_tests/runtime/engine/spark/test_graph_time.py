@@ -1,4 +1,4 @@
-"""What a query with the watermark of its event-time graph gets and sends, without Spark: batches are given by hand."""
+"""A query with the watermark of its event-time graph, without Spark: batches are given by hand."""
 
 from __future__ import annotations
 

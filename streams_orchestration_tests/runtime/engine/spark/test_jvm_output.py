@@ -1,4 +1,4 @@
-"""What the JVM of a session writes goes where its starter wants it."""
+"""The output of a session's JVM goes to the file that its starter names."""
 
 from __future__ import annotations
 

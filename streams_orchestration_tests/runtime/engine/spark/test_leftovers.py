@@ -1,4 +1,4 @@
-"""What hosts that were killed have left on disk is removed by those that come after them."""
+"""Files of hosts that were killed are removed by the hosts that come after them."""
 
 from __future__ import annotations
 

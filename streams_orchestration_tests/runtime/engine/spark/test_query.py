@@ -1,4 +1,4 @@
-"""What is told of a query that ended by itself."""
+"""The report of a query that ended by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OpenTelemetry gets is what Prometheus does, as long as there is something to send."""
+"""OpenTelemetry gets the same metrics as Prometheus, as long as there are any to send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Prometheus gets is what the catalog says, in a form that its own checkers take."""
+"""Prometheus gets the metrics of the catalog, in a form that its own checkers accept."""
 
 from __future__ import annotations
 
