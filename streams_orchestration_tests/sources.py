@@ -48,6 +48,8 @@ class Source:
     names: frozenset[str]
     """All names in the code."""
     docstrings: tuple[Docstring, ...]
+    messages: tuple[tuple[int, str], ...]
+    """Line and text of every literal of several words that is no docstring."""
     surroundings: tuple[int, ...]
     """The lines that reach their surroundings directly."""
 
@@ -68,6 +70,7 @@ def source_of(path: Path) -> Source:
         classes=tuple(node.name for node in nodes if isinstance(node, ast.ClassDef)),
         names=frozenset(names(nodes)),
         docstrings=tuple(docstrings(relative.as_posix(), nodes)),
+        messages=tuple(messages(nodes)),
         surroundings=tuple(surroundings(nodes)),
     )
 
@@ -118,6 +121,18 @@ def docstrings(place: str, nodes: Iterable[ast.AST]) -> Iterator[Docstring]:
                     yield Docstring(f"{place}:{following.lineno}", text, is_function=False)
                 case _:
                     pass
+
+
+def messages(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Yield line and text of every literal of several words, the parts of formatted ones too, without docstrings."""
+    nodes = list(nodes)
+    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        match node:
+            case ast.Constant(value=str(text)) if id(node) not in alone and " " in text.strip():
+                yield node.lineno, text
+            case _:
+                pass
 
 
 def _is_property(owner: ast.AST) -> bool:

@@ -18,6 +18,7 @@ from streams_orchestration_tests.sources import (
     ROOT,
     Docstring,
     docstrings,
+    messages,
     modules,
     nodes_of,
     source_of,
@@ -44,6 +45,11 @@ VAGUE = re.compile(
     re.IGNORECASE,
 )
 """Constructions that leave out the noun or the act, of which a package has a budget."""
+RIDDLES = re.compile(
+    r"\b(?:stood|stands?(?! for\b)|(?:goes|go) with|(?:is|are) wanted|nothing says|what comes|what it goes)\b",
+    re.IGNORECASE,
+)
+"""Constructions that no message may have, since they name neither the fault nor the remedy."""
 BUDGETS = {
     "builder": 17,
     "cli": 9,
@@ -173,6 +179,30 @@ def test_help_texts_and_summaries_are_sentences(texts: dict[str, str]):
 )
 def test_vague_constructions_are_found(text: str, vague: list[str]):
     assert VAGUE.findall(text) == vague
+
+
+@pytest.mark.parametrize(
+    ("source", "riddles"),
+    [
+        ('raise E(f"{key} stands twice, {kind} is wanted")', ["stands", "is wanted"]),
+        ('def f():\n    """It stands there."""\n    report("T stands for any type")', []),
+        ('sql = "goes"', []),
+    ],
+)
+def test_riddles_are_found_in_messages(source: str, riddles: list[str]):
+    assert [word for _, text in messages(nodes_of(source)) for word in RIDDLES.findall(text)] == riddles
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_messages_are_no_riddles(package: str):
+    inside = [path for path in modules() if path.is_relative_to(ROOT / package)]
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {word}"
+        for path in inside
+        for line, text in source_of(path).messages
+        for word in RIDDLES.findall(text)
+    ]
+    assert found == [], "name the thing, its place and the remedy instead"
 
 
 @pytest.mark.parametrize("package", PACKAGES)

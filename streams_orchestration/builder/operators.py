@@ -213,7 +213,7 @@ def DeDuplicate(
         delta_attribute: Number attribute, or a timestamp, for which delta is in seconds.
         time_out: Seconds by the clock for which a key is remembered; after a reset other tuples may pass.
         within: Seconds of event time before and after a tuple, within which tuples of its key are duplicates.
-        discard_age: Seconds behind the watermark from which a tuple is too late to be judged; goes with within.
+        discard_age: Seconds behind the watermark from which a tuple is too late to be judged; needs within.
         reset_on_duplicate: Remember a key from its last duplicate on, instead of from its first tuple.
         flush_on_punctuation: Forget all keys at a window marker.
         output: Maps an attribute of output port 0 to an expression. Other attributes keep their values.
@@ -430,10 +430,10 @@ def FileSink(
         quote_strings: Quote CSV values that require it.
         suppress: Attributes that are not written.
         partition_by: Attributes whose values name directories for the files.
-        complete_after: Expression over the values of partitionBy: the event time at which a directory is complete; goes with closeMode watermark.
+        complete_after: Expression over the values of partitionBy: the event time at which a directory is complete; needs closeMode watermark.
         close_mode: Event that closes a file; punct: a window marker; watermark: the end of its directory, which then gets `_SUCCESS`. If omitted, the size, time or epochs parameter decides.
-        tuples_per_file: Number of tuples in a file; goes with closeMode count.
-        write_punctuations: Write a line for each mark among the tuples; goes with splCsv, splTxt and line.
+        tuples_per_file: Number of tuples in a file; needs closeMode count.
+        write_punctuations: Write a line for each mark among the tuples; for the formats splCsv, splTxt and line.
         compression: Compression of files of splCsv, splTxt and line: zlib, gzip or bzip2.
         encoding: Encoding of the texts in splCsv, splTxt and line.
         eol_marker: Marker behind a line in splCsv, splTxt and line; a line feed by default.
@@ -848,13 +848,13 @@ def Join(
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         window: Sliding window clause for both streams, or a list with one for each; needed without within.
         within: Least and greatest difference in seconds of event time: the time of a tuple of port 1 minus the time of its partner. It replaces window.
-        discard_age: Seconds behind the watermark from which a tuple is dropped; goes with within.
+        discard_age: Seconds behind the watermark from which a tuple is dropped; needs within.
         equality_lhs: Attributes of port 0 that are compared with those of equalityRHS.
         equality_rhs: Attributes of port 1 that are compared with those of equalityLHS.
         match: A further condition that a pair must meet.
         algorithm: outer: a tuple that never matched is submitted when it leaves its window, with what absent says for the other side; with more output ports, alone on port 1 (left) or the last one (right).
-        partition_by_lhs: Attributes of port 0 whose values each have their own window; goes with 'partitioned'.
-        partition_by_rhs: Attributes of port 1 whose values each have their own window; goes with 'partitioned'.
+        partition_by_lhs: Attributes of port 0 whose values each have their own window; needs partitioned windows.
+        partition_by_rhs: Attributes of port 1 whose values each have their own window; needs partitioned windows.
         absent: Attributes of the side that is missing in an outer join: null, or 0, false, empty or the start of 1970.
         default_tuple_lhs: Maps attributes of port 0 to constant expressions, in place of absent.
         default_tuple_rhs: Maps attributes of port 1 to constant expressions, in place of absent.

@@ -41,7 +41,7 @@ def replay(
     """
     annotation = node.get("annotations", {}).get("eventTime")
     if not isinstance(annotation, Mapping):
-        message = f"{stream}: {marks[0][1]} stands among its tuples, but its source has no annotation eventTime"
+        message = f"{stream}: {marks[0][1]} is among its tuples, but its source has no annotation eventTime"
         raise ValueError(message)
     settings = cast("Mapping[str, Any]", annotation)
     attribute = str(settings.get("eventTimeAttribute"))

@@ -26,7 +26,7 @@ def create(application: str, name: str | None, within: float) -> int:
         note(f"Taking a savepoint of {application} ...")
         created = api.create_savepoint(home, application, name, within=within)
     facts = _facts(created.manifest, created.place) | {"pausedSeconds": created.paused_seconds}
-    text = f"{created.manifest.title}: {_holds(created.manifest)}. {application} stood still for "
+    text = f"{created.manifest.title}: {_holds(created.manifest)}. {application} was paused for "
     return answer(lambda: facts, f"{text}{created.paused_seconds:.1f} s.")
 
 

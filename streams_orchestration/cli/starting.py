@@ -50,7 +50,7 @@ def compiled_with_kept_options(
         for each in left_out:
             warning(f"{application}: {each}.")
         words = " ".join(kept_words(options, given.options))
-        if words and not left_out:  # which names what is kept against the spec
+        if words and not left_out:  # a warning has named the options that are left out
             note(f"{application}: using the options of its deployment: {words}")
     try:
         return compiled_unchecked(read, options)

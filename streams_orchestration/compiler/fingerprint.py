@@ -51,7 +51,7 @@ def difference(old: Compilation, new: Compilation) -> str:
     if widths := list(_widths(old, new)):
         return "; ".join(widths[:_NAMED])
     if old.logical.time_zone != new.logical.time_zone:
-        return f"the time zone was {old.logical.time_zone}, and {new.logical.time_zone} is wanted"
+        return f"the time zone was {old.logical.time_zone}, and is {new.logical.time_zone} now"
     before, after = identity(old), identity(new)
     names = set(before["operators"]) ^ set(after["operators"])
     if names:
@@ -78,4 +78,4 @@ def _widths(old: Compilation, new: Compilation) -> Iterator[str]:
     before = {region.name: region.width for region in old.logical.regions}
     for region in new.logical.regions:
         if before.get(region.name, region.width) != region.width:
-            yield f"{region.name} has width {before[region.name]}, and {region.width} is wanted"
+            yield f"{region.name} has width {before[region.name]}, and the new width is {region.width}"

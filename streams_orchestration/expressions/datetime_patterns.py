@@ -133,7 +133,7 @@ def pattern_of(text: str) -> Pattern:
 
 def _unsupported(text: str, part: str) -> PatternError:
     return PatternError(
-        f"{part!r} in the pattern {text!r} has no meaning; letters are {_SUPPORTED}, texts stand in single quotes"
+        f"{part!r} in the pattern {text!r} has no meaning; letters are {_SUPPORTED}, texts are written in single quotes"
     )
 
 

@@ -17,15 +17,17 @@ MARKS: Mapping[str, str] = {
     ":=": "write =",
     "++": "write + 1",
     "?": "write IF(condition, value, otherwise), or CASE WHEN condition THEN value ELSE otherwise END",
-    ";": "one expression is wanted",
+    ";": "one expression is expected",
     "->": "functions of functions are not supported; use a Custom operator",
     "[": "an array is written array(1, 2)",
     "{": "a map is written map('key', 1), a struct named_struct('field', 1), a submission-time value ${name}",
-    "$": "an attribute with such a character in its name stands in backticks, a submission-time value in ${name}",
-    "@": "an attribute with such a character in its name stands in backticks",
-    "#": "an attribute with such a character in its name stands in backticks; a comment begins with --",
+    "$": "an attribute with such a character in its name is written in backticks, a submission-time value as ${name}",
+    "@": "an attribute with such a character in its name is written in backticks",
+    "#": "an attribute with such a character in its name is written in backticks; a comment begins with --",
     "\\": "a backslash has a meaning in texts only",
-    **dict.fromkeys("\u201c\u201d\u2018\u2019\u201e\u00b4\u00ab\u00bb", "texts stand in straight quotes, as in 'UA'"),
+    **dict.fromkeys(
+        "\u201c\u201d\u2018\u2019\u201e\u00b4\u00ab\u00bb", "texts are written in straight quotes, as in 'UA'"
+    ),
     **dict.fromkeys("\u2264\u2265\u2260", "write <=, >= or <>"),
     **dict.fromkeys("\u2212\u2013\u00d7\u00f7", "write -, * or /"),
 }
@@ -139,4 +141,4 @@ def attribute_hint(name: str, known: Collection[str]) -> str:
     if not known:
         return ""
     more = f" and {len(known) - _MOST} more" if len(known) > _MOST else ""
-    return f"; it has {', '.join(list(known)[:_MOST])}{more}. A text stands in quotes: '{name}'"
+    return f"; it has {', '.join(list(known)[:_MOST])}{more}. A text is written in quotes: '{name}'"

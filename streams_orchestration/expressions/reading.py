@@ -133,7 +133,7 @@ class TokenReader:
         if self.at(","):
             ahead = self._tokens[min(self._position + 1, len(self._tokens) - 1)]
             numbers = before.kind == ahead.kind == "number"
-            return "one expression is wanted" + ("; numbers have no commas" if numbers else "")
+            return "one expression is expected" + ("; numbers have no commas" if numbers else "")
         values = ("word", "quoted", "string", "number")
         if token.kind in values and before is not token and (before.kind in values or before.text in (")", "]")):
             return "" if before.text.lower() in RESERVED else "an operator between two values is missing"

@@ -98,7 +98,7 @@ class _Typing:
             message = f"{syntax.name} may be {' or '.join(alike)}; write it as the stream does"
             raise ExpressionError(message, syntax.offset)
         if f"{syntax.name.lower()}" in FUNCTIONS and not nearest(syntax.name, self._attributes):
-            message = f"{syntax.name} is a function; its arguments stand in brackets"
+            message = f"{syntax.name} is a function; write its arguments in brackets"
             raise ExpressionError(message, syntax.offset)
         message = f"uses the attribute {syntax.name}, which the stream does not have"
         message += attribute_hint(syntax.name, self._attributes)
@@ -110,7 +110,7 @@ class _Typing:
     def _field(self, syntax: Member) -> TypedNode:
         owner = syntax.argument
         if isinstance(owner, Name) and not self._named(owner.name) and self._named(syntax.field):
-            message = f"uses {owner.name}; an attribute stands without the name of its stream: {syntax.field}"
+            message = f"uses {owner.name}; write the attribute without the name of its stream: {syntax.field}"
             raise UnknownNameError(message, owner.offset, owner.name)
         argument = self.node(owner)
         if argument.type.name != "struct":
@@ -162,7 +162,7 @@ class _Typing:
     def _condition(self, syntax: Syntax) -> TypedNode:
         node = self.node(syntax)
         if node.type not in (BOOLEAN, VOID, STRING):
-            message = f"a condition is wanted, this is of type {node.type}"
+            message = f"a condition is expected, this is of type {node.type}"
             raise ExpressionError(message, syntax.offset)
         return self._as(node, BOOLEAN, syntax.offset)
 
@@ -215,7 +215,7 @@ class _Typing:
             except EvaluationError as error:
                 hint = ""
                 if isinstance(node.value, str) and self._named(node.value):
-                    hint = f"; quotes make a text, the attribute {node.value} stands without them"
+                    hint = f"; quotes make a text; write the attribute {node.value} without them"
                 message = f"{error}{hint}"
                 raise ExpressionError(message, offset) from error
         return Cast(node, kind)
@@ -348,7 +348,7 @@ def _misfit(syntax: Apply, arguments: list[TypedNode], operands: Sequence[Operan
     if name == "[]":
         key = f"a key of type {arguments[0].type.parts[0]}" if arguments[0].type.name == "map" else "a whole number"
         nested = arguments[0].type.name in ("array", "map")
-        message = f"{kinds[0]} has no elements" if not nested else f"{key} is wanted in the brackets, not {kinds[1]}"
+        message = f"{kinds[0]} has no elements" if not nested else f"{key} is expected in the brackets, not {kinds[1]}"
         return ExpressionError(message, syntax.offset)
     if name in ("not", "~", "negative", "positive"):
         wanted = {"not": "NOT takes a condition", "~": "~ takes a whole number"}.get(name, "a sign takes a number")

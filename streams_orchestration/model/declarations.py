@@ -72,7 +72,7 @@ def _check_threading(annotations: Annotations, operator: str, report: Report) ->
     if threading is None:
         return
     if threading.model != "dynamic" and (threading.threads is not None or threading.elastic is not None):
-        message = f"threads and elastic go with the model dynamic, not with {threading.model}"
+        message = f"threads and elastic are for the model dynamic, not for {threading.model}"
         report("SO0402", message, threading, operator=operator)
     if isinstance(threading.threads, int) and threading.threads < 1:
         report("SO0401", f"threads is at least 1, not {threading.threads}", threading, "threads", operator=operator)
@@ -86,7 +86,7 @@ def _check_invocation(application: Application, invocation: Invocation, operator
     if consistent is not None and consistent.trigger == "periodic" and consistent.period is None:
         report("CDISP0840E", "trigger periodic needs a period", consistent, operator=operator)
     if consistent is not None and consistent.trigger == "operatorDriven" and consistent.period is not None:
-        report("CDISP0841E", "a period goes with trigger periodic only", consistent, "period", operator=operator)
+        report("CDISP0841E", "a period needs trigger: periodic", consistent, "period", operator=operator)
     composite = invocation.operator in application.composites
     primitive = not composite and signature_of(application, invocation.operator) is not None
     if primitive and annotations.threading is not None:
@@ -131,17 +131,23 @@ def _check_special(invocation: Invocation, operator: str, report: Report) -> Non
     for name in ("parallel", "consistent"):
         if getattr(annotations, name) is not None:
             code = _OF_JOB_CONTROL_PLANE[name] if invocation.operator == JOB_CONTROL_PLANE else "CDISP0815E"
-            message = f"{name} does not go with {invocation.operator}"
+            message = f"{name} cannot be combined with {invocation.operator}"
             report(code, message, annotations, name, operator=operator)
     if annotations.event_time is not None:
         code = "CDISP0849E" if invocation.operator == JOB_CONTROL_PLANE else "CDISP0815E"
-        report(code, f"eventTime does not go with {invocation.operator}", annotations, "eventTime", operator=operator)
+        report(
+            code,
+            f"eventTime cannot be combined with {invocation.operator}",
+            annotations,
+            "eventTime",
+            operator=operator,
+        )
     if invocation.operator == JOB_CONTROL_PLANE and annotations.autonomous:
-        report("CDISP0849E", "autonomous does not go with JobControlPlane", annotations, operator=operator)
+        report("CDISP0849E", "autonomous cannot be combined with JobControlPlane", annotations, operator=operator)
     parameters = invocation.parameters
     if invocation.operator in (IMPORT, EXPORT) and not parameters:
         # Streams takes it; it may be on purpose while an application is only compiled.
-        message = f"{invocation.name} has no parameters, so nothing says which streams it is about"
+        message = f"{invocation.name} has no parameters, which must name its streams"
         report("SO0409", message, invocation, operator=operator)
     elif invocation.operator == IMPORT and ("subscription" in parameters) == ("streamId" in parameters):
         message = "an Import takes either `subscription`, or `application` and `streamId`"

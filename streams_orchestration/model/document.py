@@ -126,7 +126,7 @@ class _Builder:
             where = ".".join(path)
             code = "CDISP0798E" if "annotations" in path[-2:] else "SO0004"
             first = container.lines[key]
-            message = f"{where + '.' if where else ''}{key} stands here and in line {first}"
+            message = f"{where + '.' if where else ''}{key} is here and in line {first}; remove one of them"
             self.error(code, message, line, (*path, key))
         else:
             container.lines[key] = line
@@ -150,7 +150,7 @@ class _Builder:
         if name not in self.anchors:
             self.error("SO0003", f"there is no anchor &{name} before this alias", line)
         elif any(value is container for container, _ in self.stack):
-            self.error("SO0005", f"the alias *{name} stands in what it repeats", line)
+            self.error("SO0005", f"the alias *{name} is inside the value of its anchor &{name}", line)
             value = None
         elif self.aliased <= MAX_ALIASED:
             values, levels = _extent(value)

@@ -20,7 +20,7 @@ OWN_CODES: dict[str, Code] = {
         "Correct the YAML: often the indentation, a quote that is not closed, or no space behind a colon.",
     ),
     "SO0004": error(
-        "A key stands twice in one mapping.",
+        "A mapping has a key twice.",
         "Keep the one that is meant and remove the other.",
     ),
     "SO0005": error(
@@ -112,7 +112,7 @@ OWN_CODES: dict[str, Code] = {
         "Correct the name after --set, or declare it under `submission`.",
     ),
     "SO0205": error(
-        "A channel function stands where no channel is known.",
+        "A channel function is used where no channel is known.",
         "Use the channel functions on operators within a parallel region only; elsewhere write a literal or ${name}.",
     ),
     "SO0206": error(
@@ -148,7 +148,7 @@ OWN_CODES: dict[str, Code] = {
         "Measure for longer, or while the operator works.",
     ),
     "SO0216": error(
-        "The width `spark` stands where it means nothing.",
+        "The width `spark` is used where it means nothing.",
         "Use it on Sql and DataFrame operators only, without partitionBy, broadcast and replicateHostTags.",
     ),
     "SO0217": error(
@@ -189,7 +189,7 @@ OWN_CODES: dict[str, Code] = {
         "Write a finite number within the limits of this key.",
     ),
     "SO0402": error(
-        "`threads` and `elastic` go with the dynamic threading model only.",
+        "`threads` and `elastic` are for the dynamic threading model only.",
         "Write `model: dynamic`, or remove `threads` and `elastic`.",
     ),
     "SO0403": error(
@@ -207,7 +207,7 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO0407": error("A composite takes no parameters.", "Use a submission-time value, ${name}, inside the composite."),
     "SO0408": error(
-        "`mutates` on an input of an invocation goes with Custom only.",
+        "`mutates` is declared for an input of an operator that is no Custom.",
         "Declare the operator under `operators` with `inputs: [{mutates: [...]}]`, and remove it here.",
     ),
     "SO0409": warning(
@@ -224,7 +224,7 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO0602": error("An operator reads one that the problem does not have.", "Correct the name, or add the operator."),
     "SO0603": error(
-        "What an operator reads or costs does not go with its kind.",
+        "What an operator reads or costs does not suit its kind.",
         "Sources and receiving networks read nothing, tees one operator, all others at least one; nothing reads a sink "
         "or a sending network; only networks have `recv_cpu`.",
     ),
@@ -295,7 +295,7 @@ OWN_CODES: dict[str, Code] = {
         "Let the attribute be paneTime() in `output`.",
     ),
     "SO0805": warning(
-        "A stream that closes a loop brings no watermark, so what comes back may be late.",
+        "A stream that closes a loop brings no watermark, so its tuples may be late.",
         "Nothing, if that is meant; else lead the stream out of the loop.",
     ),
     "SO0806": error(

@@ -106,7 +106,7 @@ class _Parser:
             if not self.peek() or self.peek() in ",>":
                 self.fail(f"the attribute {name} has no type")
             if name in (attribute.name for attribute in attributes):
-                self.errors.append(f"the attribute {name} stands twice")
+                self.errors.append(f"the schema has the attribute {name} twice")
             kind = self.type(depth)
             required = self.options()
             if required and depth:

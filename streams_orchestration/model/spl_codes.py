@@ -13,10 +13,10 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0009E": error("Nothing in SPL is written like this.", "Compare with the syntax of the clause or statement."),
     "CDISP0011E": error("Another word or mark is needed here.", "Write the one that was expected."),
     "CDISP0012E": error(
-        "A word of SPL stands where a name or another word is needed.",
+        "A word of SPL is used where a name or another word is needed.",
         "Choose a name that is no keyword, or move what the word begins to its place.",
     ),
-    "CDISP0029E": error("A label stands twice in one clause.", "Put the values together, or remove one of the two."),
+    "CDISP0029E": error("A clause has a label twice.", "Put the values together, or remove one of the two."),
     "CDISP0402E": error("The name of a composite's parameter does not begin with $.", "Begin it with $."),
     "CDISP0412E": error("A name begins with $ that is no parameter of a composite.", "Remove the $."),
     "SO0701": error(
@@ -30,7 +30,7 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0051E": error("A tuple has no attribute of this name.", "Correct the spelling, or add it to the type."),
     "CDISP0052E": error("There is no function of this name.", _NAME),
     "CDISP0053E": error("A name has no meaning here.", _NAME),
-    "CDISP0302E": error("A name stands for no value.", "Write a variable, an attribute, or a literal."),
+    "CDISP0302E": error("A name is not that of a value.", "Write a variable, an attribute, or a literal."),
     "CDISP0690E": error("A tuple or an enumeration has a name twice.", "Give one of the two another name."),
     "CDISP0743E": error("A variable of state has the name of an attribute.", "Give the variable another name."),
     "CDISP0542E": error("A namespace of the language is reserved.", "Choose another namespace."),
@@ -61,7 +61,7 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0651E": error("Both operands are null.", "Put a value on one side."),
     "CDISP0657E": error("A shift has an operand that is no integer.", "Cast both operands to integers."),
     "CDISP0658E": error("An operator does not take the type of its operands.", "Use another operator, or cast them."),
-    "CDISP0863E": error("null stands where no optional type is known.", "Declare the type as optional, or cast null."),
+    "CDISP0863E": error("null is used where no optional type is known.", "Declare the type as optional, or cast null."),
     "CDISP9272E": error(
         "The tuple that is submitted has another type than the port, or there is no such port.",
         "Submit all attributes of the port's type in their order, or name another port.",
@@ -85,7 +85,7 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0216E": error("A parameter is not known when the application is compiled.", "Write a literal or constant."),
     "CDISP0360E": error("A parameter reads attributes, and cannot.", "Use literals, parameters or submission values."),
     "CDISP0231E": error(
-        "An `output` clause stands where the operator takes none.", "Remove it, or assign in a Functor after it."
+        "An operator has an `output` clause, but takes none.", "Remove it, or assign in a Functor after it."
     ),
     "CDISP0458E": error(
         "The invocation of a composite has a clause of operators only.", "Put the clause into the composite."
@@ -105,21 +105,21 @@ SPL_CODES: dict[str, Code] = {
         "A literal of a subscription has a type that properties do not have.", "Write a text, 5l, or 5.0."
     ),
     "CDISP0533E": error(
-        "A call of an output function stands within another expression.",
+        "An output function is called within another expression.",
         "Assign the call alone, and compute with its value in a Functor behind the operator.",
     ),
     "CDISP0531E": error(
         "A submission-time value has two defaults in one composite.", "Write the same default at both places."
     ),
     "CDISP0728E": error(
-        "onProcess stands in an operator with input ports, or in none that is a Custom.",
+        "onProcess is used in an operator with input ports, or in one that is no Custom.",
         "Use onTuple, or a Custom without input ports.",
     ),
     "CDISP9068E": error("A Join has another number of output ports than its algorithm.", "Correct one of the two."),
     "CDISP9071E": error("The keys of two sides do not go together.", "Give both sides as many keys of equal types."),
     # variables and functions
-    "CDISP0019E": error("`break` stands outside of a loop.", "Move it into a loop, or use `return`."),
-    "CDISP0023E": error("`continue` stands outside of a loop.", "Move it into a loop, or use `return`."),
+    "CDISP0019E": error("`break` is used outside of a loop.", "Move it into a loop, or use `return`."),
+    "CDISP0023E": error("`continue` is used outside of a loop.", "Move it into a loop, or use `return`."),
     "CDISP0393E": error("A constant has no value.", "Give it one, or declare it mutable."),
     "CDISP0378E": error("A constant is changed.", "Declare it mutable, or assign to a variable that is."),
     "CDISP0379E": error(

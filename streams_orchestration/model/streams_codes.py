@@ -25,7 +25,7 @@ STREAMS_CODES: dict[str, Code] = {
         "Put an operator that generates window punctuation into the loop.",
     ),
     "CDISP0116E": error(
-        "byChannel() or byReplica() stands outside of a placement config.",
+        "byChannel() or byReplica() is used outside of a placement config.",
         "Use ${getChannel()} there, or move it to a colocation or exlocation config.",
     ),
     # placement
@@ -58,7 +58,7 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP0408E": error("The checkpoint config says periodic and operatorDriven.", "Keep one of the two."),
     "CDISP0410E": error("The checkpoint period is not above zero.", "Give a positive number of seconds."),
     "CDISP0429W": warning(
-        "A checkpoint config stands on an operator that is never restarted, so nothing is ever restored from it.",
+        "An operator that is never restarted has a checkpoint config; nothing is ever restored from it.",
         "Drop the checkpoint config or set `restartable: true`.",
     ),
     "CDISP0442E": error(
@@ -66,7 +66,7 @@ STREAMS_CODES: dict[str, Code] = {
         "Put a Punctor between the Import and the port.",
     ),
     "CDISP0489E": error(
-        "threadedPort stands on a composite.",
+        "threadedPort annotates a composite.",
         "Move it to the invocation of the primitive operator that it is meant for.",
     ),
     # annotations
@@ -90,23 +90,23 @@ STREAMS_CODES: dict[str, Code] = {
     ),
     "CDISP0811E": error("An annotation value has the wrong type.", "Write a value of the type that is expected."),
     "CDISP0812E": error(
-        "The annotation stands on the definition of a composite.", "Move it to the invocations of the composite."
+        "The annotation is on the definition of a composite.", "Move it to the invocations of the composite."
     ),
     "CDISP0815E": error(
-        "The annotation does not go with Import or Export.",
+        "An Import or Export cannot have the annotation.",
         "Put the Import or Export into a composite with the operator that it touches, and annotate the composite.",
     ),
     "CDISP0816E": error(
         "An Import or Export and the operator that it touches are in different parallel regions.",
         "Put both into one composite and annotate that.",
     ),
-    "CDISP0849E": error("The annotation does not go with this operator.", "Take the annotation away."),
+    "CDISP0849E": error("This operator cannot have the annotation.", "Take the annotation away."),
     "CDISP0851E": error(
-        "`threading` stands on the invocation of a primitive operator.", "Annotate a composite around the operator."
+        "`threading` annotates the invocation of a primitive operator.", "Annotate a composite around the operator."
     ),
     # parallel regions
     "CDISP0729W": warning(
-        "Tuples can go around in a loop of operators, and with a full queue the loop can stand still.",
+        "Tuples can go around in a loop of operators, and with a full queue the loop can block for ever.",
         "Let the way back enter a control port, or make sure that the loop does not multiply tuples.",
     ),
     "CDISP0819E": error(
@@ -130,7 +130,7 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP0829E": error("The attributes of partitionBy are not a list of names.", "Give a list of attribute names."),
     "CDISP0846E": error("There is more than one JobControlPlane.", "Keep one; none is needed."),
     "CDISP0847D": warning("Detail of CDISP0846E: the place of the first one.", "See CDISP0846E."),
-    "CDISP0848E": error("A JobControlPlane stands in a parallel region.", "Move it to the main graph, or drop it."),
+    "CDISP0848E": error("A JobControlPlane is in a parallel region.", "Move it to the main graph, or drop it."),
     "CDISP0852E": error("broadcast names a port twice.", "Name it once."),
     "CDISP0853E": error("A port is both partitioned and broadcast.", "Choose one of the two."),
     "CDISP0854E": error("partitionBy names a port twice.", "Give all attributes of the port in one entry."),
@@ -181,7 +181,7 @@ STREAMS_CODES: dict[str, Code] = {
         "Use width 1 or a periodic trigger.",
     ),
     "CDISP9243E": error(
-        "A parameter does not go with a consistent region.", "Drop it or make the operator autonomous."
+        "A parameter cannot be used in a consistent region.", "Drop it or make the operator autonomous."
     ),
     "CDISP9244E": error("A FileSource with an input port cannot start a region.", "Start at what feeds it."),
     "CDISP9245E": error(
@@ -190,14 +190,14 @@ STREAMS_CODES: dict[str, Code] = {
     ),
     "CDISP9246E": error("writeStateHandlerCallbacks needs the csv format.", "Use csv or drop the parameter."),
     "CDISP9247E": error("truncateOnReset outside of a region has no effect.", "Drop the parameter."),
-    "CDISP9248E": error("truncateOnReset does not go with this closeMode.", "Use another closeMode."),
+    "CDISP9248E": error("truncateOnReset cannot be combined with this closeMode.", "Use another closeMode."),
     "CDISP9250E": error("The operator cannot replay its tuples, so it cannot start a region.", "Annotate a source."),
     "CDISP9251W": warning("A Buffer outside of a region only delays.", "Drop the Buffer."),
     # A warning in spite of the generator, which stops here: applications that ship without triggerCount do run.
     "CDISP9253W": warning("A Beacon that triggers a region lacks triggerCount.", "Add triggerCount."),
     "CDISP9254W": error("A Beacon has triggerCount but triggers no region.", "Drop triggerCount."),
     "CDISP9255E": error("A DirectoryScan that moves files cannot be in a periodic region.", "Drop moveToDirectory."),
-    "CDISP9257E": error("Parse with format block does not go with a region.", "Use another format."),
+    "CDISP9257E": error("Parse with format block cannot be used in a region.", "Use another format."),
     # event time
     "CDISP0747W": warning("The parts of a window are out of order.", "Write the kind first, and `partitioned` last."),
     "CDISP0866E": error(
@@ -215,11 +215,11 @@ STREAMS_CODES: dict[str, Code] = {
         "A window of event time has parts of a tumbling or sliding window, or is of two kinds.", "Keep one kind."
     ),
     "CDISP0871E": error(
-        "A timeInterval window stands where no event time arrives.",
+        "A timeInterval window is used where no event time arrives.",
         "Annotate an operator in front of it with eventTime, and let the attribute pass all operators in between.",
     ),
     "CDISP0872E": error(
-        "A timeInterval window stands at a port whose tuples do not have the event-time attribute.",
+        "A timeInterval window is at a port whose tuples do not have the event-time attribute.",
         "Add the attribute to the tuple type of the port.",
     ),
     "CDISP0873E": error(
@@ -233,7 +233,7 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP0875E": error(
         "The event-time attribute has a type that is no time.", "Use a timestamp, a timestamp_ntz or a bigint."
     ),
-    "CDISP0876E": error("eventTime stands on a composite.", "Annotate the primitive operators inside of it."),
+    "CDISP0876E": error("eventTime annotates a composite.", "Annotate the primitive operators inside of it."),
     "CDISP0877E": error(
         "A timestamp as event-time attribute has another resolution than Nanoseconds.", "Leave the resolution out."
     ),
@@ -242,7 +242,7 @@ STREAMS_CODES: dict[str, Code] = {
     ),
     "CDISP0879E": error("A window of event time has a part twice.", "Keep one of the two."),
     "CDISP0880E": error(
-        "A window has a part that goes with windows of event time of another kind only.",
+        "A window has a part that only another kind of event-time window can have.",
         "Drop the part, or change the kind of the window.",
     ),
     "CDISP0881E": error(

@@ -134,7 +134,7 @@ SubmissionName = Annotated[
 """The name of a submission-time value."""
 DefinitionName = Annotated[
     Text,
-    AfterValidator(_named(_DEFINITION, f"{IDENTIFIER_RULE}; a namespace may stand before it, as in my.space::Name")),
+    AfterValidator(_named(_DEFINITION, f"{IDENTIFIER_RULE}; a namespace may be in front, as in my.space::Name")),
 ]
 """The name of an operator or composite, perhaps with a namespace. A suffix such as `#2` tells composites apart that SPL
 defines once, but whose contents differ."""

@@ -47,7 +47,7 @@ class Assignments:
         given = [name for name in target.names if name in output or name in source.names]
         for name in target.names:
             if name not in given:
-                message = f"output: nothing says what {name} is; give it an expression"
+                message = f"output: {name} has no value; give it an expression"
                 report(ValueError(message))
         self.columns = {
             name: self._column(target.field(name), output.get(name), source, zone, required=name in required)

@@ -110,7 +110,7 @@ def parse_condition(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinf
     """
     condition = parse_expression(text, schema, parameter, zone)
     if condition.type != BOOLEAN:
-        message = f"{in_one_line(text)} is {condition.type}, a condition is wanted"
+        message = f"{in_one_line(text)} is {condition.type}, a condition is expected"
         if isinstance(condition.node, Call) and condition.node.function.name == "||":
             message += "; OR joins conditions, || joins texts"
         condition.refuse(message)

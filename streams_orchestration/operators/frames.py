@@ -31,7 +31,7 @@ class ViewWatermark(Parameters):
     @classmethod
     def _is_interval(cls, value: str) -> str:
         if _DELAY.fullmatch(value.strip().lower()) is None:
-            message = "a span of time is wanted, as in 10 minutes or 1 hour 30 seconds"
+            message = "a span of time is expected, as in 10 minutes or 1 hour 30 seconds"
             raise ValueError(message)
         return value
 

@@ -34,7 +34,7 @@ def import_name(name: str, kind: type = object) -> Any:
     """
     module_name, _, inner = name.partition(":")
     if not module_name or not inner:
-        message = f"{name}: package.module:name is wanted"
+        message = f"{name}: package.module:name is expected"
         raise ImplementationError(message)
     try:
         module = importlib.import_module(module_name)

@@ -53,7 +53,7 @@ class MatchingParameters(Parameters):
         plain = [name for name in self.partition_by if isinstance(name, str)]
         keys = nested or [plain] * len(schemas)
         if len(keys) != len(schemas) or len({len(names) for names in keys}) > 1:
-            message = f"partitionBy: as many attributes for each of the {len(schemas)} input ports are wanted"
+            message = f"partitionBy: each of the {len(schemas)} input ports needs the same number of attributes"
             raise ValueError(message)
         for port, (names, schema) in enumerate(zip(keys, schemas, strict=True)):
             for name, first in zip(names, keys[0], strict=True):

@@ -319,7 +319,7 @@ class NoMachineError(HostLaunchError):
 
     def __init__(self, wish: str, reasons: Mapping[str, str]) -> None:
         why = "; ".join(f"{machine} {reason}" for machine, reason in reasons.items())
-        super().__init__(f"{wish} is wanted, and {why}. See `streams machines`, and start one with `streams agent`")
+        super().__init__(f"{wish} is needed, and {why}. See `streams machines`, and start one with `streams agent`")
 
 
 class WaitingForMachineError(HostLaunchError):

@@ -99,8 +99,8 @@ def test_watermarks_are_values_of_the_attributes_type():
     ("note", "row", "message"),
     [
         ({"lag": 0.0}, Watermark("soon"), r"Rows: in a Watermark, the time is 'soon' \(str\), but at is bigint: give"),
-        ({}, Watermark(5), r"Rows: Watermark\(value=5\) stands among its tuples, but its source has no annotation"),
-        ({}, Idle(), r"Rows: Idle\(\) stands among its tuples, but its source has no annotation eventTime"),
+        ({}, Watermark(5), r"Rows: Watermark\(value=5\) is among its tuples, but its source has no annotation"),
+        ({}, Idle(), r"Rows: Idle\(\) is among its tuples, but its source has no annotation eventTime"),
     ],
 )
 def test_watermarks_that_do_not_fit_are_named(note: dict[str, Any], row: Any, message: str):

@@ -234,7 +234,7 @@ def test_a_run_keeps_the_options_that_it_is_deployed_with(keyed: str, capsys: Ca
 
 def test_other_options_than_it_is_deployed_with_are_refused_with_both(keyed: str, capsys: Capture):
     assert main(["run", keyed, "--width", "New=2"]) == 1
-    assert "(New has width 3, and 2 is wanted)" in capsys.readouterr().err
+    assert "(New has width 3, and the new width is 2)" in capsys.readouterr().err
     assert main(["run", keyed, "--fusion", "automatic"]) == 1
     assert "is stopped by another command" in capsys.readouterr().err
 

@@ -143,7 +143,7 @@ def test_an_application_is_deployed_from_one(home: Home, capsys: Capture, tmp_pa
     answered(capsys, "savepoint", "create", "app", "first")
     spec = str(tmp_path / "app.yaml")
     refused = answered(capsys, "deploy", spec, "--from", "first", exit_status=1)
-    assert "app is deployed and goes on from where it stands" in refused["error"]["message"]
+    assert "app is deployed and would continue from its last complete epoch" in refused["error"]["message"]
     clone = answered(capsys, "deploy", spec, "--from", "first", "--name", "other")
     assert clone["application"] == "other"
     assert (clone["from"]["savepoint"], clone["from"]["verdict"], clone["from"]["notes"]) == ("app/first", "kept", [])

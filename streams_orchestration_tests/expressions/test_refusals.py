@@ -28,7 +28,7 @@ ATTRIBUTES = {name: parse_type(kind) for name, kind in (
         ("n + 'a", 4, "the quote ' is never closed"),
         ("n § 1", 2, "'§' has no meaning"),
         ("3abc", 0, "3abc is no number"),
-        ("n, x", 1, "one expression is wanted"),
+        ("n, x", 1, "one expression is expected"),
         ("n AS m", 2, "no name of its own"),
         ("*", 0, "name one attribute"),
         ("(SELECT 1)", 1, "looks at more than one tuple"),
@@ -42,8 +42,8 @@ ATTRIBUTES = {name: parse_type(kind) for name, kind in (
         ("n + current_timestamp", 4, "another value after a replay"),
         ("uper(s)", 0, "no function uper.*upper"),
         ("n + t", 2, r"bigint \+ timestamp is not possible"),
-        ("length(l)", 7, r"length: value is array<int>, string or binary is wanted; it is called as length\(value "),
-        ("l AND true", 0, "a condition is wanted"),
+        ("length(l)", 7, r"length: value is array<int>, string or binary is expected; it is called as length\(value "),
+        ("l AND true", 0, "a condition is expected"),
         ("CAST(l AS int)", 0, "array<int> cannot be converted to int"),
         ("CAST(n AS number)", 10, "no type number"),
         ("'a' = 1", 0, "'a' is no bigint"),
@@ -60,7 +60,7 @@ ATTRIBUTES = {name: parse_type(kind) for name, kind in (
         ("n // 2", 3, "a DIV b"),
         ("n => 2", 3, "write >="),
         ("n > 1 ? 1 : 2", 6, "IF"),
-        ("n > 1; x > 1", 5, "one expression is wanted"),
+        ("n > 1; x > 1", 5, "one expression is expected"),
         ("s = \u201cUA\u201d", 4, "straight quotes"),
         ("s.upper()", 7, r"functions have no dots: upper\(value\)"),
         ("n mod 2", 2, "a % b"),
@@ -80,18 +80,18 @@ ATTRIBUTES = {name: parse_type(kind) for name, kind in (
         ("CAST(n, INT)", 6, r"CAST\(value AS INT\)"),
         ("CAST(n AS VARCHAR(10))", 10, "the nearest is string"),
         ("CAST(n AS INTEGR)", 10, "the nearest is integer"),
-        ("'s' > 1", 0, "quotes make a text, the attribute s stands without them"),
+        ("'s' > 1", 0, "quotes make a text; write the attribute s without them"),
         ("substr(s)", 0, "substr takes 2 to 3 arguments, 1 is given"),
         ("sqrt()", 0, "sqrt takes 1 argument, 0 are given"),
         ("length(upper(s), l)", 0, "length takes 1 argument, 2 are given"),
-        ("contains(s, l)", 12, r"contains: part is array<int>, string or binary is wanted"),
+        ("contains(s, l)", 12, r"contains: part is array<int>, string or binary is expected"),
         ("round(x, n)", 0, "the number of digits must be constant"),
         ("from_json(s, 'a integr')", 0, "'a integr' is no type: there is no type integr"),
         ("extract(yer FROM t)", 0, "'yer' is no part of a time; there are"),
         ("IF(n > 1, 2)", 0, r"if\(condition, value, otherwise\)"),
         ("nvl(n)", 0, r"nvl\(value, otherwise\)"),
         ("t + 1", 2, "add an interval"),
-        ("l[s]", 1, "a whole number is wanted in the brackets"),
+        ("l[s]", 1, "a whole number is expected in the brackets"),
         ("NOT n", 0, "NOT takes a condition, this is of type bigint"),
         ("rand()", 0, "a hash of an attribute"),
         ("unix_timestamp()", 0, "another value after a replay"),
@@ -130,7 +130,9 @@ def test_an_attribute_stands_without_the_name_of_its_stream():
 
 
 def test_all_attributes_are_listed_where_none_is_near():
-    with pytest.raises(UnknownNameError, match=r"it has n, x, s, t, l, Len, r\. A text stands in quotes: 'LaGuardia'"):
+    with pytest.raises(
+        UnknownNameError, match=r"it has n, x, s, t, l, Len, r\. A text is written in quotes: 'LaGuardia'"
+    ):
         typed("s = LaGuardia", ATTRIBUTES)
 
 

@@ -44,12 +44,12 @@ def test_simple_types(name: str) -> None:
         ("a map<int>", "','"),
         ("a decimal(50)", "precision"),
         ("a decimal(3,5)", "scale"),
-        ("a int, a string", "stands twice"),
+        ("a int, a string", "twice"),
         ("a int; b int", "unexpected"),
         ("a int not", "at the end"),
         ("a struct<x: int not null>", "x within a struct is NOT NULL"),
         ("a " + "array<" * 100 + "int" + ">" * 100, "nested too deeply"),
-        ("a struct<x: int, x: int>", "stands twice"),
+        ("a struct<x: int, x: int>", "twice"),
     ],
 )
 def test_errors(text: str, part: str) -> None:

@@ -186,7 +186,7 @@ def test_results_agree_with_pandas():
     [
         ({"groupBy": ["q", "y"]}, "groupBy: the input stream has no attribute q"),
         ({"output": FUNCTIONS | {"meen": "Count()"}}, "output: the output stream has no attribute meen; .*mean"),
-        ({"output": {"rows": "Count()"}}, "output: nothing says what total is"),
+        ({"output": {"rows": "Count()"}}, "output: total has no value"),
         ({"output": FUNCTIONS | {"rows": "Count(n)"}}, r"output.rows: Count\(\) takes no argument"),
         ({"output": FUNCTIONS | {"rows": "Cuont()"}}, "output.rows: .*no output function.*Count"),
         ({"output": FUNCTIONS | {"rows": "7"}}, "output.rows: '7' is no output function"),

@@ -71,7 +71,7 @@ def test_a_key_is_forgotten_by_the_clock(events: list[Any], anew: bool, restarts
 @pytest.mark.parametrize(
     ("kind", "parameters", "message"),
     [
-        (Delay, {"delay": 1, "by": "clock", "timeAttribute": "t"}, "timeAttribute does not go with by: clock"),
+        (Delay, {"delay": 1, "by": "clock", "timeAttribute": "t"}, "timeAttribute cannot be combined with by: clock"),
         (DeDuplicate, {"timeOut": 1, "count": 2}, "count and timeOut exclude each other"),
     ],
 )

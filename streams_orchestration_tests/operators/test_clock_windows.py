@@ -306,13 +306,21 @@ def test_tuples_meet_until_the_clock_evicts_them(events: list[Any], sides: Any, 
 @pytest.mark.parametrize(
     ("kind", "parameters", "message"),
     [
-        (Aggregate, {"window": "tumbling, count(3)"}, "by: clock goes with time"),
-        (Aggregate, {"window": "tumbling, time(3)", "timeAttribute": "t"}, "timeAttribute does not go with by: clock"),
-        (Aggregate, {"window": "timeInterval, intervalDuration(1.0)"}, "by: clock does not go with a window of event"),
-        (Sort, {"window": "tumbling, count(3)", "sortBy": ["n"]}, "by: clock goes with time"),
-        (Sort, {"window": "eventTime", "sortBy": ["n"]}, "by: clock does not go with the window eventTime"),
-        (Join, {"window": "sliding, count(3)"}, "by: clock goes with time"),
-        (Join, {"within": [0, 1]}, "by: clock does not go with within"),
+        (Aggregate, {"window": "tumbling, count(3)"}, "by: clock needs a window with time"),
+        (
+            Aggregate,
+            {"window": "tumbling, time(3)", "timeAttribute": "t"},
+            "timeAttribute cannot be combined with by: clock",
+        ),
+        (
+            Aggregate,
+            {"window": "timeInterval, intervalDuration(1.0)"},
+            "by: clock cannot be combined with a window of event",
+        ),
+        (Sort, {"window": "tumbling, count(3)", "sortBy": ["n"]}, "by: clock needs a window with time"),
+        (Sort, {"window": "eventTime", "sortBy": ["n"]}, "by: clock cannot be combined with the window eventTime"),
+        (Join, {"window": "sliding, count(3)"}, "by: clock needs a window with time"),
+        (Join, {"within": [0, 1]}, "by: clock cannot be combined with within"),
     ],
 )
 def test_parameters_that_exclude_the_clock_are_refused(kind: Any, parameters: dict[str, Any], message: str):

@@ -64,7 +64,7 @@ def test_a_custom_may_write_to_its_tuples():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"function": "numbered"}, "function: numbered: package.module:name is wanted"),
+        ({"function": "numbered"}, "function: numbered: package.module:name is expected"),
         ({"function": f"{HERE}:numbred"}, "function: .*has no numbred.*numbered"),
         ({"function": f"{HERE}x:numbered"}, "function: .*cannot be imported"),
         ({"function": f"{HERE}:SOMETHING"}, "function: .* is no function"),
@@ -122,5 +122,5 @@ def test_a_wrong_result_of_a_function_is_an_error_at_its_tuple(result: Any, mess
 
 @pytest.mark.parametrize("given", [{}, {"function": f"{HERE}:numbered", "onTuple": f"{HERE}:each"}])
 def test_a_custom_has_a_function_of_batches_or_of_tuples(given: dict[str, Any]):
-    with pytest.raises(ValueError, match="either function, for batches, or onTuple"):
+    with pytest.raises(ValueError, match=r"one of the parameters function \(for batches\), onTuple and spl"):
         Bench(Custom, [ROW], [ROW], **given)

@@ -175,16 +175,16 @@ def test_an_object_store_is_a_directory(s3: S3):
 
 WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "no directory": ("file string", {"directory": "/nowhere"}, "/nowhere: no such directory"),
-    "a number": ("n int", {}, "metadata: n is int, string is wanted for path"),
-    "several attributes": ("file string, n bigint", {}, "metadata: nothing says what n is"),
+    "a number": ("n int", {}, "metadata: n is int, string is expected for path"),
+    "several attributes": ("file string, n bigint", {}, "metadata: n has no value"),
     "an attribute that is not there": (
         "file string",
         {"metadata": {"fil": "path"}},
         "no attribute fil; the nearest is",
     ),
-    "a size as text": ("file string", {"metadata": {"file": "size"}}, "file is string, bigint is wanted for size"),
+    "a size as text": ("file string", {"metadata": {"file": "size"}}, "file is string, bigint is expected for size"),
     "no pattern": ("file string", {"pattern": "("}, "is no regular expression"),
-    "a storage of this machine": ("file string", {"storage": {"region": "x"}}, "storage goes with addresses"),
+    "a storage of this machine": ("file string", {"storage": {"region": "x"}}, "storage is for addresses"),
 }
 
 

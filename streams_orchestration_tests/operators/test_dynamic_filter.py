@@ -51,8 +51,8 @@ def test_keys_may_have_several_parts_and_need_not_be_taken_back():
 
 
 WRONG: dict[str, tuple[int, dict[str, Any], str]] = {
-    "a third port without a key": (3, {"removeKey": None}, "removeKey is wanted for a third input port"),
-    "a key without a third port": (2, {"removeKey": "name"}, "removeKey goes with a third input port"),
+    "a third port without a key": (3, {"removeKey": None}, "the parameter is missing for a third input port"),
+    "a key without a third port": (2, {"removeKey": "name"}, "the parameter needs a third input port"),
     "keys of other types": (2, {"key": "n"}, "addKey: .*string cannot be compared with key, which is bigint"),
     "an attribute that is not there": (2, {"key": "kk"}, "kk"),
 }

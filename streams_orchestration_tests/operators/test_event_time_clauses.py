@@ -84,5 +84,5 @@ def test_other_windows_name_those_of_event_time() -> None:
         parse_window("session, gap(30.0)")
     with pytest.raises(ValueError, match="the nearest is timeInterval"):
         parse_window("timeinterval, intervalDuration(1)")
-    with pytest.raises(WindowClauseError, match="discardAge goes with"):
+    with pytest.raises(WindowClauseError, match="discardAge is for"):
         parse_window("tumbling, count(5), discardAge(1.0)")

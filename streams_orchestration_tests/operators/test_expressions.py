@@ -130,7 +130,7 @@ def test_attributes_named_like_functions_are_attributes():
         ("nn > 1", r"the attribute nn, .*; .*\bn\b"),
         ("n >", r"filter: 'n >': the expression ends here; a value is missing, at character 4"),
         ("n > > 1", r"filter: 'n > > 1': .* at character 5"),
-        ("", r"filter: '': an expression is wanted, the text is empty"),
+        ("", r"filter: '': the text is empty, an expression is expected"),
         ("no_such_function(n)", r"filter: 'no_such_function\(n\)': there is no function no_such_function"),
         ("uper(s)", r"there is no function uper; .*\bupper\b"),
         ("*", r"filter: '\*': \* stands for several values"),
@@ -146,7 +146,7 @@ def test_a_wrong_expression_is_refused_in_one_line(text: str, message: str):
 
 @pytest.mark.parametrize("text", ["n", "x + 1", "s", "NULL"])
 def test_a_condition_is_boolean(text: str):
-    with pytest.raises(ValueError, match=r"filter: .* a condition is wanted"):
+    with pytest.raises(ValueError, match=r"filter: .* a condition is expected"):
         parse_condition(text, SCHEMA, "filter", UTC)
 
 

@@ -181,10 +181,10 @@ def test_a_text_that_cannot_stand_without_quotes_is_an_error_of_the_data(tmp_pat
     ("parameters", "message"),
     [
         ({"truncateOnReset": False}, "truncateOnReset: false would leave the tuples of a replay in the result twice"),
-        ({"separator": ";"}, "separator goes with format csv only"),
-        ({"quoteStrings": False}, "quoteStrings goes with format csv or splCsv"),
-        ({"nullTexts": ["-"]}, "nullTexts goes with format csv only"),
-        ({"format": "csv", "nullTexts": []}, "nullTexts: at least one text stands for null"),
+        ({"separator": ";"}, "separator is for format csv only"),
+        ({"quoteStrings": False}, "quoteStrings is for format csv or splCsv"),
+        ({"nullTexts": ["-"]}, "nullTexts is for format csv only"),
+        ({"format": "csv", "nullTexts": []}, "nullTexts: list at least one text that means null"),
         ({"format": "csv", "nullTexts": ["a,b"]}, "nullTexts: 'a,b' has a quote, a separator or a line break"),
         ({"format": "csv", "separator": '"'}, "separator: .* cannot separate values"),
         ({"suppress": ["m"]}, "suppress: the input stream has no attribute m.*n"),
@@ -233,9 +233,9 @@ def test_when_a_file_is_closed(parameters: dict[str, Any], roll: Roll | None):
         ({"closeMode": "epochs", "bytesPerFile": 5}, "closeMode: epochs needs epochsPerFile"),
         (
             {"closeMode": "size", "bytesPerFile": 5, "epochsPerFile": 5},
-            "epochsPerFile does not go with closeMode: size; without closeMode a file is closed at whichever",
+            "epochsPerFile cannot be combined with closeMode: size; without closeMode a file is closed at whichever",
         ),
-        ({"closeMode": "batch", "timePerFile": 5}, "timePerFile does not go with closeMode: batch"),
+        ({"closeMode": "batch", "timePerFile": 5}, "timePerFile cannot be combined with closeMode: batch"),
         (
             {"visibility": "read_uncommitted", "epochsPerFile": 5},
             "every micro-batch is visible at once.*out epochs",

@@ -133,10 +133,10 @@ def test_a_throttle_never_holds_up_its_task_for_long_but_says_so(clock: Clock, c
 @pytest.mark.parametrize(
     ("kind", "inputs", "outputs", "parameters", "message"),
     [
-        (Split, [ROW], [ROW], {}, "either index, or file and key"),
-        (Split, [ROW], [ROW], {"index": "n", "key": "k"}, "either index, or file and key"),
+        (Split, [ROW], [ROW], {}, "either the parameter index, or file and key"),
+        (Split, [ROW], [ROW], {"index": "n", "key": "k"}, "either the parameter index, or file and key"),
         (Split, [ROW], [ROW], {"index": "m"}, "index: 'm' uses the attribute m"),
-        (Split, [ROW], [ROW], {"index": "k"}, "index: 'k' is .*string.*, an integer is wanted"),
+        (Split, [ROW], [ROW], {"index": "k"}, "index: 'k' is .*string.*, an integer is expected"),
         (Split, [ROW], [ROW], {"key": "n * 0.5", "file": "absent"}, "key: .*a text or an integer"),
         (Split, [ROW], [ROW], {"key": "k", "file": "absent"}, "absent: no such file"),
         (Union, [ROW, "k string"], [ROW], {}, "input port 1: the stream has no attribute n"),

@@ -208,8 +208,8 @@ def test_without_keys_pairs_may_be_laid_out_in_parts(monkeypatch: pytest.MonkeyP
         ({"equalityLHS": ["kk"], "equalityRHS": ["k"]}, "equalityLHS: the stream has no attribute kk.*k"),
         ({"equalityLHS": ["k"], "equalityRHS": ["m"]}, "equalityLHS: k is string, m of the other stream is bigint"),
         ({"match": "k = 'a'"}, "match: .* uses the attribute k.*_k"),
-        ({"match": "n + m"}, "match: .* a condition is wanted"),
-        ({"output": {}}, "output: nothing says what a is"),
+        ({"match": "n + m"}, "match: .* a condition is expected"),
+        ({"output": {}}, "output: a has no value"),
         ({"algorithm": "left"}, "leftOuter"),
     ],
 )

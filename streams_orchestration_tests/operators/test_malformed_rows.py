@@ -45,8 +45,8 @@ def test_rows_of_csv_that_cannot_be_read_are_named_with_line_and_column(tmp_path
     assert bench.rows() == [(1, "a"), (4, "e\nf"), (6, "h")]
     assert bench.rows(1) == [
         (3, "n", "'x' is no int", "x,b"),
-        (4, "", "1 columns, 2 are wanted", "2"),
-        (6, "", "3 columns, 2 are wanted", "3,c,d"),
+        (4, "", "1 columns, 2 are expected", "2"),
+        (6, "", "3 columns, 2 are expected", "3,c,d"),
         (9, "", "a quote is not closed", '5,"g'),
     ]
     assert bench.metrics == {"malformed": 4}
@@ -69,7 +69,7 @@ def test_lines_of_json_and_text(tmp_path: Path):
     assert bench.rows() == [(1, "a"), (3, "b")]
     assert bench.rows(1) == [
         (2, "n", "'x' is no int", '{"n": "x"}'),
-        (4, "", "an object is wanted", "[1]"),
+        (4, "", "an object is expected", "[1]"),
         (5, "", "it is no JSON at character 13: Expecting ':' delimiter", '{"n": 2, "s"'),
     ]
     path = tmp_path / "rows.txt"

@@ -84,10 +84,15 @@ def test_keys_of_other_names():
 
 WRONG: dict[str, tuple[type, list[str], dict[str, Any], str]] = {
     "a key that is not there": (Pair, [ROW, ROW], {"partitionBy": ["kk"]}, "input port 0 has no attribute kk"),
-    "a key for some ports": (Pair, [ROW, ROW], {"partitionBy": [["k"]]}, "for each of the 2 input ports"),
+    "a key for some ports": (
+        Pair,
+        [ROW, ROW],
+        {"partitionBy": [["k"]]},
+        "each of the 2 input ports needs the same",
+    ),
     "keys of other types": (Pair, [ROW, ROW], {"partitionBy": [["k"], ["n"]]}, "n of input port 1 is bigint"),
-    "streams that do not fit": (Pair, [ROW, "k string"], {}, "input port 1: output: nothing says what n is"),
-    "a name of two ports": (Barrier, [ROW, ROW], {}, "nothing says what k is"),
+    "streams that do not fit": (Pair, [ROW, "k string"], {}, "input port 1: output: n has no value"),
+    "a name of two ports": (Barrier, [ROW, ROW], {}, "k has no value"),
     "an attribute that is not there": (Barrier, [ROW, ROW], {"output": {"k": "in0_kk", "n": "in0_n"}}, "in0_kk"),
 }
 

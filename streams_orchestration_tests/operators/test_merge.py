@@ -85,8 +85,8 @@ WRONG: dict[str, tuple[list[str], Any, str]] = {
         "t",
         "t of input port 1 is int, t of input port 0 is bigint",
     ),
-    "a text": ([ROW, ROW], "s", "s is string, a number or a timestamp is wanted"),
-    "streams that do not fit": ([ROW, "t bigint"], "t", "input port 1: output: nothing says what s is"),
+    "a text": ([ROW, ROW], "s", "s is string, a number or a timestamp is expected"),
+    "streams that do not fit": ([ROW, "t bigint"], "t", "input port 1: output: s has no value"),
 }
 
 

@@ -53,7 +53,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "descriptions for some": ({"metrics": ["n", "x"], "descriptions": ["a"]}, "descriptions: one for each"),
     "values for some": ({"metrics": ["n", "x"], "initialValues": 1}, "initialValues: one for each"),
     "a name twice": ({"metrics": ["n", "x"], "names": ["a", "a"]}, "two metrics have one name"),
-    "a text": ({"metrics": "s"}, "'s' is .*string.*, a number is wanted"),
+    "a text": ({"metrics": "s"}, "'s' is .*string.*, a number is expected"),
     "an attribute that is not there": ({"metrics": "m"}, "uses the attribute m"),
 }
 

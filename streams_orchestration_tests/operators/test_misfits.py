@@ -91,7 +91,7 @@ def test_json_is_refused_with_the_column_as_csv_is(ddl: str, value: str, tmp_pat
     ("message", "reason"),
     [
         (b"1,x", "column b: 'x' is no int"),
-        (b"1", "1 columns, 2 are wanted"),
+        (b"1", "1 columns, 2 are expected"),
         (b'1,"2', "a quote is not closed"),
         (b"1,\xff", r"column b: it is not UTF-8 text: byte 1 is 0xff (invalid start byte)"),
     ],

@@ -109,13 +109,13 @@ def test_lines_are_written_as_they_are():
 
 
 WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
-    "no bytes": (parse, {"inputs": "n int"}, "parseInput: n is int, binary or string is wanted"),
+    "no bytes": (parse, {"inputs": "n int"}, "parseInput: n is int, binary or string is expected"),
     "several attributes": (parse, {"inputs": ROW}, "parseInput: say which attribute has the bytes: n, s"),
     "bytes that are not there": (parse, {"parseInput": "dat"}, "no attribute dat; the nearest is data"),
     "nested values": (parse, {"output": "a array<int>"}, "format csv: the attribute a is array"),
     "lines of two attributes": (parse, {"format": "line"}, "format line: .* the output stream has n, s"),
     "lines of two values": (format_, {"format": "line"}, "format line: a line is one attribute, but the row has n, s"),
-    "a separator of lines": (parse, {"format": "line", "separator": ";"}, "separator goes with format csv only"),
+    "a separator of lines": (parse, {"format": "line", "separator": ";"}, "separator is for format csv only"),
     "no schema": (format_, {"outputs": None}, "the output stream needs a schema"),
     "nothing for the row": (format_, {"outputs": ROW}, "one attribute gets the row"),
     "two rows": (format_, {"outputs": "a string, b string"}, "one attribute gets the row"),

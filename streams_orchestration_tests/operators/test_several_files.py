@@ -79,7 +79,7 @@ def test_the_second_port_has_the_files_that_were_read_as_in_streams(directory: P
     [
         ("n\n1\n", "c.csv: the file has no column s"),
         ("n,t\n1,a\n", "c.csv: the file has no column s"),
-        ("", "c.csv: the file is empty, a first line with the column names is wanted"),
+        ("", "c.csv: the file is empty, a first line with the column names is expected"),
     ],
 )
 def test_a_file_whose_columns_are_others_is_named_before_it_runs_and_when_it_comes_later(
@@ -152,8 +152,8 @@ def test_malformed_rows_of_files_that_tuples_name(directory: Path):
     ("name", "message"),
     [
         ("missing.csv", "missing.csv: no such file"),
-        ("d.csv", "d.csv: this is a directory, a file is wanted"),
-        (None, "file is null, the name of a file is wanted"),
+        ("d.csv", "d.csv: this is a directory, a file is expected"),
+        (None, "file is null, the name of a file is expected"),
         ("t.csv", "t.csv: the file has no column s"),
         ("x.csv", "x.csv: line 2, column n: 'x' is no int"),
     ],

@@ -155,7 +155,7 @@ def test_tuples_wait_for_their_delay(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"format": "csv", "compression": "gzip"}, "compression goes with format line or splCsv or splTxt or block"),
+        ({"format": "csv", "compression": "gzip"}, "compression is for format line or splCsv or splTxt or block"),
         ({"encoding": "utf-16"}, "encoding: 'utf-16' is none in which a line feed is one byte"),
         ({"encoding": "klingon"}, "encoding: 'klingon' is none"),
         ({"format": "csv", "hasHeaderLine": 2}, "hasHeaderLine is true or false"),

@@ -131,11 +131,11 @@ def test_files_of_one_batch_have_names_of_their_own(tmp_path: Path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"format": "csv", "compression": "gzip"}, "compression goes with format line or splCsv or splTxt"),
+        ({"format": "csv", "compression": "gzip"}, "compression is for format line or splCsv or splTxt"),
         ({"format": "line"}, "format line: exactly one string attribute is written"),
         ({"closeMode": "count"}, "closeMode: count needs tuplesPerFile"),
-        ({"tuplesPerFile": 3, "closeMode": None}, "tuplesPerFile goes with closeMode: count"),
-        ({"closeMode": "punct", "partitionBy": ["n"]}, "closeMode: punct does not go with partitionBy"),
+        ({"tuplesPerFile": 3, "closeMode": None}, "tuplesPerFile needs closeMode: count"),
+        ({"closeMode": "punct", "partitionBy": ["n"]}, "closeMode: punct cannot be combined with partitionBy"),
         ({"encoding": "utf-16"}, "encoding: 'utf-16' is none in which a line feed is one byte"),
     ],
 )

@@ -345,7 +345,7 @@ PARAMETERS = [
     ({}, "SqlSource reads a table or a query: name one of them"),
     ({"table": "t", "query": "SELECT 1"}, "SqlSource reads a table or a query: name one of them"),
     ({"table": "t", "columns": {"m": "x"}}, "columns: the output stream has no attribute m"),
-    ({"table": "t", "onBadTuple": "stream"}, "goes with a second output port"),
+    ({"table": "t", "onBadTuple": "stream"}, "needs a second output port"),
     ({"table": "t", "url": "postgresql://me:secret@host/db"}, "it contains a password"),
 ]
 

@@ -51,8 +51,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"file": "s3://b/a", "storage": {"endpoint": f"http://me:{PLANTED}@host"}}, "it contains a user or password"),
     ({"file": "s3:///a"}, "this is no address of s3"),
     ({"file": "abfs://container/a"}, "this is no address of abfs"),
-    ({"file": "s3://bucket/a", "storage": {"accountKey": "${env:K}"}}, "accountKey does not go with s3://"),
-    ({"file": "rows.csv", "storage": {"region": "x"}}, "storage goes with addresses"),
+    ({"file": "s3://bucket/a", "storage": {"accountKey": "${env:K}"}}, "accountKey cannot be combined with s3://"),
+    ({"file": "rows.csv", "storage": {"region": "x"}}, "storage is for addresses"),
     ({"file": "s3://bucket/a", "storage": {"secretKey": PLANTED}}, "secretKey: it contains a secret"),
     ({"file": "s3://bucket/a", "storage": {"sasToken": f"x${{env:K}}{PLANTED}"}}, "sasToken: it contains a secret"),
     ({"file": "s3://bucket/a", "storage": {"secretKey": 4711}}, "storage.secretKey"),
@@ -77,7 +77,7 @@ def test_wrong_storage_settings_are_refused_without_secrets(kind: type, paramete
 
 
 def test_read_uncommitted_does_not_go_with_an_object_store():
-    with pytest.raises(ValidationError, match="does not go with an object store"):
+    with pytest.raises(ValidationError, match="cannot be combined with an object store"):
         Bench(FileSink, inputs=["n int"], file="s3://bucket/a", visibility="read_uncommitted")
 
 

@@ -171,5 +171,5 @@ def test_a_state_is_kept_where_it_holds_the_same(changes: dict[str, Any], kept: 
 
 def test_a_count_over_the_window_goes_with_order_of_arrival():
     parameters = {"window": "timeInterval, intervalDuration(1)", "output": {"n": "CountAll()"}}
-    with pytest.raises(ValueError, match=r"output.n: 'CountAll\(\)' goes with windows by order of arrival"):
+    with pytest.raises(ValueError, match=r"output.n: 'CountAll\(\)' is for windows by order of arrival"):
         OperatorHarness(Aggregate, ["at timestamp"], ["n bigint"], parameters=parameters, event_time="at")

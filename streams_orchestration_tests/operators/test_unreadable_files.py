@@ -23,8 +23,8 @@ from streams_orchestration_tests.operators.row_files import CSV, FORMATS, ROWS, 
     ("content", "place"),
     [
         ("n,s\n1,a\nx,b\n", "line 3, column n: 'x' is no int; a row is read as n int, s string$"),
-        ("n,s\n1,a\n2\n", "line 3: 1 columns, 2 are wanted"),
-        ("n,s\n1,a\n\n2,b,c\n", "line 4: 3 columns, 2 are wanted"),
+        ("n,s\n1,a\n2\n", "line 3: 1 columns, 2 are expected"),
+        ("n,s\n1,a\n\n2,b,c\n", "line 4: 3 columns, 2 are expected"),
         (
             "n,s\n1,a\n3000000000,b\n",
             "line 3, column n: '3000000000' is no int: it is out of the range .*$",
@@ -115,7 +115,7 @@ def test_altered_bytes_in_a_compressed_file_are_noticed(tmp_path: Path):
         (CSV, "n int, text string", {}, r"the file has no column text"),
         (CSV, "n int, ss string", {}, r"the file has no column ss; .*s"),
         ("n,s,n\n1,a,2\n", SCHEMA, {}, "the file has 2 columns n"),
-        ("", SCHEMA, {}, "the file is empty, a first line with the column names is wanted"),
+        ("", SCHEMA, {}, "the file is empty, a first line with the column names is expected"),
         ("1,2,3\n", SCHEMA, {"hasHeaderLine": False}, "3 columns in line 1, the output stream has 2 attributes"),
         (CSV, SCHEMA, {"format": "line"}, "exactly one string attribute"),
         (CSV, "n int", {"format": "line"}, "exactly one string attribute"),
@@ -165,7 +165,7 @@ def test_an_archive_has_one_member(tmp_path: Path, members: dict[str, str]):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-    with pytest.raises(DataError, match=f"{len(members)} files in the archive, one is wanted"):
+    with pytest.raises(DataError, match=f"the archive has {len(members)} files, but must have one"):
         source(path)
 
 

@@ -331,5 +331,5 @@ def test_a_run_begins_where_a_savepoint_was_taken(spec: Path, home: Home, monkey
         assert job.execute_in_process(config, instance=instance).success
         again = job.execute_in_process(config, instance=instance, raise_on_error=False)
     (failure,) = [event for event in again.all_events if event.event_type_value == "STEP_FAILURE"]
-    assert "demo is deployed and goes on from where it stands" in str(failure.step_failure_data.error)
+    assert "demo is deployed and would continue from its last complete epoch" in str(failure.step_failure_data.error)
     assert read_status(home, "demo").units[0].completed_epoch == 0

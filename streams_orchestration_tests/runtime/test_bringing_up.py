@@ -94,7 +94,7 @@ def test_a_savepoint_is_where_it_begins_if_nothing_is_deployed_or_that_is_droppe
     cancel(home, wanted.name)
     create_savepoint(home, wanted.name, "noon")
     place = savepoint_of(home, "noon")
-    with pytest.raises(SavepointError, match="is deployed and goes on from where it stands"):
+    with pytest.raises(SavepointError, match="is deployed and would continue from its last complete epoch"):
         bring_up(home, wanted, Request(savepoint=place))
     restored = bring_up(home, deployable(plan(2)), Request(savepoint=place, fresh=True)).restored
     assert restored is not None

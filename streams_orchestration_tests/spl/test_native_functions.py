@@ -242,7 +242,7 @@ def test_python_that_cannot_be_called_is_found_when_compiling(tmp_path: Path, en
         ("functions: [a]", "functions is a mapping from names"),
         ("functions: {'a b': 'm:f'}", "a b: the name is written with its namespace"),
         ("functions: {'a::b': 'm.f'}", "a::b: python is a function, package.module:name"),
-        ("functions: {'a::b': [m]}", "a::b: a Python function is wanted"),
+        ("functions: {'a::b': [m]}", "a::b: a Python function is expected"),
         ("functions: {'a::b': {python: 'm:f', pur: true}}", "a::b: there is no key pur; the nearest is pure"),
         ("functions: {'a::b': {python: 'm:f', pure: 1}}", "a::b: pure is true or false"),
         ("functions: {'a::b': {python: 'm:f', signature: 'int32'}}", "a::b: signature is one or more of"),

@@ -102,7 +102,7 @@ class Substitution:
         if match is None:
             return value, ""
         if _CALL.fullmatch(match.group(1)):
-            message = f"{match.group(1)} cannot stand in an annotation"
+            message = f"{match.group(1)} cannot be used in an annotation"
             self._report("CDISP0682E", message, element, (key,), operator)
             return None, ""
         name = match.group(1).strip()

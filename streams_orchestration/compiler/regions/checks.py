@@ -219,19 +219,19 @@ def _member_findings(operator: LogicalOperator, region: ConsistentRegion, *, sta
     parameters = operator.parameters
     for name in _REFUSED_PARAMETERS.get(operator.kind, ()):
         if _is_set(parameters.get(name)):
-            yield "CDISP9243E", f"parameter {name} of {operator.name} does not go with a region"
+            yield "CDISP9243E", f"parameter {name} of {operator.name} cannot be used in a consistent region"
     match operator.kind:
         case "FileSink":
             if _is_set(parameters.get("writeStateHandlerCallbacks")) and _text(parameters, "format", "csv") != "csv":
                 yield "CDISP9246E", f"writeStateHandlerCallbacks of {operator.name} needs the csv format"
             if _is_set(parameters.get("truncateOnReset")) and _text(parameters, "closeMode") in ("dynamic", "time"):
-                yield "CDISP9248E", f"truncateOnReset of {operator.name} does not go with its closeMode"
+                yield "CDISP9248E", f"truncateOnReset of {operator.name} cannot be combined with its closeMode"
         case "DirectoryScan":
             if region.trigger == "periodic" and _is_set(parameters.get("moveToDirectory")):
                 yield "CDISP9255E", f"{operator.name} moves files and is in a periodic region"
         case "Parse":
             if _text(parameters, "format") == "block":
-                yield "CDISP9257E", f"format block of {operator.name} does not go with a region"
+                yield "CDISP9257E", f"format block of {operator.name} cannot be used in a consistent region"
         case "Beacon":
             driven = region.trigger == "operatorDriven" and start
             if driven and not _is_set(parameters.get("triggerCount")):

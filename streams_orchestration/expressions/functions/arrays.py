@@ -248,7 +248,7 @@ def _array_repeat(value: Any, times: int | None) -> tuple[Any, ...] | None:
     if times is None:
         return None
     if times > _MOST:
-        message = f"an array of {times:,} elements is wanted; {_MOST:,} are possible"
+        message = f"an array of {times:,} elements is too long; at most {_MOST:,} are possible"
         raise EvaluationError(message)
     return (value,) * max(times, 0)
 

@@ -44,7 +44,7 @@ def mapped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
             message = "a key of a map is null"
             raise EvaluationError(message)
         if key in result:
-            message = f"the key {key!r} of a map stands twice"
+            message = f"a map has the key {key!r} twice"
             raise EvaluationError(message)
         result[key + 0.0 if isinstance(key, float) else key] = value
     return result

@@ -26,7 +26,7 @@ PathStep = str | int | Every
 class _Style(Enum):
     RAW = "a text without quotes"
     QUOTED = "an array that is kept"
-    FLAT = "arrays whose elements stand in the array around them"
+    FLAT = "arrays whose elements become elements of the array around them"
 
 
 class _Matches(NamedTuple):

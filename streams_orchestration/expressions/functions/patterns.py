@@ -112,7 +112,7 @@ def like_pattern(pattern: str, escape: str, *, ignore_case: bool = False) -> re.
         if mark == escape:
             following = pattern[position + 1 : position + 2]
             if following not in ("_", "%", escape) or not following:
-                message = f"{pattern!r} is no pattern: {escape} must stand before _, % or {escape}"
+                message = f"{pattern!r} is no pattern: {escape} must be followed by _, % or {escape}"
                 raise EvaluationError(message)
             parts.append(re.escape(following))
             position += 1

@@ -164,7 +164,7 @@ def parse_event_time_window(text: str) -> EventTimeWindow | None:
         refuse_event_time_parts(text)
         return None
     if others := [name for name in names if name in _OTHER_PARTS]:
-        raise _refusal(text, "CDISP0870E", f"{others[0]} goes with tumbling and sliding windows, not with {kinds[0]}")
+        raise _refusal(text, "CDISP0870E", f"{others[0]} is for tumbling and sliding windows, not for {kinds[0]}")
     if len(kinds) > 1:
         raise _refusal(text, "CDISP0870E", f"a window is of one kind, not {' and '.join(kinds)}")
     if evicting := [name for name in names if name in _PARTITION_POLICIES]:
@@ -184,7 +184,7 @@ def parse_event_time_window(text: str) -> EventTimeWindow | None:
             raise _unknown_part(text, name, kinds[0])
         if name in given:
             code, often = ("CDISP0878E", "exactly once") if name in kind.required else ("CDISP0879E", "at most once")
-            raise _refusal(text, code, f"{name} may stand there {often}")
+            raise _refusal(text, code, f"{name} may be there {often}")
         given[name] = (argument or "").strip()
     if missing := [name for name in kind.required if name not in given]:
         raise _refusal(
@@ -200,13 +200,13 @@ def misordered(text: str) -> str | None:
     """Return the warning about a valid clause with parts out of order (CDISP0747W); None if they are in order.
 
     >>> misordered("intervalDuration(10.0), timeInterval")
-    "'intervalDuration(10.0), timeInterval': timeInterval stands first, and partitioned last"
+    "'intervalDuration(10.0), timeInterval': timeInterval must be first, and partitioned last"
     """
     names = [name for name, _ in _split(text)]
     kind = next((name for name in names if name in _KINDS), None)
     if kind is None or (names[0] == kind and "partitioned" not in names[:-1]):
         return None
-    return f"{text!r}: {kind} stands first, and partitioned last"
+    return f"{text!r}: {kind} must be first, and partitioned last"
 
 
 def refuse_event_time_parts(text: str) -> None:
@@ -224,7 +224,7 @@ def refuse_event_time_parts(text: str) -> None:
         if kinds := _kinds_with(name):
             first = parts[0][0]
             other = "" if first == name or first in _OTHER_PARTS else f"; {first!r} is none{nearest(first, _KINDS)}"
-            raise _refusal(text, "CDISP0880E", f"{name} goes with {' and '.join(kinds)} windows only{other}")
+            raise _refusal(text, "CDISP0880E", f"{name} is for {' and '.join(kinds)} windows only{other}")
 
 
 def whole_ticks(name: str, seconds: Fraction, ticks: int) -> int:
@@ -347,7 +347,7 @@ def _kinds_with(part: str) -> list[str]:
 
 def _unknown_part(text: str, name: str, kind: str) -> WindowClauseError:
     if others := _kinds_with(name):
-        return _refusal(text, "CDISP0880E", f"{name} goes with {' and '.join(others)} windows only")
+        return _refusal(text, "CDISP0880E", f"{name} is for {' and '.join(others)} windows only")
     return _refusal(text, "SO5003", f"{name!r} is no part of the window {kind}{nearest(name, _KINDS[kind].parts)}")
 
 

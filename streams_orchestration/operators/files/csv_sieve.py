@@ -90,7 +90,7 @@ class CsvSieve:
     def _header(self, row: RawRow) -> list[str]:
         names = next(csv.reader([_text(row)], **reader_options(self.file.dialect)), [])
         if not names:
-            message = f"{self.file.path}: the file is empty, a header is wanted"
+            message = f"{self.file.path}: the file is empty, a header is expected"
             raise DataError(message)
         for name in self.schema.names:
             if name not in names:
@@ -137,7 +137,7 @@ class CsvSieve:
             except csv.Error as malformed:
                 return "", csv_fault(malformed)
             if len(values) != len(names):
-                return "", f"{len(values)} columns, {len(names)} are wanted"
+                return "", f"{len(values)} columns, {len(names)} are expected"
             for field in self.schema:
                 if self._is_null(row, values[names.index(field.name)]) and not field.nullable:
                     return field.name, NULL

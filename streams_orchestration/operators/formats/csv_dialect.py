@@ -44,14 +44,14 @@ class CsvParameters(Parameters):
             message = f"nullTexts: {wrong!r} has a quote, a separator or a line break"
             raise ValueError(message)
         if not self.null_texts:
-            message = "nullTexts: at least one text stands for null, as in nullTexts: ['']"
+            message = "nullTexts: list at least one text that means null, as in nullTexts: ['']"
             raise ValueError(message)
         form = getattr(self, "format", "csv")  # splCsv is the CSV of SPL
         if self.separator != "," and form not in ("csv", "splCsv"):
-            message = "separator goes with format csv only"
+            message = "separator is for format csv only"
             raise ValueError(message)
         if self.null_texts != NULL_TEXTS and form != "csv":
-            message = "nullTexts goes with format csv only"
+            message = "nullTexts is for format csv only"
             raise ValueError(message)
         return self
 

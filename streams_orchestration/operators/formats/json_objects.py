@@ -92,7 +92,7 @@ class ObjectReader:
         """
         members = parsed(text)
         if not isinstance(members, Members):
-            message = "an object is wanted"
+            message = "an object is expected"
             raise RefusedValueError(message)
         values: list[Any] = [None] * len(self._fields)
         seen: set[str] = set()

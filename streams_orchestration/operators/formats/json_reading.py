@@ -83,7 +83,7 @@ def read_lines(content: bytes, count: int, schema: pa.Schema) -> pa.RecordBatch:
         pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, ValueError: a line does not fit, or Arrow cannot decide.
     """
     if not _is_object_a_line(content, count):
-        message = "an object is wanted, one in each line"  # else parts of two lines could make one
+        message = "an object is expected, one in each line"  # else parts of two lines could make one
         raise DataError(message)
     content.decode()
     read_as = pa.schema([field.with_type(_read_as(field.type)) for field in schema])

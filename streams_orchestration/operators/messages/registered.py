@@ -49,7 +49,7 @@ def check_registry(format: TopicFormat, registry: RegistryParameters | None) -> 
         message = (
             f"format {format} needs a registry: {{url: http://host:port}}, which has the schemas"
             if registry is None
-            else "registry goes with format avro and protobuf only"
+            else "registry is for format avro and protobuf only"
         )
         raise ValueError(message)
 

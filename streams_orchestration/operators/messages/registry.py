@@ -37,7 +37,7 @@ class RegistryParameters(HttpParameters):
     @model_validator(mode="after")
     def _go_together(self) -> RegistryParameters:
         if (self.user is None) != (self.password is None) or (self.user is not None and self.token is not None):
-            message = "user and password go together, or token stands alone"
+            message = "give either user and password, or token alone"
             raise ValueError(message)
         return self
 

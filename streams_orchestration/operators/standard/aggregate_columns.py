@@ -77,7 +77,7 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
     for field in target:
         name, measure, function = field.name, measures.get(field.name), functions.get(field.name)
         if name not in (*output, *parameters.group_by, *parameters.partition_by):
-            message = f"output: nothing says what {name} is; give it a function, or put it into groupBy"
+            message = f"output: {name} has no value; give it a function, or put it into groupBy"
             report(ValueError(message))
         elif name in measures or name in functions or (name not in output and name in source.names):
             kind = (
@@ -127,7 +127,7 @@ def _functions(
                 measures[name] = parse_measure(text, source, place, context.zone, parameters.functions)
             elif isinstance(window, Window):
                 message = (
-                    f"{place}: {function.name}() goes with windows of event time, as 'timeInterval, "
+                    f"{place}: {function.name}() needs a window of event time, as 'timeInterval, "
                     f"intervalDuration(10.0)' is; {parameters.window!r} has no panes"
                 )
                 raise FaultyExpressionError(message, place, text)
@@ -135,7 +135,7 @@ def _functions(
                 functions[name] = function
                 note(place, text, f"{function.name}()".__str__)
             if not isinstance(window, Window) and isinstance(measures.get(name), WindowCount):
-                message = f"{place}: {text!r} goes with windows by order of arrival, not with those of event time"
+                message = f"{place}: {text!r} is for windows by order of arrival, not for windows of event time"
                 raise FaultyExpressionError(message, place, text)
             if isinstance(window, SessionWindow) and name in measures and measures[name].by_arrival:
                 message = (

@@ -110,14 +110,14 @@ class AggregateParameters(ExpressionParameters):
             return self
         check_clock(self.by, self.time_attribute, [window])
         if self.refinement != "accumulating":
-            message = f"refinement: {self.refinement} goes with windows of event time, which fire more than once"
+            message = f"refinement: {self.refinement} is for windows of event time, which fire more than once"
             raise ValueError(message)
         if self.at_end == "drop" and self.aggregate_incomplete_windows and window.tumbling:
             message = "aggregateIncompleteWindows: true submits windows at the end, and atEnd: drop drops them"
             raise ValueError(message)
         if self.aggregate_evicted_partitions and not (window.tumbling and window.partitions):
             message = (
-                "aggregateEvictedPartitions goes with tumbling windows whose partitions are given up, "
+                "aggregateEvictedPartitions is for tumbling windows whose partitions are given up, "
                 "as in 'tumbling, count(10), partitioned, partitionCount(1000)'"
             )
             raise ValueError(message)
@@ -177,7 +177,7 @@ class AggregateParameters(ExpressionParameters):
     def _suit_event_time(self) -> None:
         """Check the other parameters if the window is one of event time."""
         if self.time_attribute is not None:
-            message = "timeAttribute does not go with a window of event time, whose attribute eventTime names"
+            message = "timeAttribute cannot be combined with a window of event time, whose attribute eventTime names"
             raise ValueError(message)
         for name, given in (
             ("by: clock", self.by == "clock"),
@@ -186,5 +186,7 @@ class AggregateParameters(ExpressionParameters):
             ("atEnd: drop", self.at_end == "drop"),
         ):
             if given:
-                message = f"{name} does not go with a window of event time, whose panes all fire at the stream's end"
+                message = (
+                    f"{name} cannot be combined with a window of event time, whose panes all fire at the stream's end"
+                )
                 raise ValueError(message)

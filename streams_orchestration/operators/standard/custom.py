@@ -77,11 +77,11 @@ class CustomParameters(Parameters):
         if self.spl is not None:
             others = (self.function, self.on_tuple, self.on_punctuation, self.on_watermark, self.on_timer)
             if any(each is not None for each in others):
-                message = "spl stands instead of Python functions; leave those out"
+                message = "spl replaces Python functions; leave out either spl or the functions"
                 raise ValueError(message)
             return self
         if (self.function is None) == (self.on_tuple is None):
-            message = "either function, for batches, or onTuple, or spl is wanted"
+            message = "one of the parameters function (for batches), onTuple and spl is expected"
             raise ValueError(message)
         return self
 

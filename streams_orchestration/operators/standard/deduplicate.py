@@ -72,7 +72,7 @@ class DeDuplicateParameters(ExpressionParameters):
         ge=0,
         alias="discardAge",
         allow_inf_nan=False,
-        description="Seconds behind the watermark from which a tuple is too late to be judged; goes with within.",
+        description="Seconds behind the watermark from which a tuple is too late to be judged; needs within.",
     )
     reset_on_duplicate: bool = Field(
         default=True,
@@ -95,10 +95,10 @@ class DeDuplicateParameters(ExpressionParameters):
             message = f"{' and '.join(given)} exclude each other"
             raise ValueError(message)
         if self.within is None and "discard_age" in self.model_fields_set:
-            message = "discardAge goes with within, which judges tuples by event time"
+            message = "discardAge needs the parameter within, which judges tuples by event time"
             raise ValueError(message)
         if self.within is not None and "reset_on_duplicate" in self.model_fields_set:
-            message = "resetOnDuplicate does not go with within, by which only tuples that passed are remembered"
+            message = "resetOnDuplicate cannot be combined with within, by which only tuples that passed are remembered"
             raise ValueError(message)
         if (self.delta is None) != (self.delta_attribute is None):
             message = "delta and deltaAttribute go together"
@@ -203,7 +203,7 @@ class DeDuplicate(Operator):
                 raise UnknownAttributeError(message)
             kind = source.field(attribute).type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_timestamp(kind)):
-                message = f"deltaAttribute: {attribute} is {type_name(kind)}, a number or a timestamp is wanted"
+                message = f"deltaAttribute: {attribute} is {type_name(kind)}, a number or a timestamp is expected"
                 raise ValueError(message)
         return keys, types
 

@@ -45,10 +45,12 @@ class DelayParameters(Parameters):
     @model_validator(mode="after")
     def _go_together(self) -> DelayParameters:
         if self.by == "watermark" and self.time_attribute is not None:
-            message = "timeAttribute does not go with by: watermark, whose attribute the annotation eventTime names"
+            message = (
+                "timeAttribute cannot be combined with by: watermark, whose attribute the annotation eventTime names"
+            )
             raise ValueError(message)
         if self.by == "clock" and self.time_attribute is not None:
-            message = "timeAttribute does not go with by: clock, by which tuples wait from their arrival on"
+            message = "timeAttribute cannot be combined with by: clock, by which tuples wait from their arrival on"
             raise ValueError(message)
         if self.by == "tuples" and self.time_attribute is None:
             message = "the parameter timeAttribute is missing; only by: watermark and by: clock need none"

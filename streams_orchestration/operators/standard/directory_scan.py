@@ -110,12 +110,12 @@ class DirectoryScanParameters(Parameters):
                 raise UnknownAttributeError(message)
         for field in (schema.field(name) for name in others):
             if field.name not in facts:
-                message = f"metadata: nothing says what {field.name} is: path, name, directory, size or modified"
+                message = f"metadata: {field.name} has no value; give it path, name, directory, size or modified"
                 raise ValueError(message)
             if not _fits(facts[field.name], field.type):
                 wanted = {"size": "bigint", "modified": "timestamp"}.get(facts[field.name], "string")
                 message = (
-                    f"metadata: {field.name} is {type_name(field.type)}, {wanted} is wanted for {facts[field.name]}"
+                    f"metadata: {field.name} is {type_name(field.type)}, {wanted} is expected for {facts[field.name]}"
                 )
                 raise ValueError(message)
         return {name: facts[name] for name in others}

@@ -79,7 +79,7 @@ class DynamicFilter(Operator):
         check_failure_port(context, parameters, *context.inputs)
         texts = parameters.of_ports()
         if len(texts) != len(context.inputs):
-            wanted = "removeKey goes with" if len(texts) > len(context.inputs) else "removeKey is wanted for"
+            wanted = "the parameter needs" if len(texts) > len(context.inputs) else "the parameter is missing for"
             message = f"removeKey: {wanted} a third input port"
             raise ValueError(message)
         keys: list[list[Any]] = []

@@ -40,7 +40,7 @@ class FileSinkParameters(CsvParameters):
         default=None,
         alias="completeAfter",
         description=(
-            "Expression over the values of partitionBy: the event time at which a directory is complete; goes with "
+            "Expression over the values of partitionBy: the event time at which a directory is complete; needs "
             "closeMode watermark."
         ),
     )
@@ -53,12 +53,12 @@ class FileSinkParameters(CsvParameters):
         ),
     )
     tuples_per_file: int | None = Field(
-        default=None, alias="tuplesPerFile", ge=1, description="Number of tuples in a file; goes with closeMode count."
+        default=None, alias="tuplesPerFile", ge=1, description="Number of tuples in a file; needs closeMode count."
     )
     write_punctuations: bool = Field(
         default=False,
         alias="writePunctuations",
-        description="Write a line for each mark among the tuples; goes with splCsv, splTxt and line.",
+        description="Write a line for each mark among the tuples; for the formats splCsv, splTxt and line.",
     )
     compression: Compression | None = Field(
         default=None, description="Compression of files of splCsv, splTxt and line: zlib, gzip or bzip2."
@@ -100,12 +100,12 @@ class FileSinkParameters(CsvParameters):
             raise ValueError(message)
         if is_address(self.file) and self.visibility == "read_uncommitted":
             message = (
-                "visibility: read_uncommitted does not go with an object store, where a reset cannot take back what is "
-                "under way to it; leave it out, and choose the region's period by how late tuples may be"
+                "visibility: read_uncommitted cannot be combined with an object store, where a reset cannot take back "
+                "files on their way to it; leave it out, and choose the region's period by how late tuples may be"
             )
             raise ValueError(message)
         if self.format not in ("csv", "splCsv") and not self.quote_strings:
-            message = "quoteStrings goes with format csv or splCsv"
+            message = "quoteStrings is for format csv or splCsv"
             raise ValueError(message)
         self._check_lines()
         self._check_closing()
@@ -115,13 +115,13 @@ class FileSinkParameters(CsvParameters):
         given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
         for name in ("writePunctuations", "compression", "encoding", "eolMarker"):
             if name in given and self.format not in LINE_FORMATS:
-                message = f"{name} goes with format {' or '.join(LINE_FORMATS)}, and not with {self.format}"
+                message = f"{name} is for format {' or '.join(LINE_FORMATS)}, and not for {self.format}"
                 raise ValueError(message)
         if self.write_punctuations and self.partition_by:
             message = "writePunctuations: with partitionBy no file has all tuples between two marks"
             raise ValueError(message)
         if self.holds_files and self.partition_by:
-            message = f"closeMode: {self.close_mode} does not go with partitionBy"
+            message = f"closeMode: {self.close_mode} cannot be combined with partitionBy"
             raise ValueError(message)
         try:
             alike = opens_alike(self.encoding)
@@ -160,13 +160,13 @@ class FileSinkParameters(CsvParameters):
         elif self.marks and self.complete_after is None:
             message = "closeMode: watermark needs completeAfter, the event time at which a directory is complete"
         elif self.complete_after is not None and not self.marks:
-            message = "completeAfter goes with closeMode: watermark"
+            message = "completeAfter needs closeMode: watermark"
         elif self.marks and self.epochs_per_file is not None:
-            message = "epochsPerFile does not go with closeMode: watermark; bytesPerFile and timePerFile do"
+            message = "epochsPerFile cannot be combined with closeMode: watermark; use bytesPerFile or timePerFile"
         elif self.close_mode is not None and not self.marks and (others := [name for name in there if name != needed]):
             message = (
-                f"{others[0]} does not go with closeMode: {self.close_mode}; without closeMode a file is closed at "
-                "whichever comes first"
+                f"{others[0]} cannot be combined with closeMode: {self.close_mode}; without closeMode a file is closed "
+                "at whichever comes first"
             )
         elif self.visibility == "read_uncommitted" and (there or self.close_mode not in (None, "batch")):
             message = (
@@ -174,7 +174,7 @@ class FileSinkParameters(CsvParameters):
                 f"leave out {there[0] if there else 'closeMode'}"
             )
         if not message and self.tuples_per_file is not None and self.close_mode != "count":
-            message = "tuplesPerFile goes with closeMode: count"
+            message = "tuplesPerFile needs closeMode: count"
         if message:
             raise ValueError(message)
 

@@ -93,7 +93,7 @@ class FileParameters(CsvParameters):
         given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
         for name, formats in _SUIT.items():
             if name in given and self.format not in formats:
-                message = f"{name} goes with format {' or '.join(formats)}, and not with {self.format}"
+                message = f"{name} is for format {' or '.join(formats)}, and not for {self.format}"
                 raise ValueError(message)
         if type(self.has_header_line) is int and (self.format != "splCsv" or self.has_header_line < 0):
             message = "hasHeaderLine is true or false; with format splCsv it may be a number of lines"

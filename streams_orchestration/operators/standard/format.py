@@ -87,7 +87,9 @@ class Format(Operator):
             raise ValueError(message)
         (row,) = rows
         if row in target.names and not _holds_bytes(target.field(row).type):
-            message = f"output.{row}: the attribute is {type_name(target.field(row).type)}, binary or string is wanted"
+            message = (
+                f"output.{row}: the attribute is {type_name(target.field(row).type)}, binary or string is expected"
+            )
             raise ValueError(message)
         others = {name: text for name, text in parameters.output.items() if name != row or row not in target.names}
         rest = pa.schema([field for field in target if field.name != row])

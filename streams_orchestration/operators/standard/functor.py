@@ -66,7 +66,7 @@ class Functor(LogicOperator):
         condition = None if text is None else parse_condition(text, source, "filter", zone)
         written = parameters.output if isinstance(parameters.output, list) else [parameters.output]
         if parameters.output and len(written) != ports:
-            message = f"output: a list with a mapping for each of the {ports} output ports is wanted"
+            message = f"output: a list with a mapping for each of the {ports} output ports is expected"
             raise ValueError(message)
         outputs = written if parameters.output else [{}] * ports
         assignments: list[Assignments] = []
@@ -112,7 +112,7 @@ class FunctorLogic:
         written = parameters.output if isinstance(parameters.output, list) else [parameters.output]
         given = written if parameters.output else [{}] * len(self.targets)
         if len(given) != len(self.targets):
-            message = f"output: a list with a mapping for each of the {len(self.targets)} output ports is wanted"
+            message = f"output: a list with a mapping for each of the {len(self.targets)} output ports is expected"
             raise ValueError(message)
         self.filtered = parameters.filter is not None
         expressions: list[tuple[SplText, str, int | None]] = []
@@ -127,7 +127,7 @@ class FunctorLogic:
                     guard = 0 if self.filtered else None
                     expressions.append((program_of(assignments[name], f"output.{name}"), f"output.{name}", guard))
                 elif name not in source.names:
-                    message = f"output: nothing says what {name} is; give it an expression"
+                    message = f"output: {name} has no value; give it an expression"
                     raise ValueError(message)
             self.places.append(places)
         self.logic = LogicProgram(context, parameters.spl, {0: expressions})

@@ -38,7 +38,7 @@ class JoinParameters(ExpressionParameters):
         ge=0,
         alias="discardAge",
         allow_inf_nan=False,
-        description="Seconds behind the watermark from which a tuple is dropped; goes with within.",
+        description="Seconds behind the watermark from which a tuple is dropped; needs within.",
     )
     equality_lhs: list[ExpressionText] = Field(
         default_factory=list,
@@ -61,12 +61,12 @@ class JoinParameters(ExpressionParameters):
     partition_by_lhs: list[ExpressionText] = Field(
         default_factory=list,
         alias="partitionByLHS",
-        description="Attributes of port 0 whose values each have their own window; goes with 'partitioned'.",
+        description="Attributes of port 0 whose values each have their own window; needs partitioned windows.",
     )
     partition_by_rhs: list[ExpressionText] = Field(
         default_factory=list,
         alias="partitionByRHS",
-        description="Attributes of port 1 whose values each have their own window; goes with 'partitioned'.",
+        description="Attributes of port 1 whose values each have their own window; needs partitioned windows.",
     )
     absent: Literal["nulls", "defaults"] = Field(
         default="nulls",
@@ -116,15 +116,15 @@ class JoinParameters(ExpressionParameters):
             self._suit_event_time(self.within)
             return self
         if self.window is None:
-            message = "the parameter window is missing; only within, for event time, stands in its place"
+            message = "the parameter window is missing; give window, or within for event time"
             raise ValueError(message)
         if "discard_age" in self.model_fields_set:
-            message = "discardAge goes with within, which pairs tuples by event time"
+            message = "discardAge needs the parameter within, which pairs tuples by event time"
             raise ValueError(message)
         clauses = [self.window] * 2 if isinstance(self.window, str) else self.window
         windows = [parse_window(clause, least=0) for clause in clauses]
         if len(windows) != 2:
-            message = "a window for each of the two streams is wanted"
+            message = "a window for each of the two streams is expected"
             raise ValueError(message)
         triggered = any(clause.count("(") > 1 for clause in clauses)
         if triggered or any(window.tumbling or window.partitions for window in windows):
@@ -161,14 +161,14 @@ class JoinParameters(ExpressionParameters):
             raise ValueError(message)
         for side, names in zip(SIDES, self.partitions, strict=True):
             if names:
-                message = f"partitionBy{side} does not go with within, which has no windows; use equality{side}"
+                message = f"partitionBy{side} cannot be combined with within, which has no windows; use equality{side}"
                 raise ValueError(message)
         if self.window_markers or self.at_end != "submit":
-            message = f"{'windowMarkers' if self.window_markers else 'atEnd'} goes with window, and not with within"
+            message = f"{'windowMarkers' if self.window_markers else 'atEnd'} is for window, and not for within"
             raise ValueError(message)
         if self.time_attribute is not None or self.by == "clock":
             given = "by: clock" if self.time_attribute is None else "timeAttribute"
-            message = f"{given} does not go with within, whose attribute the annotation eventTime names"
+            message = f"{given} cannot be combined with within, whose attribute the annotation eventTime names"
             raise ValueError(message)
 
     def eviction(self, side: int) -> Policy:

@@ -81,7 +81,7 @@ class KafkaSinkParameters(KafkaParameters, CsvParameters):
     def _go_together(self) -> KafkaSinkParameters:
         check_registry(self.format, self.registry)
         if self.registry is None and (self.subject is not None or not self.register_schema):
-            message = "subject and registerSchema go with a registry only"
+            message = "subject and registerSchema need a registry"
             raise ValueError(message)
         return self
 
@@ -133,10 +133,12 @@ class KafkaSink(EpochSink):
         types = pa.types
         partition, timestamp = parameters.partition, parameters.timestamp
         if partition is not None and not types.is_integer(schema.field(partition).type):
-            message = f"partition: {partition} is {type_name(schema.field(partition).type)}, an int or bigint is wanted"
+            message = (
+                f"partition: {partition} is {type_name(schema.field(partition).type)}, an int or bigint is expected"
+            )
             raise ValueError(message)
         if timestamp is not None and not types.is_timestamp(schema.field(timestamp).type):
-            message = f"timestamp: {timestamp} is {type_name(schema.field(timestamp).type)}, a timestamp is wanted"
+            message = f"timestamp: {timestamp} is {type_name(schema.field(timestamp).type)}, a timestamp is expected"
             raise ValueError(message)
         written = _written(schema, parameters)
         if not is_registered(parameters.format):

@@ -49,7 +49,7 @@ class LookupParameters(Parameters):
     @model_validator(mode="after")
     def _go_together(self) -> LookupParameters:
         if len(self.attributes()) != len(self.columns()):
-            message = f"attribute: one for each of the {len(self.columns())} columns of key is wanted"
+            message = f"attribute: one for each of the {len(self.columns())} columns of key is expected"
             raise ValueError(message)
         return self
 
@@ -88,7 +88,7 @@ class Lookup(Operator):
                 raise ValueError(message + nearest(attribute, source.names))
         for name in target.names:
             if name not in parameters.take and name not in source.names:
-                message = f"take: nothing says what {name} is"
+                message = f"take: {name} has no value; name the column for it"
                 raise ValueError(message)
         for name in parameters.take:
             if name not in target.names:

@@ -40,7 +40,7 @@ class MergeParameters(Parameters):
         """
         names = [self.order_by] * len(schemas) if isinstance(self.order_by, str) else self.order_by
         if len(names) != len(schemas):
-            message = f"orderBy: one attribute for each of the {len(schemas)} input ports is wanted"
+            message = f"orderBy: one attribute for each of the {len(schemas)} input ports is expected"
             raise ValueError(message)
         policies: list[Policy] = []
         for port, (name, schema) in enumerate(zip(names, schemas, strict=True)):

@@ -48,12 +48,12 @@ class MetricsSinkParameters(ExpressionParameters):
     def _go_together(self) -> MetricsSinkParameters:
         count = len(_listed(self.metrics))
         if not 1 <= count <= METRICS_LIMIT:
-            message = f"metrics: 1 to {METRICS_LIMIT} expressions are wanted"
+            message = f"metrics: 1 to {METRICS_LIMIT} expressions are expected"
             raise ValueError(message)
         parts = {"names": self.names, "descriptions": self.descriptions, "initialValues": self.initial_values}
         for name, part in parts.items():
             if part is not None and len(_listed(part)) != count:
-                message = f"{name}: one for each of the {count} metrics is wanted"
+                message = f"{name}: one for each of the {count} metrics is expected"
                 raise ValueError(message)
         for name in self.all_names():
             if not _NAME.fullmatch(name):
@@ -111,7 +111,7 @@ class MetricsSink(Operator):
         for text, expression in zip(texts, expressions, strict=True):
             kind = expression.arrow_type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-                message = f"{text!r} is {type_name(kind)}, a number is wanted"
+                message = f"{text!r} is {type_name(kind)}, a number is expected"
                 expression.refuse(message)
         return dict(zip(parameters.all_names(), expressions, strict=True))
 

@@ -77,7 +77,7 @@ class NamedFiles(Operator):
         """
         for name in batch.arrow.column(self.attribute).to_pylist():
             if name is None:
-                message = f"{self.attribute} is null, the name of a file is wanted"
+                message = f"{self.attribute} is null, the name of a file is expected"
                 raise DataError(message)
             try:
                 self._read(self._file(name))

@@ -48,7 +48,7 @@ class RowParameters(CsvParameters):
     @model_validator(mode="after")
     def _fits(self) -> RowParameters:
         if not self.quote_strings and self.format != "csv":
-            message = "quoteStrings goes with format csv only"
+            message = "quoteStrings is for format csv only"
             raise ValueError(message)
         return self
 
@@ -82,7 +82,7 @@ class ParseParameters(RowParameters):
             raise UnknownAttributeError(message)
         kind = schema.field(name).type
         if not (pa.types.is_binary(kind) or pa.types.is_string(kind)):
-            message = f"parseInput: {name} is {type_name(kind)}, binary or string is wanted"
+            message = f"parseInput: {name} is {type_name(kind)}, binary or string is expected"
             raise ValueError(message)
         return name
 

@@ -10,7 +10,7 @@ _RECEIVED = {
     "eolMarker": "a line ends with a line feed, or a carriage return and a line feed; leave it out",
     "hasDelayField": "tuples come as they are received; leave it out",
     "ignoreExtraCSVValues": "a row with more values than attributes is no tuple; see onBadTuple",
-    "initDelay": "what comes waits in the journal until consumers are ready; leave it out",
+    "initDelay": "tuples wait in the journal until consumers are ready; leave it out",
     "interface": "name the address of the interface with address",
     "name": "there is no name service; name address and port",
     "parsing": "use onBadTuple: strict is fail, permissive is drop or stream, fast has no counterpart",

@@ -99,7 +99,7 @@ class SortParameters(ExpressionParameters):
             ("atEnd: drop", self.at_end == "drop", "whose panes all fire at the stream's end"),
         ):
             if given:
-                message = f"{name} does not go with a window of event time, {reason}"
+                message = f"{name} cannot be combined with a window of event time, {reason}"
                 raise ValueError(message)
 
     def _suit_event_time(self) -> None:
@@ -109,7 +109,9 @@ class SortParameters(ExpressionParameters):
             ("by: clock", self.by == "clock"),
         ):
             if given:
-                message = f"{name} does not go with the window eventTime, which sorts the whole stream by event time"
+                message = (
+                    f"{name} cannot be combined with the window eventTime, which sorts the whole stream by event time"
+                )
                 raise ValueError(message)
         if "order" in self.model_fields_set and not self.sort_by:
             message = "order: there is no sortBy; tuples are in ascending order of event time"

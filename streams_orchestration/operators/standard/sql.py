@@ -22,7 +22,7 @@ class SqlParameters(FrameParameters):
     @classmethod
     def _is_there(cls, value: str) -> str:
         if not value.strip():
-            message = "a query is wanted"
+            message = "a query is expected"
             raise ValueError(message)
         return value
 

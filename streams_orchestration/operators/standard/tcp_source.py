@@ -53,7 +53,7 @@ class TcpSourceParameters(JournalParameters):
         of_server = self.model_fields_set & {"connections", "connections_per_address"}
         if self.role == "client" and (self.port == 0 or of_server):
             message = (
-                "role client needs the port that it connects to, and connections and connectionsPerAddress go with "
+                "role client needs the port that it connects to, and connections and connectionsPerAddress are for "
                 "role server"
             )
             raise ValueError(message)

@@ -42,7 +42,7 @@ def resolve_input(path: str, base: Path) -> Path:
         message = f"{file}: no such file; relative paths start from the directory of the spec, {base.absolute()}"
         raise ValueError(message)
     if file.is_dir():
-        message = f"{file}: this is a directory, a file is wanted"
+        message = f"{file}: this is a directory, a file is expected"
         raise ValueError(message)
     try:
         with file.open("rb"):
@@ -117,7 +117,7 @@ def go_to(file: IO[bytes], path: File, place: int) -> None:
 def _only_member(archive: zipfile.ZipFile, path: File) -> IO[bytes]:
     members = [name for name in archive.namelist() if not name.endswith("/")]
     if len(members) != 1:
-        message = f"{path}: {len(members)} files in the archive, one is wanted"
+        message = f"{path}: the archive has {len(members)} files, but must have one"
         raise DataError(message)
     try:
         return archive.open(members[0])

@@ -76,7 +76,7 @@ class StorageOptions(BaseModel):
         known = _GOES_WITH[scheme]
         for name in self.model_dump(by_alias=True, exclude_none=True):
             if name not in known:
-                message = f"storage: {name} does not go with {scheme}://; {', '.join(sorted(known))} do"
+                message = f"storage: {name} cannot be combined with {scheme}://; {', '.join(sorted(known))} can be"
                 raise ValueError(message)
 
     def resolved(self) -> dict[str, str]:

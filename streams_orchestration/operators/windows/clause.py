@@ -84,7 +84,7 @@ class Policy:
         numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         if not pa.types.is_timestamp(kind) and (self.kind == "time" or not numeric):
             wanted = "a timestamp" if self.kind == "time" else "a number or a timestamp"
-            message = f"{where}: {name} is {type_name(kind)}, {wanted} is wanted"
+            message = f"{where}: {name} is {type_name(kind)}, {wanted} is expected"
             raise ValueError(message)
         return Policy(self.kind, self.size * per_second(kind), name)
 
@@ -185,10 +185,10 @@ def check_clock(by: TimeSource, time_attribute: str | None, windows: Sequence[Wi
     if by != "clock":
         return
     if time_attribute is not None:
-        message = "timeAttribute does not go with by: clock, by which a tuple has the time of its arrival"
+        message = "timeAttribute cannot be combined with by: clock, by which a tuple has the time of its arrival"
         raise ValueError(message)
     if not any(window.goes_by_time for window in windows):
-        message = "by: clock goes with time(...) or partitionAge(...), and the window has neither"
+        message = "by: clock needs a window with time(...) or partitionAge(...)"
         raise ValueError(message)
 
 
@@ -222,7 +222,7 @@ def parse_window(text: str, *, least: int = 1) -> Window:
     eviction = _policy(policies[0], text, least)
     trigger = _policy(policies[1], text) if len(policies) > 1 else eviction if tumbling else Policy("count", 1)
     if not tumbling and "punct" in (eviction.kind, trigger.kind):
-        message = f"{text!r}: punct() goes with tumbling windows only"
+        message = f"{text!r}: punct() is for tumbling windows only"
         raise ValueError(message)
     return Window(tumbling, eviction, trigger, partitioned, partitions)
 
@@ -233,8 +233,8 @@ def _partition_policy(text: str, window: str) -> PartitionPolicy:
     if match is None or match[1] not in kinds:
         name = match[1] if match else text
         message = (
-            f"{window!r}: {text!r} gives up no partitions{nearest(name, kinds)}; behind 'partitioned' may stand "
-            f"partitionAge(seconds), partitionCount(n) or tupleCount(n)"
+            f"{window!r}: {text!r} is no policy that gives up partitions{nearest(name, kinds)}; after 'partitioned' "
+            f"write partitionAge(seconds), partitionCount(n) or tupleCount(n)"
         )
         raise ValueError(message)
     kind = kinds[match[1]]

@@ -237,7 +237,7 @@ def _refuse_deployed(catalog: Catalog, application: str) -> None:
         if connection.scalar(select(a.c.name).where(a.c.name == application)) is None:
             return
     message = (
-        f"{application} is deployed and goes on from where it stands. Drop that, its published results too, with "
-        "--fresh, or start a clone from the savepoint with --name OTHER."
+        f"{application} is deployed and would continue from its last complete epoch. Drop its state and published "
+        "results with --fresh, or start a clone from the savepoint with --name OTHER."
     )
     raise SavepointError(message)

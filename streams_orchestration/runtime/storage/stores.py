@@ -31,7 +31,7 @@ def store_at(home: Path, place: str, options: str) -> Store:
             message = f"{STORAGE_OPTIONS} is set and {STORAGE} is not"
             raise StorageSettingError(message, f"Name the storage with {STORAGE}, or unset {STORAGE_OPTIONS}.")
         if options or (place and not Path(place).is_absolute()):
-            wanted = "an absolute path, without options, or an address such as s3://bucket/prefix, is wanted"
+            wanted = "an absolute path, without options, or an address such as s3://bucket/prefix, is expected"
             message = f"{STORAGE}={place}: {wanted}"
             raise StorageSettingError(message)
         return Store(place.rstrip("/") or here, here)

@@ -160,7 +160,7 @@ def _placement(config: Labelled, reader: ConstantReader, report: Report) -> dict
             placement[name] = True
         elif name == "host" and arguments:
             if placement.keys() & {"host", "hostPool"}:
-                report("CDISP0186E", "host stands twice among these placements", value)
+                report("CDISP0186E", "these placements have host twice", value)
             placement |= _host(arguments[0], reader, report)
         elif arguments:
             tags = [_tag(each, reader, report) for each in arguments]

@@ -112,14 +112,14 @@ def _named(
 def _operator(value: Any, wrong: Wrong) -> str | LocatedMapping | None:
     if isinstance(value, LocatedMapping) or (isinstance(value, str) and _MODULE.fullmatch(value)):
         return value
-    wrong("a class is wanted, package.module:Class, or a mapping with implementation and keys of a declaration")
+    wrong("a class is expected, package.module:Class, or a mapping with implementation and keys of a declaration")
     return None
 
 
 def _function(value: Any, wrong: Wrong) -> CompanionFunction | None:
     entry: dict[str, Any] = {"python": value} if isinstance(value, str) else value
     if not is_mapping(entry):
-        wrong("a Python function is wanted, package.module:name, or a mapping with python, pure and signature")
+        wrong("a Python function is expected, package.module:name, or a mapping with python, pure and signature")
         return None
     for key in entry:
         if key not in _FUNCTION:

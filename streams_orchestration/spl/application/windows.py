@@ -132,12 +132,12 @@ class WindowReading:
             self.report("SO0706", f"{text_of(extra[0].written)} is one too many in '{written}'", extra[0].written)
             return ""
         if partitions and not partitioned:
-            message = f"{partitions[0].name} goes with 'partitioned', which stands in front of it"
+            message = f"{partitions[0].name} needs 'partitioned' in front of it"
             self.report("SO0706", message, partitions[0].written)
             return ""
         places = [_PLACES.index(part.place) for part in parts]
         if places != sorted(places):
-            self.report("CDISP0747W", "the kind comes first, then policies, then 'partitioned'", parts[0].written)
+            self.report("CDISP0747W", "write the kind first, then policies, then 'partitioned'", parts[0].written)
         if not (self._suits(kind, kinds, policies, number) and self._goes_with_keys(partitioned, number)):
             return ""
         ordered = [*(policies[:1] if self.model.name == "Sort" else policies), *partitioned, *partitions]
@@ -230,7 +230,7 @@ class WindowReading:
             message = f"{self.model.name} needs the parameter {names[number]}, since its window is partitioned"
             self.report("CDISP0208E", message, self.invocation.operator)
         elif keys is not None and not partitioned:
-            self.report("SO0706", f"{names[number]} goes with a window that is partitioned", keys.label)
+            self.report("SO0706", f"{names[number]} needs a window that is partitioned", keys.label)
         else:
             return True
         return False

@@ -124,7 +124,7 @@ class _UnitReader(InvocationReader):
     def _use(self) -> UseDirective:
         first = self.at
         if self._defines:
-            self.report("CDISP0012E", "'use' can stand only before the first definition", first)
+            self.report("CDISP0012E", "'use' can be only before the first definition", first)
         self.at += 1
         namespace = self._dotted()
         self.expect("::")

@@ -143,7 +143,7 @@ def check_logic(
             continue
         if part.port is None:
             if inputs or not submits:
-                message = "onProcess stands in a Custom without input ports only"
+                message = "onProcess can be used only in a Custom without input ports"
                 state.report("CDISP0728E", message, tree.Node(part.first, part.first))
             typing = StatementTyping(source, logic_scope(known, outputs, *submit), mistakes)
             typing.returns = None
@@ -206,7 +206,7 @@ class StatementTyping(ExpressionTyping):
                 word = "break" if isinstance(written, tree.Break) else "continue"
                 if not self.loops:
                     code = "CDISP0019E" if word == "break" else "CDISP0023E"
-                    self.report(code, f"{word} stands outside of a loop", written)
+                    self.report(code, f"{word} is outside of a loop", written)
                 return [Break(span) if word == "break" else Continue(span)]
             case tree.Return():
                 return [self._return(written)]

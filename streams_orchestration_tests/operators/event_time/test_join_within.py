@@ -253,9 +253,9 @@ def test_null_times_may_be_ignored():
         ({"within": [-0.0005, 0.0]}, "within: -0.0005 s is no whole number of ticks"),
         ({"discardAge": 0.0001}, "discardAge: 0.0001 s is no whole number of ticks"),
         ({"window": "sliding, count(3)"}, "window and within exclude each other"),
-        ({"within": None}, "the parameter window is missing; only within"),
-        ({"within": None, "window": "sliding, count(3)", "discardAge": 1.0}, "discardAge goes with within"),
-        ({"timeAttribute": "at"}, "timeAttribute does not go with within"),
+        ({"within": None}, "the parameter window is missing; give window, or within"),
+        ({"within": None, "window": "sliding, count(3)", "discardAge": 1.0}, "discardAge needs the parameter within"),
+        ({"timeAttribute": "at"}, "timeAttribute cannot be combined with within"),
         ({"withn": [0.0, 1.0]}, "Extra inputs"),
     ],
 )

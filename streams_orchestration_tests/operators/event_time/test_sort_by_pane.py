@@ -176,9 +176,9 @@ def test_panes_stay_valid_under_another_age_or_order(after: dict[str, Any], kept
         ({"sortBy": []}, "the parameter sortBy is missing"),
         ({"partitionBy": ["k"]}, "partitioned and partitionBy go together"),
         ({"window": f"{INTERVAL}, partitioned"}, "partitioned and partitionBy go together"),
-        ({"timeAttribute": "at"}, "timeAttribute does not go with a window of event time"),
-        ({"by": "clock"}, "by: clock does not go with a window of event time"),
-        ({"atEnd": "drop"}, "atEnd: drop does not go with a window of event time"),
+        ({"timeAttribute": "at"}, "timeAttribute cannot be combined with a window of event time"),
+        ({"by": "clock"}, "by: clock cannot be combined with a window of event time"),
+        ({"atEnd": "drop"}, "atEnd: drop cannot be combined with a window of event time"),
         ({"window": "timeInterval, intervalDuration(0.0005)"}, "0.0005 s is no whole number of ticks"),
     ],
 )

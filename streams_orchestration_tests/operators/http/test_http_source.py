@@ -75,7 +75,7 @@ REFUSED = [
     ("json", "application/json", b"[" * 100_000, 400, "nested too deeply"),
     ("json", "application/json", b"\xff\xff", 400, "the body is no JSON"),
     ("csv", "text/csv", b'a,"1', 400, "a quote is not closed"),
-    ("csv", "text/csv; header=present", b"n,k\n1,a", 400, "n, k; k, n are wanted"),
+    ("csv", "text/csv; header=present", b"n,k\n1,a", 400, "n, k; k, n are expected"),
 ]
 
 

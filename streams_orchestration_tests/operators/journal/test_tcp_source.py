@@ -329,7 +329,7 @@ WRONG = [
     ({"metadata": {"n": "weather"}}, "weather is none of number, received, sender"),
     ({"metadata": {"k": "number"}}, "number is a bigint"),
     ({"onBadTuple": "stream"}, "needs a second output port"),
-    ({"separator": ";"}, "separator goes with format csv only"),
+    ({"separator": ";"}, "separator is for format csv only"),
 ]
 
 

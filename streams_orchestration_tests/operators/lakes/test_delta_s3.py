@@ -61,7 +61,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"table": "hdfs://node/table"}, "tables of Delta Lake lie on this machine, or in s3, gs, abfs"),
     ({"table": "s4://bucket/table"}, "s4://: no such kind of storage is known"),
     ({"table": "s3://key:secret@bucket/table"}, "the address contains credentials"),
-    ({"table": "here"}, "storage goes with addresses"),
+    ({"table": "here"}, "storage is for addresses"),
 ]
 
 

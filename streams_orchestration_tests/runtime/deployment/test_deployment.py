@@ -184,7 +184,7 @@ def test_a_uid_that_is_given_afterwards_is_kept_with_what_is_deployed(home: Home
 CHANGES: dict[str, tuple[tuple[str, str], str]] = {
     "a parameter": (("n > 3", "n > 4"), "the parameters of operator Kept changed"),
     "a schema": (('"k string, n bigint"', '"k string, n int"'), "the schemas of operator Rows changed"),
-    "a width": (("width: 2", "width: 3"), "Kept has width 2, and 3 is wanted"),
+    "a width": (("width: 2", "width: 3"), "Kept has width 2, and the new width is 3"),
     "an operator": (("name: Kept", "name: Keep"), "operators Keep, Kept were added or removed"),
     "a period": (("period: 1.0", "period: 2.0"), "the consistent regions"),
     "a place": (('{filter: "n > 3"}', '{filter: "n > 3"}\n    config: {placement: {partitionIsolation: true}}'),

@@ -68,11 +68,11 @@ def test_a_host_is_placed(
 
 
 REFUSED = {
-    "name": (HostWish(0, "c", ()), "machine c is wanted, and a has another name"),
-    "tag": (HostWish(0, None, ("gpu", "ssd")), "a machine with tag gpu, ssd is wanted, and a has no tag gpu, ssd"),
-    "state": (ANY, "any machine is wanted, and a is drained"),
-    "down": (ANY, "any machine is wanted, and a is down, since its agent has ended"),
-    "lease": (ANY, "any machine is wanted, and a is lost, since its lease has ended"),
+    "name": (HostWish(0, "c", ()), "machine c is needed, and a has another name"),
+    "tag": (HostWish(0, None, ("gpu", "ssd")), "a machine with tag gpu, ssd is needed, and a has no tag gpu, ssd"),
+    "state": (ANY, "any machine is needed, and a is drained"),
+    "down": (ANY, "any machine is needed, and a is down, since its agent has ended"),
+    "lease": (ANY, "any machine is needed, and a is lost, since its lease has ended"),
 }
 FACTS: dict[str, dict[str, Any]] = {
     "state": {"state": "DRAINING"},

@@ -34,7 +34,7 @@ def place(tmp_path: Path, hosts: FakeHosts) -> Place:
 
 def test_a_host_that_no_machine_takes_waits(place: Place):
     (words,) = control.launch(place.home, place.name)
-    assert words.startswith("host 0 waits: machine south is wanted, and north has another name.")
+    assert words.startswith("host 0 waits: machine south is needed, and north has another name.")
     status = read_status(place.home, place.name)
     assert (status.state, status.hosts[0].state) == ("WAITING", "WAITING")
     assert str(status.hosts[0].error) in words
@@ -42,7 +42,7 @@ def test_a_host_that_no_machine_takes_waits(place: Place):
 
 def test_a_caller_that_awaits_the_start_is_told_the_reason(place: Place):
     control.launch(place.home, place.name)
-    with pytest.raises(WaitingForMachineError, match=r"app is WAITING: host 0: machine south is wanted, .* by itself"):
+    with pytest.raises(WaitingForMachineError, match=r"app is WAITING: host 0: machine south is needed, .* by itself"):
         control.await_running(place.home, place.name, 60.0)
 
 

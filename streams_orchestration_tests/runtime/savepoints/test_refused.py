@@ -222,7 +222,7 @@ def test_a_savepoint_of_another_application_needs_a_name(taken: LocalApplication
 
 def test_a_deployed_application_is_not_replaced_by_a_savepoint(taken: LocalApplication, directory: Path):
     before = kept_of(taken)
-    with pytest.raises(SavepointError, match=r"app is deployed and goes on.*--fresh.*--name OTHER"):
+    with pytest.raises(SavepointError, match=r"app is deployed and would continue.*--fresh.*--name OTHER"):
         restore(taken.home, deployable(visits(directory, 2, 3)), savepoint_of(taken.home, "point"))
     assert kept_of(taken) == before
 

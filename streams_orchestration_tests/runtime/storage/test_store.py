@@ -143,7 +143,7 @@ def test_a_storage_that_is_away_is_tried_again_and_then_named(tmp_path: Path, mo
         ("s3://bucket/a", "region", "options are words as"),
         ("s3://bucket/a", "secretKey=planted", "it contains a secret"),
         ("s3://bucket/a", "regoin=x", "Extra inputs"),
-        ("gs://bucket/a", "region=x", "region does not go with gs://"),
+        ("gs://bucket/a", "region=x", "region cannot be combined with gs://"),
     ],
 )
 def test_wrong_storage_settings_are_refused_without_their_secrets(

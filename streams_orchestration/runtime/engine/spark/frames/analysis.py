@@ -127,7 +127,7 @@ def where_it_stood(log: Path) -> str:
     """Return a clause with the current line of a process's main thread, from the stack in its log; empty if unknown."""
     main_thread = log.read_text(errors="replace").rpartition("(most recent call first):")[2]
     places = [line.strip() for line in main_thread.splitlines() if line.startswith("  File ")]
-    return f". It stood at {places[0]}" if places else ""
+    return f". It was at {places[0]}" if places else ""
 
 
 def _alike(programs: Iterable[PeProgram]) -> list[list[PeProgram]]:
