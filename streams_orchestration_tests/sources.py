@@ -52,6 +52,8 @@ class Source:
     """Line and text of every literal of several words that is no docstring."""
     surroundings: tuple[int, ...]
     """The lines that reach their surroundings directly."""
+    hiding: tuple[tuple[int, str], ...]
+    """Line and name of each parameter and local variable that hides a name of the module."""
 
 
 @functools.cache
@@ -72,6 +74,7 @@ def source_of(path: Path) -> Source:
         docstrings=tuple(docstrings(relative.as_posix(), nodes)),
         messages=tuple(messages(nodes)),
         surroundings=tuple(surroundings(nodes)),
+        hiding=tuple(sorted(set(hiding(nodes)))),
     )
 
 
@@ -146,6 +149,53 @@ def _is_exception(owner: ast.AST) -> bool:
     """Return True for a class of exceptions, by the names of its bases."""
     bases = owner.bases if isinstance(owner, ast.ClassDef) else []
     return any(ast.unparse(base).endswith(("Error", "Exception")) for base in bases)
+
+
+def hiding(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each parameter, local variable and inner function that hides a name of the module.
+
+    Names of the module are its imports, functions, classes and constants. A function may import a name again.
+    """
+    module = nodes[0]
+    assert isinstance(module, ast.Module)
+    own = {name for statement in module.body for name in _bound(statement)}
+    for function in nodes:
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            inside = list(ast.walk(function))
+            shared = {name for each in inside if isinstance(each, ast.Global) for name in each.names}
+            for each in inside:
+                match each:
+                    case (
+                        ast.arg(arg=name, lineno=line)
+                        | ast.Name(id=name, ctx=ast.Store(), lineno=line)
+                        | ast.FunctionDef(name=name, lineno=line)
+                        | ast.AsyncFunctionDef(name=name, lineno=line)
+                        | ast.ExceptHandler(name=str(name), lineno=line)
+                    ) if each is not function and name in own - shared:
+                        yield line, name
+                    case _:
+                        pass
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement of a module binds."""
+    match statement:
+        case ast.ImportFrom(module="__future__"):
+            pass
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            yield from ((each.asname or each.name).partition(".")[0] for each in aliases)
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Assign(targets=targets):
+            yield from (each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            yield name
+        case ast.If(body=body, orelse=others):
+            yield from (name for each in (*body, *others) for name in _bound(each))
+        case ast.Try(body=body):
+            yield from (name for each in body for name in _bound(each))
+        case _:
+            pass
 
 
 def surroundings(nodes: Iterable[ast.AST]) -> Iterator[int]:

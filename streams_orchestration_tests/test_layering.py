@@ -16,6 +16,7 @@ from streams_orchestration_tests.layers import INNER, LAYERS, OPERATOR_LAYERS
 from streams_orchestration_tests.sources import (
     READS_SOURCES,
     ROOT,
+    hiding,
     imported,
     modules,
     nodes_of,
@@ -40,6 +41,8 @@ SYNTAX_TREES = {
 the same kinds of nodes. Code imports these modules instead of their classes where it uses two of them."""
 FORMS_OF_ONE_CONCEPT = {"Application", "Composite", "Invocation"}
 """Concepts of a spec that Python's builder or SPL expresses, too, under the names that their users know."""
+WRITTEN_BY_USERS = ("builder/functions.py", "builder/streams.py")
+"""Modules whose functions and parameters have the names that users of the builder write: SQL's, and `port`."""
 HEAVY = ("pyspark", "dagster", "polars", "pyarrow", "pandas", "numpy", "sqlalchemy")
 
 SPEC = """
@@ -185,6 +188,33 @@ def test_no_two_classes_have_one_name():
     trees = {name: modules & SYNTAX_TREES for name, modules in modules_of.items()}
     shared |= {name: modules for name, modules in modules_of.items() if trees[name] and modules - SYNTAX_TREES}
     assert shared.keys() == FORMS_OF_ONE_CONCEPT, "let the rarer class say whose it is"
+
+
+@pytest.mark.parametrize(("source", "names"), [
+    ("from a import b\ndef f(b): ...", ["b"]),
+    ("import a.b\ndef f():\n    a = 1", ["a"]),
+    ("def b(): ...\ndef f():\n    return [b for b in ()]", ["b"]),
+    ("def b(): ...\ndef f():\n    def b(): ...", ["b"]),
+    ("b = 1\nf = lambda b: b", ["b"]),
+    ("if True:\n    import b\ndef f():\n    with c as b: ...", ["b"]),
+    ("class b:\n    def f(self):\n        try: ...\n        except E as b: ...", ["b"]),
+    ("b = 1\ndef f():\n    global b\n    b = 2", []),
+    ("from a import b\ndef f():\n    from c import b", []),
+    ("from a import b\nclass C:\n    b: int\n    def b(self): ...", []),
+])  # fmt: skip
+def test_a_hidden_name_is_seen(source: str, names: list[str]):
+    assert [name for _, name in hiding(nodes_of(source))] == names
+
+
+@READS_SOURCES
+def test_no_local_name_hides_an_import_or_another_name_of_its_module():
+    found = [
+        f"{path.relative_to(ROOT)}:{line} {name}"
+        for path in modules()
+        if path.relative_to(ROOT).as_posix() not in WRITTEN_BY_USERS
+        for line, name in source_of(path).hiding
+    ]
+    assert found == []
 
 
 def test_a_test_imports_support_modules_and_no_other_test():

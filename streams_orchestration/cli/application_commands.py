@@ -182,7 +182,7 @@ def watermark() -> None:
 )
 @click.option("--watch", is_flag=True, help="Show the status anew every two seconds, until Ctrl-C.")
 @format_option
-@loaded(f"{CLI}.observing:status")
+@loaded(f"{CLI}.observing:show_status")
 def status() -> None:
     """Show the status of one application, or an overview of all that are deployed."""
 
@@ -272,7 +272,7 @@ def logs() -> None:
     help="Compare the measurement with the prediction of this decoupling decision. The application must be deployed "
     "with it.",
 )
-@loaded(f"{CLI}.profiling:profile")
+@loaded(f"{CLI}.profiling:measure_profile")
 def profile() -> None:
     """Measure the costs of a running application's operators, streams and PEs.
 

@@ -81,7 +81,7 @@ def _each(share: api.Share) -> str:
     return str(share.most) if share.least == share.most else f"{share.least} to {share.most}"
 
 
-def status(application: str | None, timeline: Path | None, format_: str, *, measured: bool, watch: bool) -> None:
+def show_status(application: str | None, timeline: Path | None, format_: str, *, measured: bool, watch: bool) -> None:
     """Show the status of one application, or a line for every deployed one."""
     if watch and (format_ == "json" or timeline is not None):
         other = "--format json is one document" if format_ == "json" else "--timeline is one picture"

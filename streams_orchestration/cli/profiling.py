@@ -30,7 +30,9 @@ SHOWN = 12
 """The most operators that the table names, the hottest first."""
 
 
-def profile(application: str, seconds: float, format_: str | None, output: Path | None, compare: Path | None) -> int:
+def measure_profile(
+    application: str, seconds: float, format_: str | None, output: Path | None, compare: Path | None
+) -> int:
     """Measure the cost of a running application's parts and write the profile; return the exit status."""
     current().application = application
 

@@ -56,7 +56,7 @@ class GivenOptions:
 
     def over(self, kept: Options) -> Options:
         """Return the kept options, overridden by those that the user has set."""
-        asked = {field: getattr(self.options, field) for field in self.plain}
+        asked = {name: getattr(self.options, name) for name in self.plain}
         submission = {**kept.submission, **self.options.submission}
         wider = kept.with_widths(self.options.widths)
         return replace(wider, name=self.options.name, submission=submission, **asked)

@@ -20,7 +20,7 @@ _SECTIONS = tuple(sorted(STAGES, key=lambda stage: stage.place))
 
 def plan_document(compilation: Compilation) -> Document:
     """Return the whole plan as a document."""
-    return tables.document(_plan(compilation))
+    return tables.document_of(_plan(compilation))
 
 
 def plan_text(compilation: Compilation) -> Iterator[str]:
@@ -28,7 +28,7 @@ def plan_text(compilation: Compilation) -> Iterator[str]:
 
     For a large plan, building one document would take longer than all stages together.
     """
-    yield from tables.text(_plan(compilation))
+    yield from tables.text_of(_plan(compilation))
     yield "\n"
 
 
@@ -39,7 +39,7 @@ def _plan(compilation: Compilation) -> Section:
         "application": compilation.logical.application,
         **({} if (zone := compilation.logical.time_zone) == "UTC" else {"timeZone": zone}),
         "submission": dict(sorted(compilation.logical.submission.items())),
-        **{stage.key: section for stage in _SECTIONS if (section := stage.section(compilation, terms)) is not None},
+        **{stage.key: part for stage in _SECTIONS if (part := stage.section(compilation, terms)) is not None},
         "diagnostics": [diagnostic.document() for diagnostic in compilation.diagnostics],
     }
 
@@ -57,4 +57,4 @@ def compile_error_document(application_name: str, diagnostics: Iterable[Diagnost
 
 def section(stage: Stage, stages: Stages) -> Document | None:
     """Return the section of a stage in the plan document; None if it has none. Later stages need not have run."""
-    return tables.document(stage.section(stages, Terms(stages.physical)))
+    return tables.document_of(stage.section(stages, Terms(stages.physical)))

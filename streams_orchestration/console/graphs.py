@@ -16,7 +16,7 @@ from streams_orchestration.compiler.stage import COPIES, DEPLOYMENT, FUSION, REG
 from streams_orchestration.compiler.stages import STAGES
 
 View = Literal["physical", "logical"]
-Path = tuple[str, ...]
+BoxPath = tuple[str, ...]
 """Names of nested boxes, the outermost first."""
 
 
@@ -177,7 +177,7 @@ def _in_pes(compilation: Compilation, region_of: Sequence[int]) -> tuple[list[Gr
     physical, fusion = compilation.physical, compilation.fusion
     paths = [_path(operator.name) for operator in physical.operators]
     around = _Tree("")
-    outer: dict[int, Path] = {}
+    outer: dict[int, BoxPath] = {}
     inner: dict[int, _Tree] = {}
     for pe in fusion.pes:
         outer[pe.id] = _common([paths[operator][:-1] for operator in pe.operators])
@@ -263,7 +263,7 @@ def _edges(compilation: Compilation, decided: Set[str]) -> Iterator[GraphEdge]:
         )  # fmt: skip
 
 
-def _path(name: str) -> Path:
+def _path(name: str) -> BoxPath:
     """Return the boxes around an operator, then itself: `P[1].H[5]` gives `P[*]`, `P[1]`, `P[1].H[*]`, `P[1].H[5]`."""
     path: list[str] = []
     before = ""
@@ -283,7 +283,7 @@ def _kind(label: str) -> Literal["composite", "replicas", "channel"]:
     return "channel" if last.endswith("]") else "composite"
 
 
-def _common(paths: Sequence[Path]) -> Path:
+def _common(paths: Sequence[BoxPath]) -> BoxPath:
     first, last = min(paths), max(paths)
     same = 0
     while same < min(len(first), len(last)) and first[same] == last[same]:
@@ -301,25 +301,25 @@ class _Tree:
     """Boxes by their paths, each with its members and its direct children."""
 
     prefix: str
-    held: dict[Path, list[int]] = field(default_factory=dict[Path, list[int]])
-    children: dict[Path, set[Path | int]] = field(default_factory=dict[Path, set["Path | int"]])
+    held: dict[BoxPath, list[int]] = field(default_factory=dict[BoxPath, list[int]])
+    children: dict[BoxPath, set[BoxPath | int]] = field(default_factory=dict[BoxPath, set["BoxPath | int"]])
 
-    def add(self, path: Path, member: int) -> None:
+    def add(self, path: BoxPath, member: int) -> None:
         """Add a member to the box at the path, and to all boxes around it."""
         self.children.setdefault(path, set()).add(member)
         for end in range(len(path), 0, -1):
             self.held.setdefault(path[:end], []).append(member)
             self.children.setdefault(path[: end - 1], set()).add(path[:end])
 
-    def kept(self) -> dict[Path, list[int]]:
+    def kept(self) -> dict[BoxPath, list[int]]:
         """Return path -> members, for the boxes with more than one direct child."""
         return {path: members for path, members in self.held.items() if len(self.children[path]) > 1}
 
-    def box(self, path: Path, kept: dict[Path, list[int]]) -> str | None:
+    def box(self, path: BoxPath, kept: dict[BoxPath, list[int]]) -> str | None:
         """Return the id of the innermost kept box at the path or around it; None if there is none."""
         inner = next((path[:end] for end in range(len(path), 0, -1) if path[:end] in kept), None)
         return None if inner is None else self.id(inner)
 
-    def id(self, path: Path) -> str:
+    def id(self, path: BoxPath) -> str:
         """Return the id of a box, which is unique in the graph."""
         return f"{self.prefix}/{path[-1]}"

@@ -260,12 +260,12 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
 
         @define
         @under_key(source.resource)
-        def compute(streams: StreamsResource) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        def compute_next(streams: StreamsResource) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
             deployed = api.deployed_if_any(streams.directory(), source.name)
             result = compile_stage(source, stage, streams.artifacts, source.defaults, deployed)
             yield from results_of(result, spec.key, stage)
 
-        return compute
+        return compute_next
 
     @define
     @under_key(source.resource)

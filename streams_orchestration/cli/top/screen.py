@@ -173,8 +173,8 @@ class Screen(App[None]):
         trouble = f"{' / '.join(row.path)}: {row.trouble}" if row is not None and row.trouble else ""
         self.query_one("#detail", Static).update(Text(HELP, "dim") if self._keys else printable_text(Text(trouble)))
 
-    def _arrange(self, **facts: object) -> None:
-        self.arrangement = replace(self.arrangement, **facts)  # type: ignore[arg-type]
+    def _arrange(self, **changes: object) -> None:
+        self.arrangement = replace(self.arrangement, **changes)  # type: ignore[arg-type]
         self.refill()
 
     def action_tree(self) -> None:

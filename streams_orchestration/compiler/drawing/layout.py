@@ -154,8 +154,8 @@ class _Grid(Generic[Node]):
             indexes = range(1, len(self.columns)) if forward else range(len(self.columns) - 2, -1, -1)
             for index in indexes:
                 fixed = self.columns[index - 1 if forward else index + 1]
-                position = {cell: float(place) for place, cell in enumerate(fixed)}
-                own = {cell: place for place, cell in enumerate(self.columns[index])}
+                position = {cell: float(number) for number, cell in enumerate(fixed)}
+                own = {cell: number for number, cell in enumerate(self.columns[index])}
                 self.columns[index].sort(key=lambda c, p=position, o=own: (_mean(neighbours[c], p, o[c]), o[c]))
             crossings = self._crossings()
             if crossings < fewest:
@@ -165,7 +165,7 @@ class _Grid(Generic[Node]):
     def _crossings(self) -> int:
         total = 0
         for left, right in pairwise(self.columns):
-            position = {cell: place for place, cell in enumerate(right)}
+            position = {cell: number for number, cell in enumerate(right)}
             ends = [end for cell in left for end in sorted(position[c] for c in self.after[cell] if c in position)]
             total += sum(a > b for i, a in enumerate(ends) for b in ends[i + 1 :])
         return total
@@ -188,8 +188,8 @@ class _Grid(Generic[Node]):
                         reach += (self.heights[above] + self.heights[cell]) / 2 + self.gap
                     offsets.append(reach)
                 settled = _isotonic([want - offset for want, offset in zip(wanted, offsets, strict=True)])
-                for cell, place, offset in zip(column, settled, offsets, strict=True):
-                    self.middle[cell] = place + offset
+                for cell, middle, offset in zip(column, settled, offsets, strict=True):
+                    self.middle[cell] = middle + offset
 
     def layout(self, column_gap: float, *, flush: bool) -> Layout[Node]:
         """Return the layout, moved so that it starts at the origin."""

@@ -42,17 +42,17 @@ class Explanation:
             "question": self.question,
             "sections": [
                 {
-                    "title": section.title,
+                    "title": each.title,
                     "facts": [
                         {
                             "text": fact.text,
                             "rules": fact.rules.split(", ") if fact.rules else [],
                             "location": fact.location,
                         }
-                        for fact in section.facts
+                        for fact in each.facts
                     ],
                 }
-                for section in self.sections
+                for each in self.sections
             ],
         }
 

@@ -242,8 +242,8 @@ class Inheritance:
     def threading(self, operator: PrimitiveInstance) -> Threading:
         """Return the nearest threading annotation: innermost composite first, invocation before definition."""
         for instance in operator.parent.enclosing():
-            nearest = [instance.invocation.annotations] if instance.invocation is not None else []
-            for annotation in (*nearest, instance.definition.annotations):
+            invoked = [instance.invocation.annotations] if instance.invocation is not None else []
+            for annotation in (*invoked, instance.definition.annotations):
                 if annotation.threading is not None:
                     return self._threading(annotation.threading, instance.name, instance.name)
         own = self.application.annotations.threading

@@ -255,17 +255,17 @@ def dumps(value: Any, margin: str = "") -> str:
     return text.replace("\n", f"\n{margin}") if margin else text
 
 
-def document(value: Any) -> Any:
+def document_of(value: Any) -> Any:
     """Return a section with every table in it as a list."""
     if isinstance(value, Table):
         return value.document()
     if is_mapping(value):
-        return {key: document(entry) for key, entry in value.items()}
+        return {key: document_of(entry) for key, entry in value.items()}
     return value
 
 
-def text(value: Any, margin: str = "") -> Iterator[str]:
-    """Yield `document(value)` as JSON, in pieces; everything but tables as `dumps` writes it."""
+def text_of(value: Any, margin: str = "") -> Iterator[str]:
+    """Yield `document_of(value)` as JSON, in pieces; everything but tables as `dumps` writes it."""
     if isinstance(value, Table):
         yield from value.text(margin)
     elif is_mapping(value) and value:
@@ -273,7 +273,7 @@ def text(value: Any, margin: str = "") -> Iterator[str]:
         before = "{\n"
         for key, entry in value.items():
             yield f"{before}{inner}{encode_basestring(key)}: "
-            yield from text(entry, inner)
+            yield from text_of(entry, inner)
             before = ",\n"
         yield f"\n{margin}}}"
     else:

@@ -62,7 +62,7 @@ def _rounding(mode: str) -> Callable[[Binding], TupleFunction]:
             number = decimal.Decimal(write_floating(value, result) if isinstance(value, float) else value)
             return number.quantize(decimal.Decimal((0, (1,), -digits)), rounding=mode, context=EXACT)
 
-        def of(value: Any, _digits: object = None) -> Any:
+        def of(value: Any, _count: object = None) -> Any:
             if result.is_fractional:
                 if not math.isfinite(value):
                     return value

@@ -276,19 +276,19 @@ class Peeked:
         slot: str,
         publication: str,
         most: int,
-        explained: Callable[[SQLAlchemyError], DatabaseError],
+        explain: Callable[[SQLAlchemyError], DatabaseError],
     ) -> None:
         statement = (
             "SELECT data FROM pg_logical_slot_peek_binary_changes"
             "(%s, NULL, %s, 'proto_version', '1', 'publication_names', %s)"
         )
         quoted = '"' + publication.replace('"', '""') + '"'
-        self._explained = explained
+        self._explained = explain
         try:
             self._connection = engine.connect().execution_options(stream_results=True, yield_per=CHUNK)
             self._rows = self._connection.exec_driver_sql(statement, (slot, most, quoted))
         except SQLAlchemyError as error:
-            raise explained(error) from error
+            raise explain(error) from error
 
     @property
     def driver_connection(self) -> Any:

@@ -158,13 +158,13 @@ class CsvFile:
                 missing = next((name for name in schema.names if name not in header), None)
                 if missing is not None:
                     return f"the file has no column {missing}" if header else "the file is empty, a header is expected"
-                positions = [(header.index(field.name), field) for field in schema]
+                positions = [(header.index(column.name), column) for column in schema]
                 for row in rows:
                     if row and len(row) != len(header):
                         return f"line {rows.line_num}: {len(row)} columns, {len(header)} are expected"
-                    for position, field in positions if row else ():
-                        if reason := text_misfit(row[position], field.type, self.dialect.null_texts):
-                            return f"line {rows.line_num}, column {field.name}: {reason}; {wanted_row(schema)}"
+                    for position, column in positions if row else ():
+                        if reason := text_misfit(row[position], column.type, self.dialect.null_texts):
+                            return f"line {rows.line_num}, column {column.name}: {reason}; {wanted_row(schema)}"
             except csv.Error as malformed:
                 return f"line {rows.line_num}: {csv_fault(malformed)}"
         return f"it cannot be read as CSV: {' '.join(str(error).split())}"

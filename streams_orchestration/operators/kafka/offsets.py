@@ -40,8 +40,8 @@ class Positions:
 
     def shown(self, topic: str) -> str:
         """Return the positions in one topic as text, for messages."""
-        mine = sorted((number, at) for (name, number), at in self.next.items() if name == topic)
-        return ", ".join(f"offset {at} of partition {number}" for number, at in mine)
+        own = sorted((number, at) for (name, number), at in self.next.items() if name == topic)
+        return ", ".join(f"offset {at} of partition {number}" for number, at in own)
 
     def begin(self, topic: str, ranges: dict[Partition, tuple[int, int]]) -> None:
         """Restart a recreated topic at the first offsets of its partitions. A finite run ends at their current ends.

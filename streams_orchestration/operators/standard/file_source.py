@@ -157,7 +157,7 @@ class FileSource(SourceOperator):
             return ProducedTo(offset, exhausted=True)
         self.reached = offset
         try:
-            produced = self._produce(offset, limit)
+            done = self._produce(offset, limit)
         except StorageRefusedError as error:
             raise DataError(str(error)) from error
         except StorageAwayError as error:
@@ -166,7 +166,7 @@ class FileSource(SourceOperator):
             self.row = -1  # what is open is opened again
             return ProducedTo(reached, exhausted=False)
         self.hold_up.back()
-        return produced
+        return done
 
     def available(self, offset: Offset) -> Offset | None:
         """Return the last file and its size; None if the store cannot be reached."""

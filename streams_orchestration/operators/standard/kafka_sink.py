@@ -308,7 +308,7 @@ def _written(schema: pa.Schema, parameters: KafkaSinkParameters) -> pa.Schema:
     left_out = set(parameters.suppress)
     if parameters.format == "raw":
         left_out |= {attribute for _, attribute in parameters.named()}
-    return pa.schema([field for field in schema if field.name not in left_out])
+    return pa.schema([each for each in schema if each.name not in left_out])
 
 
 def _partitions(column: pa.Array) -> Sequence[int]:

@@ -43,13 +43,13 @@ def _part(name: str, part: Any, wanted: Any) -> Any:
         table = part.table()
         _check(name, part.keys_schema, keys, added=False)
         _check(name, part.values_schema, values, added=True)
-        converted = KeyedState(keys, values)
+        keyed = KeyedState(keys, values)
         common = [field.name for field in values if field.name in part.values_schema.names]
         columns = {each: _cast(table.column(each), values.field(each).type) for each in common}
         names = {each: _cast(table.column(each), keys.field(each).type) for each in keys.names}
         if part:
-            converted.put_many(pa.table(names), columns)
-        return converted
+            keyed.put_many(pa.table(names), columns)
+        return keyed
     if isinstance(part, TupleLog) and isinstance(wanted, TupleLog) and part.schema != wanted.schema:
         _check(name, part.schema, wanted.schema, added=True)
         places = part.places()

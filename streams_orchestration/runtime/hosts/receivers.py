@@ -170,9 +170,9 @@ class Receivers:
         self.receive_for(made)
         self._confirmer.confirm_for(confirming(home, programs))
 
-    def receive_for(self, receivers: Mapping[str, Receiver]) -> None:
+    def receive_for(self, wanted: Mapping[str, Receiver]) -> None:
         """Replace the receivers. A receiver with the same source and parameters keeps running."""
-        before, after = self._receivers, dict(receivers)
+        before, after = self._receivers, dict(wanted)
         for name, former in before.items():
             if name in after and former.receives_as(after[name]):
                 after[name] = former

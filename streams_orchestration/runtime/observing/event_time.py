@@ -180,8 +180,8 @@ def _read(
 
 def _explained(each: OperatorEventTime, known: Mapping[str, OperatorEventTime]) -> OperatorEventTime:
     """Return the operator with its holder in words; the cause is where the chain of connections ends."""
-    upstream = list(_path(each, known))
-    cause, path = upstream[-1], tuple(part.operator for part in upstream[1:])
+    chain = list(_path(each, known))
+    cause, path = chain[-1], tuple(part.operator for part in chain[1:])
     short = " < ".join(path)
     if name := _short(cause):
         short = f"{short}: {name}" if short else name

@@ -144,6 +144,6 @@ def state_facts(state: State, chain: StoredState) -> StateFacts | None:
     if not parts:
         return None
     keys = {name: tuple(part.keys_schema.names) if isinstance(part, KeyedState) else () for name, part in parts.items()}
-    tables = [part for part in parts.values() if isinstance(part, KeyedState | DictState | TupleLog | pa.Table)]
-    rows = sum(map(len, tables)) if tables else len(parts)
+    counted = [part for part in parts.values() if isinstance(part, KeyedState | DictState | TupleLog | pa.Table)]
+    rows = sum(map(len, counted)) if counted else len(parts)
     return StateFacts(rows, sum(file.size for file in chain.files), keys)

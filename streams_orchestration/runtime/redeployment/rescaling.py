@@ -46,7 +46,7 @@ def carried_state(
         StateRefusedError: the state cannot be converted to the operator's types.
     """
     parts = [dict(_converted(operator, own)) if own else {} for own in own_states(state)]
-    converted = floored_state(parts, Floors.of(state[FLOORS])) if FLOORS in state else parts[0]
+    merged = floored_state(parts, Floors.of(state[FLOORS])) if FLOORS in state else parts[0]
     before, after = (dict(_round_robins(each)) for each in (former, program))
     positions = state.get(SPLITTERS, {})
     kept = {name: positions[name] for name in positions if name in after and before.get(name) == after[name]}
@@ -54,7 +54,7 @@ def carried_state(
     watermark = common_watermark([state], program)
     if watermark:
         watermark[WATERMARK] = own_watermark | watermark[WATERMARK]
-    return converted | ({SPLITTERS: kept} if kept else {}) | watermark
+    return merged | ({SPLITTERS: kept} if kept else {}) | watermark
 
 
 def divided_states(

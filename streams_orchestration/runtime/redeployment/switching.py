@@ -157,8 +157,8 @@ def _remove(
     garbage = list(connection.scalars(select(s.c.path).where(*gone)))
     connection.execute(delete(s).where(*gone))
     states = (tables.state.c.application == application, tables.state.c.pe.in_(ids))
-    stored = connection.scalars(select(tables.state.c.files).where(*states))
-    garbage += [file["path"] for files in stored for file in files]
+    chains = connection.scalars(select(tables.state.c.files).where(*states))
+    garbage += [file["path"] for files in chains for file in files]
     forget_units(connection, application, units)
     return garbage
 

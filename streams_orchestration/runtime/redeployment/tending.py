@@ -98,12 +98,12 @@ class Tending:
             for host in launch(self._home, application, heal=False):
                 log.info("%s: %s", application, host)
 
-    def _put_right(self, application: str, misplaced: Sequence[str], situation: tuple[object, ...]) -> None:
+    def _put_right(self, application: str, reasons: Sequence[str], situation: tuple[object, ...]) -> None:
         """Move misplaced hosts of an application, if it is healthy and the last attempt is `PAUSE_SECONDS` ago.
 
         Args:
             application: name of the application.
-            misplaced: its misplaced hosts, each described by a sentence.
+            reasons: a sentence for each misplaced host.
             situation: its hosts and the machines. While this is a situation without a better arrangement, the search
                 is skipped.
         """
@@ -121,7 +121,7 @@ class Tending:
         if not _is_well(status) or redeploy_under_way(self._home, application) is not None:
             return
         self._tried[application] = now
-        for reason in misplaced:
+        for reason in reasons:
             log.info("%s: %s", application, reason)
         try:
             for moved in put_right(self._home, application, within=WITHIN_SECONDS):

@@ -200,15 +200,15 @@ class Gatherer:
         pending, path = merged.pending, path_of(self._store, merged.pending)
         final = str(self.sink.final(path, rows[0].epoch, rows[-1].batch)) if named else None
         try:
-            gone = not self._enter(rows, merged, final)
+            taken = not self._enter(rows, merged, final)
         except Exception:
             self._token = None  # the catalog may not name the merged file, so the next call sweeps
             raise
-        if gone and len(rows) > 1:  # another process was here meanwhile
+        if taken and len(rows) > 1:  # another process was here meanwhile
             forget_file(self._store, pending)
         elif len(rows) > 1:
             self._since[pending] = since
-        return None if gone else replace(merged, final=final)
+        return None if taken else replace(merged, final=final)
 
     def _enter(self, rows: Sequence[DueOutput], merged: DueOutput, final: str | None) -> bool:
         """Enter the merged file in place of its parts, or the final name of a single file.
@@ -276,14 +276,14 @@ class Gatherer:
             return replace(rows[-1], pending=pending, rows=total, size=size, checksum=checksum)
         except (OSError, pa.ArrowInvalid) as error:
             merged.unlink(missing_ok=True)
-            gone = next((row for row in rows if not path_of(store, row.pending).exists()), None)
+            lost = next((row for row in rows if not path_of(store, row.pending).exists()), None)
             if isinstance(error, StoreError):
-                gone = None
-            if gone is not None and not waits(self.catalog, self.application, gone.pending):
+                lost = None
+            if lost is not None and not waits(self.catalog, self.application, lost.pending):
                 return None
             name = self.sink.context.name
-            if gone is not None:
-                file = store.title(gone.pending)
+            if lost is not None:
+                file = store.title(lost.pending)
                 message = f"the file of rows {file}, which was to be published, is gone: start anew with --fresh"
                 raise OutputError(name, message, lost=True) from error
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

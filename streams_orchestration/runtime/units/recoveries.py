@@ -48,19 +48,19 @@ def recoveries(events: Iterable[UnitEvent]) -> tuple[Recovery, ...]:
     Args:
         events: the events of one unit, the oldest first; earlier ones may be missing.
     """
-    recoveries: list[Recovery] = []
+    found: list[Recovery] = []
     for event in events:
         if event.kind == "unhealthy":
             at = {"failed": event.at - (event.seconds or 0.0), "detected": event.at}
-            recoveries.append(Recovery(at, event.cause, event.epoch))
+            found.append(Recovery(at, event.cause, event.epoch))
         elif event.kind == "attempts used up":
-            if recoveries:
-                recoveries[-1] = replace(recoveries[-1], given_up=True)
+            if found:
+                found[-1] = replace(found[-1], given_up=True)
         elif (moment := MOMENTS.get(event.kind)) is not None:
-            last = recoveries[-1].at if recoveries else {}
+            last = found[-1].at if found else {}
             fits = bool(last) and not any(later in last for later in PHASES[PHASES.index(moment) :])
             if moment == "began" and not fits:
-                recoveries.append(Recovery(dict.fromkeys(PHASES[:4], event.at), event.cause, event.epoch))
+                found.append(Recovery(dict.fromkeys(PHASES[:4], event.at), event.cause, event.epoch))
             elif fits:
-                recoveries[-1] = replace(recoveries[-1], at=last | {moment: event.at})
-    return tuple(recoveries)
+                found[-1] = replace(found[-1], at=last | {moment: event.at})
+    return tuple(found)

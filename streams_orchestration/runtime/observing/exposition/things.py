@@ -133,10 +133,10 @@ def operators(snapshot: Snapshot) -> Iterator[tuple[Labels, OperatorMetrics]]:
 def watermarks(snapshot: Snapshot) -> Iterator[tuple[Labels, ReachedTime]]:
     """Yield the operators with a watermark, labelled by application, PE and name; queries of Spark's are among them."""
     for each in snapshot.applications:
-        pes = {operator.name: operator.pe for operator in each.metrics.operators}
+        pe_of = {operator.name: operator.pe for operator in each.metrics.operators}
         for name, watermark in each.metrics.watermarks.items():
-            if name in pes:
-                yield (each.name, str(pes[name]), name), ReachedTime(watermark, each.metrics.at - watermark)
+            if name in pe_of:
+                yield (each.name, str(pe_of[name]), name), ReachedTime(watermark, each.metrics.at - watermark)
 
 
 def event_times(snapshot: Snapshot) -> Iterator[tuple[Labels, OperatorEventTime]]:

@@ -190,11 +190,11 @@ class _EmptySource:
         directory.mkdir()
         self._directory = str(directory)
 
-    def __call__(self, spark: SparkSession, program: OperatorProgram, port: int, time: str) -> DataFrame:
+    def __call__(self, spark: SparkSession, program: OperatorProgram, port: int, attribute: str) -> DataFrame:
         from streams_orchestration.runtime.engine.spark.descriptor import MARKER
 
         ddl = ddl_without_unsigned(program.inputs[port])
-        return spark.readStream.schema(f"{ddl}, {MARKER} int" if time else ddl).parquet(self._directory)
+        return spark.readStream.schema(f"{ddl}, {MARKER} int" if attribute else ddl).parquet(self._directory)
 
 
 if __name__ == "__main__":

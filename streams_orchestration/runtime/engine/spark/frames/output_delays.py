@@ -112,7 +112,7 @@ class _Walk:
             return OutputDelay(waits=True)
         if kind == "Join" and node.left().isStreaming() and node.right().isStreaming():
             return OutputDelay(waits=True, microseconds=self._interval(node, conditions))
-        return OutputDelay(microseconds=max((_window_length(each) for each in _structs(node)), default=0))
+        return OutputDelay(microseconds=max((_window_length(struct) for struct in _structs(node)), default=0))
 
     def _interval(self, join: Any, conditions: tuple[Any, ...]) -> int:
         """Return the longest time that a row of a join waits for its partner, in microseconds."""
