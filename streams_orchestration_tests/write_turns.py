@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 CATALOG = "streams_orchestration.runtime.catalog.catalog"
+WORLD = "streams_orchestration.world"
 REMOTE_STORE = "streams_orchestration.runtime.storage.remote_store"
 EVENTS = {
     *("open", "os.listdir", "os.scandir", "os.mkdir", "os.rmdir", "os.remove", "os.rename", "os.link", "os.symlink"),
@@ -50,6 +51,8 @@ def watch() -> None:
     sys.addaudithook(_look)
     Path.stat = _guarded(Path.stat)  # type: ignore[method-assign]
     time.sleep = _guarded(time.sleep)
+    if (world := sys.modules.get(WORLD)) is not None:
+        world.sleep = time.sleep  # type: ignore[attr-defined]
 
 
 def watch_children() -> None:

@@ -33,6 +33,6 @@ def test_only_where_a_query_stands_within_an_epoch_its_region_goes_back_to_the_c
     with product.catalog.read() as connection:
         (unit,) = connection.execute(select(u.c.dirty, u.c.cause)).all()
     assert unit.dirty is within, "a reset begins as soon as all hosts are there, and nothing before it"
-    assert ("a query of Spark's has no checkpoint" in (unit.cause or "")) is within
+    assert ("a Spark query has no checkpoint" in (unit.cause or "")) is within
     world = new_host(protocol, world, QUERY)
     assert [world.pes[pe].batch for pe in (SOURCE, QUERY)] == ([-1, -1] if within else [0, 0])
