@@ -77,7 +77,7 @@ def test_a_topic_that_was_deleted_and_made_again_gets_all_that_was_not_delivered
     kafka.delete(target)
     local.commit(boundary=True)
     with pytest.raises(
-        OutputError, match=rf"operator Out: topic {target} at {kafka.address}: .*; make the topic"
+        OutputError, match=rf"operator Out: topic {target} at {kafka.address}: .*; create the topic"
     ) as error:
         local.publish()
     assert error.value.permanent
