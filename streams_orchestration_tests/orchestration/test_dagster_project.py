@@ -29,16 +29,16 @@ def record(defs: dg.Definitions, instance: dg.DagsterInstance, key: str, home: P
 
 def test_a_project_runs_two_applications_and_what_follows_their_sinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     project = two_applications(tmp_path / "project", COPIES)
-    run(project, "dg", "launch", "--assets", '+key:"numbers/deployment" or +key:"copies/deployment"')
     home, other = project / "home", project / "other"
-    for place, application in ((home, "numbers"), (other, "copies")):
-        wait_for(Home(place), lambda status: status.state == "COMPLETED", application)
-    copied = pl.read_csv(f"{other}/results/copies/copies/*")
-    assert copied["n"].sort().to_list() == [1, 2, 3]
     with dg.DagsterInstance.from_config(str(project / "dagster")) as instance, loaded(project, monkeypatch) as defs:
+        cursor = dg.evaluate_automation_conditions(defs, instance).cursor
+        run(project, "dg", "launch", "--assets", '+key:"numbers/deployment" or +key:"copies/deployment"')
+        for place, application in ((home, "numbers"), (other, "copies")):
+            wait_for(Home(place), lambda status: status.state == "COMPLETED", application)
+        copied = pl.read_csv(f"{other}/results/copies/copies/*")
+        assert copied["n"].sort().to_list() == [1, 2, 3]
         (launched,) = instance.get_run_records()
         assert launched.dagster_run.is_success
-        cursor = dg.evaluate_automation_conditions(defs, instance).cursor
         record(defs, instance, "streams", home)
         record(defs, instance, "other", other)
         for sink in (RESULTS, dg.AssetKey(["copies", "sinks", "Copies"])):
