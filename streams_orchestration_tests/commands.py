@@ -47,7 +47,7 @@ def streams(home: Home, *arguments: str, limit: int = 65_536) -> Iterator[subpro
 
 
 def finish(process: subprocess.Popen[str]) -> str:
-    """What the command said; it must have ended well."""
+    """Return the output of the command; it must have ended well."""
     output, _ = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, output
     return output

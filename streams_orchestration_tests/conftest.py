@@ -1,4 +1,4 @@
-"""What all tests share. It loads nothing heavy, so that the tests of one package load that package only."""
+"""The fixtures and hooks of all tests. They load nothing heavy: the tests of one package load that package only."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ JAVA_GROUPS = {"kafka": "kafka", "no_host_stays": "hosts"}
 """Fixtures of tests that start Java elsewhere than in Spark's driver in this process -> the worker that they share."""
 CATALOG_MODULES = {f"streams_orchestration.runtime.catalog.{name}" for name in ("postgresql", "sqlite")}
 GARBAGE_THRESHOLDS = (20_000, 20, 20)
-"""Of the three generations: tests leave little garbage, so that it may be looked for less often than by default."""
+"""The thresholds of the three generations: tests leave little garbage, so collections may be rarer than by default."""
 MOST_WORKERS = 4
 """More would need more memory than a machine for tests has."""
 
@@ -41,7 +41,7 @@ register_profiles()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """How the process begins and ends.
+    """Set up the process, and its end.
 
     The garbage collector begins once all is collected: until then hardly anything is garbage. A process that is told
     to end cleans up first, as with Ctrl-C: a server would stay otherwise.
@@ -104,7 +104,7 @@ def pytest_runtest_teardown() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
-    """What is loaded and collected stays: the garbage collector need not go through these millions of objects again.
+    """Freeze all loaded objects: the garbage collector need not go through these millions of objects again.
 
     The catalogs of all tests share their compiled statements from now on, where tests with catalogs are to run.
     """

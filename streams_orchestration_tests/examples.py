@@ -1,4 +1,4 @@
-"""How many examples the property tests try: each test has a number of its own, the profile of the run scales them all.
+"""The number of examples of the property tests: each test has its own number, the profile of the run scales them all.
 
 `quick` and `ci` are a fifth, `deep` is twenty times as many. `make quick`, `make test` and `make deep`
 choose the profile; any other run does with `--hypothesis-profile`, and takes `ci` when it names none. The examples of

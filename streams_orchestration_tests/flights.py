@@ -42,7 +42,7 @@ def expected_delays(directory: Path) -> pa.Table:
 
 
 def result_of(home: Home, application: str = "flights") -> pa.Table:
-    """What the sink has published, by DuckDB."""
+    """Return the rows that the sink has published, by DuckDB."""
     return table_of(
         f"SELECT * FROM read_parquet('{home.results(application)}/delays/part-*.parquet') ORDER BY carrier, month"
     )

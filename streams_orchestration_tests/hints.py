@@ -37,7 +37,7 @@ OPTIONS = options_of(streams)
 
 
 def wrong_with(line: str) -> str | None:
-    """What is wrong with a command line; None for one that click takes, whatever its values are."""
+    """Return the fault of a command line; None for one that click takes, whatever its values are."""
     _, *words = (each for each in shlex.split(re.sub(r"…|\.\.\.|[][]| > .*", "", line)) if each)
     command: click.Command = streams
     context = _context(command)

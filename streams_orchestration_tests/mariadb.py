@@ -44,7 +44,7 @@ class Server(DebianServer):
 
     unreachable: ClassVar[type[Exception]] = pymysql.OperationalError
     port: int | None = None
-    """Where it listens on this machine; on its socket only when None."""
+    """The port on this machine; None if the server listens on its socket only."""
 
     @property
     def socket(self) -> Path:
@@ -120,6 +120,6 @@ def server(port: int | None = None) -> Iterator[Server]:
 
 
 def why_not() -> str | None:
-    """Why there can be no server here."""
+    """Return the reason why there can be no server here, or None."""
     missing = [name for name in PROGRAMS if _program(name) is None]
     return f"MariaDB's {' and '.join(missing)} are not on the PATH" if missing else None

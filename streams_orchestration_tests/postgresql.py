@@ -19,7 +19,7 @@ import psycopg
 from streams_orchestration_tests.servers.debian import DebianServer, running
 
 PLACES = "/usr/lib/postgresql/*/bin"
-"""Where Debian has them."""
+"""The directories in which Debian installs PostgreSQL."""
 ROLE = "streams"
 FAST = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "jit=off")
 LOGICAL = ("-c", "wal_level=logical")
@@ -55,7 +55,7 @@ class Server(DebianServer):
     unreachable: ClassVar[type[Exception]] = psycopg.OperationalError
     programs: Path = Path()
     address: str = ""
-    """Where it listens, besides its socket."""
+    """The address at which the server listens, besides its socket."""
     port: int = 5432
     options: tuple[str, ...] = FAST
     _who: Any = field(default_factory=_identity)
@@ -108,7 +108,7 @@ def server(address: str = "", port: int = 5432, options: tuple[str, ...] = FAST)
 
 
 def why_not() -> str | None:
-    """Why there can be no server here."""
+    """Return the reason why there can be no server here, or None."""
     if binaries() is None:
         return f"PostgreSQL's initdb and postgres are neither on the PATH nor in {PLACES}"
     if os.geteuid() == 0 and not _identity():

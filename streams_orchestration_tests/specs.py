@@ -46,7 +46,7 @@ def read(text: str) -> Application:
 
 
 def findings(text: str) -> tuple[Application | None, list[Diagnostic]]:
-    """What loading says of a text; the file is called `spec`."""
+    """Return the application of a text and the diagnostics of loading it; the file is called `spec`."""
     tree, diagnostics = parse_document(text, "spec")
     if tree is None:
         return None, diagnostics

@@ -141,7 +141,7 @@ def test_an_undisturbed_run_between_two_servers_has_the_totals_of_a_loop(tmp_pat
 
 JAVA = pytest.mark.java
 FAULTS, FAULTS_WITH_SPARK, FAULTS_BETWEEN_SERVERS = 12, 6, 9
-"""Of one application: some minutes each, so that a deep run has time for all. The command searches for longer."""
+"""The faults of one application: some minutes each, so a deep run has time for all. The command searches for longer."""
 WITHOUT_SPARK = [(shape, catalog) for shape in SHAPES for catalog in CATALOGS]
 WITH_SPARK = list(zip([*SHAPES, *QUERIES], itertools.cycle(CATALOGS)))
 """Each application once: a fault takes half a minute to heal, and whatever starts Java runs one after the other."""

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.java, pytest.mark.usefixtures("no_host_stays")]
 
 
 def assert_measured(home: Home, results: int) -> None:
-    """What Spark's tasks have counted is what is in the file, and everything took time."""
+    """Check that the file holds the counts of Spark's tasks, and that everything took time."""
     metrics = read_metrics(home, "flights")
     operators = {operator.name: operator for operator in metrics.operators}
     assert operators["Flights"].outputs[0].tuples == 336_776
@@ -178,7 +178,7 @@ def parted(spec: str, decision: Path) -> Path:
 
 
 def decide(home: Home, spec: str, directory: Path) -> Path:
-    """What `streams decouple` decides of the application that runs, by what `streams profile` measures."""
+    """Return the decision of `streams decouple` for the application that runs, by the profile of `streams profile`."""
     profile, decision = directory / "profile.yaml", directory / "decision.json"
     for command in (
         ("profile", "flights", "--seconds", "3", "--output", str(profile)),

@@ -26,7 +26,7 @@ from streams_orchestration_tests.sources import (
 
 CLIENTS_OF_RUNTIME = ("orchestration", "console", "cli")
 FACE_OF_RUNTIME = "streams_orchestration.runtime.api"
-"""What these packages import of the runtime: no other module of it."""
+"""The only module of the runtime that these packages import."""
 FACE_OF_OPERATORS = f"streams_orchestration.operators.{OPERATOR_LAYERS[-1]}"
 """The package hands on names of all layers."""
 SEAMED = ("operators", "runtime")

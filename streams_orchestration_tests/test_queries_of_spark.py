@@ -69,7 +69,7 @@ JOIN = """\
   - {name: JoinedOut, operator: FileSink, inputs: [Joined], parameters: {file: joined, format: parquet}}
 """
 FUNCTION = '''
-"""How many rows of a key there were, when no more come."""
+"""A query that counts the rows of a key, when no more come."""
 
 import datetime
 

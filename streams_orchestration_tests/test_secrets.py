@@ -68,7 +68,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 """Every connector that takes a secret; `$` stands for one."""
 SCHEMA = "file string"
 FAILS_AT_ONCE = [kind for kind, each in PARAMETERS.items() if not {"storage", "catalog"} & each.keys()]
-"""Where a server that is not there is noticed quickly; the libraries of lakes and object stores try for minutes."""
+"""The kinds for which an absent server is noticed quickly; libraries of lakes and object stores try for minutes."""
 
 
 def with_secrets(value: Any, secret: str, only: Sequence[str] = ()) -> Any:
@@ -82,7 +82,7 @@ def with_secrets(value: Any, secret: str, only: Sequence[str] = ()) -> Any:
 
 
 def places(parameters: dict[str, Any], before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Where secrets stand among parameters."""
+    """Yield the places of secrets among parameters."""
     for name, each in parameters.items():
         if isinstance(each, dict):
             yield from places(each, (*before, name))
@@ -110,7 +110,7 @@ def written(directory: Path, graph: list[dict[str, Any]]) -> Path:
 
 
 def of_dagster(compilation: Compilation) -> list[str]:
-    """What Dagster shows of the assets, and `streams lineage`."""
+    """Return the texts that Dagster shows of the assets, and the text of `streams lineage`."""
     lineage = lineage_graph(compilation)
     assets = [str((asset.metadata, asset.description, asset.tags, asset.kinds)) for asset in external_assets(lineage)]
     return [*assets, render_lineage(lineage, "spec")]

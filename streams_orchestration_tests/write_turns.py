@@ -124,7 +124,7 @@ def _look(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def has_turn() -> bool:
-    """Whether this thread is in such a transaction, of a catalog that may not be loaded yet."""
+    """Return True if this thread is in such a transaction, of a catalog that may not be loaded yet."""
     if getattr(_noting, "held", False):
         return False
     catalog = sys.modules.get(CATALOG)
@@ -166,7 +166,7 @@ def _report(line: str) -> None:
 
 
 def _is_own(event: str, arguments: tuple[Any, ...]) -> bool:
-    """Whether a call waits for nothing, or is no part of an application that runs.
+    """Return True if a call waits for nothing, or is no part of an application that runs.
 
     The kernel's table of processes is in memory. The interpreter reads the source of a traceback.
     """

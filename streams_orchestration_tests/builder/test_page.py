@@ -41,7 +41,7 @@ def test_the_application_of_the_readme_can_run_here(tmp_path: Path):
 
 
 def decided(compilation: Compilation) -> list[Any]:
-    """What the compiler decided for every operator, whatever it is called."""
+    """Return every operator's kind, ports, parameters, schema and PE, sorted, without its name."""
     pe_of = compilation.fusion.pe_of
     return sorted(
         (each.kind, len(each.outputs), str(each.parameters), each.outputs and each.outputs[0].schema, pe_of[each.index])

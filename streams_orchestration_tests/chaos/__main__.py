@@ -107,7 +107,7 @@ def told(verdict: Verdict) -> str:
 
 
 def table(verdicts: list[Verdict]) -> str:
-    """What became of the faults, by kind."""
+    """Return a table of the faults by kind: counts, resets and healing times."""
     lines = [f"{'fault':<40}{'count':>6}{'resets':>7}{'healed in s, median':>21}{'most':>7}"]
     faults = [fault for verdict in verdicts for fault in verdict.faults]
     for kind in KINDS:

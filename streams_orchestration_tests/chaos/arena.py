@@ -42,16 +42,16 @@ from streams_orchestration_tests.servers.faulty_s3 import FaultyS3, faulty_s3
 FAULT_SECONDS = 40.0
 """For which there are tuples, for each fault; when the faults are over, sources wait no longer."""
 HEAL_SECONDS = 240.0
-"""In which every unit must have completed an epoch, or all, after a fault."""
+"""The seconds after a fault in which every unit must have completed an epoch, or all epochs."""
 END_SECONDS = 600.0
 LEAVE_SECONDS = ARCHIVE_SECONDS + 30.0
-"""In which all processes must have ended; a host that is complete may archive Spark's classes before."""
+"""The seconds in which all processes must have ended; a host that is complete may archive Spark's classes before."""
 MOMENTS = ("any time", "any time", "an epoch is complete", "a reset is under way")
-"""When a fault comes; the second fault of a pair comes while the first is being healed."""
+"""The moments of faults; the second fault of a pair comes while the first is being healed."""
 BURST = 0.4
 """The part of the faults that do not wait for the one before to be healed."""
 MOST_BYTES = 64 << 20
-"""That streams and states may take at any time."""
+"""The bytes that streams and states may take at any time."""
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Verdict:
     engine: str
     catalog: str
     storage: str
-    """Of the files that the catalog names: `home` or `s3`."""
+    """The storage of the files that the catalog names: `home` or `s3`."""
     wanted: int
     """Faults."""
     pes: int
@@ -96,14 +96,14 @@ class Verdict:
     tuples: int = 0
     resets: int = 0
     redeploys: int = 0
-    """That were done: plans after the first."""
+    """The number of redeploys that were done: plans after the first."""
     most_bytes: int = 0
     last_bytes: int = 0
 
 
 @dataclass
 class Case:
-    """What is to be done; the same seed gives the same application and the same faults."""
+    """A case to run; the same seed gives the same application and the same faults."""
 
     shape: str
     seed: int
@@ -385,7 +385,7 @@ def _left(home: Home, application: str) -> list[str]:
 
 
 def _processes(home: Home, application: str) -> list[str]:
-    """Of hosts of this home."""
+    """Return the hosts of this home that run, with their pids and commands."""
     processes = []
     for process in psutil.process_iter(["pid", "cmdline"]):
         command = " ".join(process.info["cmdline"] or ())

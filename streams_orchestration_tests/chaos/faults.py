@@ -34,7 +34,7 @@ STORAGE = "an object store"
 COUNTERPART = "a counterpart"
 """A server that the application reads from or writes to."""
 SCHEMA = "chaos"
-"""Of the catalog in PostgreSQL."""
+"""The schema of the catalog in PostgreSQL."""
 NEEDS: dict[str, str] = {
     "fill disk": "a small disk",
     "end sessions of PostgreSQL": "PostgreSQL",
@@ -51,7 +51,7 @@ NEEDS: dict[str, str] = {
         STORAGE,
     ),
 }
-"""What a fault cannot come without."""
+"""A map from each fault to its precondition."""
 ENGINE = "streams_orchestration_tests.chaos.local_engine"
 """In the place of a JVM where there is no Spark."""
 STARTERS = ("create_data_source", "plan_data_source_read")
@@ -62,16 +62,16 @@ CATALOG_PATIENCE = 20.0
 
 @dataclass(frozen=True)
 class Happened:
-    """What a fault did."""
+    """The effect of a fault."""
 
     what: str
     units: tuple[str, ...]
-    """That may be reset because of it."""
+    """The units that may be reset because of the fault."""
 
 
 @dataclass
 class Scene:
-    """Where faults happen."""
+    """The surroundings of faults: an application, its home and its servers."""
 
     home: Home
     application: str
@@ -81,21 +81,21 @@ class Scene:
     server: Server | None
     """PostgreSQL, when the catalog lies there."""
     counterpart: Counterpart | None
-    """What the application reads from or writes to, when that is a server."""
+    """The server that the application reads from or writes to, if there is one."""
     healer: Callable[[], psutil.Process | None]
-    """Who resets what has failed, as far as it is a process."""
+    """A function that returns the process that resets failed units, if it is a process."""
     plans: Plans
-    """What redeploys bring."""
+    """The plans that redeploys deploy."""
     place: Path
     """For files of faults."""
     calm: Callable[[], bool]
     """All faults so far are healed."""
     storage: FaultyS3 | None = None
-    """Of the files that the catalog names."""
+    """The storage of the files that the catalog names."""
     count: int = 0
     """Redeploys that were begun."""
     wrong: list[str] = field(default_factory=list)
-    """What must not be."""
+    """The violations found so far."""
 
     def host(self) -> tuple[psutil.Process, tuple[str, ...]]:
         """A host that lives, and the units that have a PE there; raises LookupError when there is none."""
@@ -248,7 +248,7 @@ def lock_catalog_for_long(scene: Scene) -> Happened:
 
 
 def end_sessions(scene: Scene) -> Happened:
-    """Of the product with PostgreSQL."""
+    """End the sessions of the product with PostgreSQL."""
     assert scene.server is not None
     return Happened(f"{scene.server.end_sessions()} of them", (EVERYTHING,))
 
@@ -281,7 +281,7 @@ def fill_disk(scene: Scene) -> Happened:
 
 
 def crash_counterpart(scene: Scene) -> Happened:
-    """What the application reads from or writes to ends at once and comes back."""
+    """Crash the server that the application reads from or writes to; it comes back."""
     assert scene.counterpart is not None
     return Happened(scene.counterpart.crash(scene.choose), (EVERYTHING,))
 
@@ -293,7 +293,7 @@ def cut_connections(scene: Scene) -> Happened:
 
 
 def kill_healer(scene: Scene) -> Happened:
-    """Who was to reset what fails."""
+    """Kill the process that resets failed units."""
     process = scene.healer()
     if process is None:
         raise LookupError

@@ -1,4 +1,4 @@
-"""Who resets what has failed: Dagster's daemon, `streams run` that follows, or somebody who does it by hand."""
+"""The healers that reset failed units: Dagster's daemon, `streams run` that follows, or somebody by hand."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Healer:
                     reset(self.home, self.application, failure.unit, generation=failure.generation)
 
     def process(self) -> psutil.Process | None:
-        """Who heals, when that is a process of its own."""
+        """Return the process that heals, if it is a process of its own."""
         return None
 
 
@@ -176,7 +176,7 @@ def is_changed(home: Home, application: str) -> bool:
 
 
 def without_hosts(process: psutil.Process) -> list[psutil.Process]:
-    """What a process has started, without the hosts: they go on without it, with all that they have started."""
+    """Return the descendants of a process without the hosts, which go on without it with all their own children."""
     descendants: list[psutil.Process] = []
     for child in process.children():
         with contextlib.suppress(psutil.Error):

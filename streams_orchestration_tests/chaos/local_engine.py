@@ -1,4 +1,4 @@
-"""What stands in for a JVM and its Python workers: one process that forks another one for every query.
+"""A substitute for a JVM and its Python workers: one process that forks another one for every query.
 
 A query's process does what Spark has the product do, in the same order: plan, run the tasks level by level, commit when
 the next batch is asked for. It ends as Spark's processes do: between two batches when it is told to, at once when its

@@ -41,7 +41,7 @@ class LocalEngine:
 
     @property
     def pid(self) -> int:
-        """Of the process that forks."""
+        """The pid of the process that forks."""
         return self._process.pid
 
     @property
@@ -54,7 +54,7 @@ class LocalEngine:
         return None
 
     def ended(self, patience: float = 0.0) -> str | None:
-        """How the process has ended."""
+        """Return the words for the end of the process, or None while it runs."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             return f"its {self.process_name} (pid {self.pid}) has ended with status {self._process.wait(patience)}"
         return None
@@ -109,7 +109,7 @@ class LocalQuery(ScratchQuery):
         return is_alive(*self._process)
 
     def failure(self) -> StreamsRuntimeError | None:
-        """Why it ended by itself."""
+        """Return the failure with which the process ended by itself."""
         if self.active:
             return None
         given_up = self._scratch.failure

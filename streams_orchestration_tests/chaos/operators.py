@@ -92,7 +92,7 @@ class Pairing(Operator):
 PAUSE_SECONDS = 0.25
 """Between two batches of a source, so that a machine is not busy with batches alone."""
 SLOW_TUPLES = 10
-"""Of a batch of a source that takes its time."""
+"""The tuples in a batch of a source that takes its time."""
 
 
 class PacedParameters(BeaconParameters):

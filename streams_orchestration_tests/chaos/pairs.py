@@ -28,7 +28,7 @@ A_SECOND = 40
 PARTITIONS, KEYS = 3, 7
 PERIODS = (0.5, 1.0, 2.0)
 TARGET, WANTED = "target", "wanted"
-"""Where tuples go to, and where those of a run without faults go to."""
+"""The places for the tuples of the run, and for the tuples of a run without faults."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Pair(Shape):
         return super().spec(hurry)
 
     def results(self, home: Any) -> dict[str, Tuples]:
-        """What is outside."""
+        """Return the tuples that the target outside holds."""
         return {"Out": self.read(self.target)}
 
 
@@ -74,7 +74,7 @@ def graph(choose: random.Random, kind: str, parameters: dict[str, Any]) -> list[
 
 
 def sink(operator: str, **parameters: Any) -> dict[str, Any]:
-    """That ends the graph."""
+    """Return the sink that ends the graph."""
     return {"name": "Out", "operator": operator, "inputs": ["Counted"], "parameters": parameters}
 
 

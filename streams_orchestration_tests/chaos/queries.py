@@ -9,7 +9,7 @@ from typing import Any
 from streams_orchestration_tests.chaos.shapes import Make, Shape, node, sink
 
 RATE = 0.25
-"""Of the source: a batch of a query takes a second on a busy machine, and a host some tens of seconds to come back."""
+"""The source's rate: a query's batch takes a second on a busy machine, and a host some tens of seconds to restart."""
 TIMED, WINDOW = "k string, n bigint, ts timestamp, number bigint", "k string, w timestamp, n bigint, s bigint"
 PAIR = "k string, n bigint, other bigint"
 DELAY = {"attribute": "ts", "delay": "2 seconds"}

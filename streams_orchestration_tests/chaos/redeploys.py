@@ -35,9 +35,9 @@ from streams_orchestration_tests.chaos.redeployer import PLACES
 from streams_orchestration_tests.chaos.storage_faults import STORAGE_FAULTS
 
 END_SECONDS = 300.0
-"""In which a redeploy must have ended, whatever happens to it."""
+"""The seconds in which a redeploy must have ended, whatever happens to it."""
 REFUSED = "RedeployRefusedError"
-"""Of plans that all keep their state."""
+"""The error of a refused redeploy, which is a violation: all plans keep their state."""
 FIRST_EPOCH = "first epoch"
 """A place, too: the redeploy is done, and the new plan has completed no epoch."""
 OUTSIDE = ("hold", "drain", "carry", "reload", FIRST_EPOCH)
@@ -98,7 +98,7 @@ class Redeployer:
         self.process.wait(END_SECONDS)
 
     def came(self, *, undisturbed: bool) -> str:
-        """What came of it, in words; notes what must not be."""
+        """Return the result of the redeploy in words; note violations."""
         try:
             reported = json.loads(self.last)
         except ValueError:

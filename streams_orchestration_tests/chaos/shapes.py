@@ -120,11 +120,11 @@ class Shape:
 
 @dataclass(frozen=True)
 class Make:
-    """What the shapes are made of."""
+    """The material of the shapes."""
 
     choose: random.Random
     seconds: float
-    """That the sources take, if nobody has them hurry."""
+    """The seconds that the sources take, if nobody has them hurry."""
 
     def source(
         self, name: str, *, key: str = "", rate: float = 1.0, period: float = 1.0, **more: Any
@@ -143,7 +143,7 @@ class Make:
         } | more
 
     def period(self) -> float:
-        """Of a region, in seconds."""
+        """Return the period of a region, in seconds."""
         return self.choose.choice((0.5, 1.0, 2.0))
 
 

@@ -27,7 +27,7 @@ def refuse_puts_for_long(scene: Scene) -> Happened:
 
 
 def hide_puts(scene: Scene) -> Happened:
-    """What was put is there, although the client saw an error."""
+    """Have writes take effect although the client sees an error."""
     return _troubled(scene, Trouble(hides_writes=True), scene.choose.uniform(*SHORT))
 
 

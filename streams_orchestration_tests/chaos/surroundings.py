@@ -1,4 +1,4 @@
-"""What an application runs in: a home, on a small disk where that can be had, and the environment of its processes."""
+"""The surroundings of an application: a home, on a small disk if possible, and the environment of its processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streams_orchestration_tests.servers.faulty_s3 import FaultyS3
 from streams_orchestration_tests.servers.s3 import BUCKET
 
 DISK_BYTES = 256 << 20
-"""Of a home with a small disk."""
+"""The size of a small disk for a home."""
 QUERIES_DISK_BYTES = 2 << 30
 """The same of an application with queries of Spark's: each store of their state takes 4 MiB there."""
 

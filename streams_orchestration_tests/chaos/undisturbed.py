@@ -1,4 +1,4 @@
-"""What an application publishes and remembers when nothing happens to it: its PEs, stepped in one process."""
+"""The results and states of an application that nothing disturbs: its PEs, stepped in one process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 
 
 class Outcome(NamedTuple):
-    """Of a run."""
+    """The outcome of a run."""
 
     results: dict[str, Tuples]
     """Sink -> its tuples, in the order of its parts."""
@@ -53,7 +53,7 @@ def _undisturbed(shape: Shape) -> Outcome:
 
 
 def outcome(shape: Shape, home: Home, programs: Iterable[PeProgram]) -> Outcome:
-    """What a complete application has left in its directories and its catalog."""
+    """Return the results and states that a complete application has left in its directories and its catalog."""
     states = {}
     with Catalog(home).read() as connection:
         for program in programs:
@@ -66,7 +66,7 @@ def outcome(shape: Shape, home: Home, programs: Iterable[PeProgram]) -> Outcome:
 
 
 def together(one: Any, other: Any) -> Any:
-    """What several replicas remember, however their keys lie; each as `plain` tells it."""
+    """Return the union of the states of several replicas, however their keys lie; each in the form of `plain`."""
     match one, other:
         case None, _:
             return other
@@ -103,7 +103,7 @@ def _watermark(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def differences(actual: Outcome, wanted: Outcome, ordered: Iterable[str], *, by_key: bool = False) -> list[str]:
-    """What a run has lost, doubled or mixed up; nothing when it is as it should be.
+    """Return the tuples and states that a run has lost, doubled or mixed up; nothing if it is correct.
 
     Args:
         actual: of the run.

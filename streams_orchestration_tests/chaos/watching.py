@@ -25,7 +25,7 @@ STATUS_LOOKS = 3
 
 @dataclass
 class Track:
-    """What became of one unit; times are unix seconds."""
+    """The history of one unit; times are unix seconds."""
 
     generations: list[tuple[float, int]] = field(default_factory=list)
     epochs: list[tuple[float, int]] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Track:
     state: str = ""
 
     def first(self, what: str, after: float) -> float | None:
-        """When something was first seen after a time."""
+        """Return the time at which something was first seen after a time."""
         return next((entry[0] for entry in getattr(self, what) if entry[0] > after), None)
 
 
@@ -52,7 +52,7 @@ class Watch:
         self.resets = 0
         self._reset_counts: dict[str, int] = {}
         self.bytes: list[tuple[float, int]] = []
-        """Of streams and states on disk."""
+        """The bytes of streams and states on disk, by time."""
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look_on, daemon=True)
         self._catalog = Catalog(home)
@@ -71,7 +71,7 @@ class Watch:
         return self.status is not None and self.status.state == "COMPLETED"
 
     def fraction(self) -> float:
-        """How much of the shortest unit's last epoch has come: 1 when a region is in its last one."""
+        """Return 1 when a region is in its last epoch, else 0."""
         return 1.0 if any(track.state == "LAST" for track in self.units.values()) else 0.0
 
     def _look_on(self) -> None:

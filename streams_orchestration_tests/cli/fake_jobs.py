@@ -1,4 +1,4 @@
-"""What commands ask for, in place of what does it."""
+"""The answers that commands get in tests, in place of the real jobs."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def offered(*words: str) -> list[str]:
-    """What is offered for the last word."""
+    """Return the completions offered for the last word."""
     *before, start = words
     complete = ShellComplete(streams, {}, "streams", VARIABLE)
     return [item.value for item in complete.get_completions(before, start)]

@@ -14,7 +14,7 @@ from streams_orchestration_tests.console.plans.specs import write_spec
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What would be served."""
+    """Return the calls that would serve a console."""
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     write_spec(tmp_path)

@@ -17,7 +17,7 @@ HANGING = sink(operator="Out", late=1, waiting_rows=7, delivered_at=NOW - 65)
 
 
 def lines_of(*statuses) -> list[str]:
-    """What is said of statuses that follow each other, given with their times."""
+    """Return the lines shown for statuses that follow each other, given with their times."""
     text = StringIO()
     with Display(SafeConsole(file=text)) as display:
         for made_up, now in statuses:

@@ -38,7 +38,7 @@ FOUND = Profile(
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, float]]:
-    """What was asked to be measured; the answer is `FOUND`."""
+    """Return the list of measurements that were requested; the answer is `FOUND`."""
     calls: list[tuple[str, float]] = []
 
     def measure(_home: Any, application: str, seconds: float, _pause: Any, _say: Any) -> Measurement:

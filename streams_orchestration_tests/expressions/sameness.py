@@ -1,4 +1,4 @@
-"""When two values are the same: NaN is itself, and zero has a sign."""
+"""The equality of values in tests: NaN is itself, and zero has a sign."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def shape_for(name: str, seed: int, count: int) -> Shape:
 
 
 def run(name: str, seed: int, faults: list[Fault]) -> list[str]:
-    """What was wrong with one application; the clocks of its machines are minutes apart."""
+    """Return the violations of one application; the clocks of its machines are minutes apart."""
     with (
         tempfile.TemporaryDirectory(prefix="machines-") as directory,
         field_of(shape_for(name, seed, len(faults)), Path(directory), "a", "b", "c") as field,

@@ -1,4 +1,4 @@
-"""What happens to machines and to the links between them, and which units may be reset for it."""
+"""The faults of machines and of the links between them, and the units that may be reset for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streams_orchestration_tests.machines.namespaces import SERVERS, STORAGE, Ma
 CLOCKS = (-300.0, 0.0, 300.0)
 STREAMS = (sys.executable, "-m", "streams_orchestration")
 LINKS = {"the database": SERVERS, "the storage": STORAGE, "all": None}
-"""What a machine is cut off from -> its address."""
+"""A map from each thing that a machine can be cut off from to its address."""
 CUTS = (1.0, 10.0, 60.0)
 SHORT = 10.0
 """Seconds of a cut that nobody is taken for dead for, and for which what is tried again is enough."""

@@ -19,17 +19,17 @@ import psutil
 from streams_orchestration_tests.machines.ways import DEVICE, ip, nowhere, worse
 
 NETWORK = f"10.{64 + os.getpid() % 128}"
-"""Of all machines of this process; others have theirs."""
+"""The network of all machines of this process; other processes have theirs."""
 SERVERS = f"{NETWORK}.255.1"
-"""Where servers listen, for all machines."""
+"""The address at which servers listen, for all machines."""
 STORAGE = f"{NETWORK}.255.2"
-"""Where the storage listens, so that a machine may be cut off from it alone."""
+"""The address at which the storage listens, so that a machine may be cut off from it alone."""
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 _numbers = itertools.count(1)
 
 
 def why_not() -> str | None:
-    """Why there can be no machines here."""
+    """Return the reason why there can be no machines here, or None."""
     missing = [program for program in ("ip", "unshare") if shutil.which(program) is None]
     if missing:
         return f"{', '.join(missing)} is not installed"
@@ -45,7 +45,7 @@ def why_not() -> str | None:
 
 
 def _name(machine: str) -> str:
-    """Of a namespace, short enough for an interface."""
+    """Return the name of a namespace, short enough for an interface."""
     return f"so{os.getpid() % 100_000}{machine}"[:14]
 
 
@@ -68,7 +68,7 @@ class Machine:
 
     @property
     def address(self) -> str:
-        """Of its end of the link."""
+        """The address of the machine's end of the link."""
         return f"{NETWORK}.{self.number}.2"
 
     @property
@@ -118,7 +118,7 @@ class Machine:
         self.process = None
 
     def processes(self) -> list[psutil.Process]:
-        """That run there, as they are seen from outside."""
+        """Return the processes that run on the machine, as seen from outside."""
         return [] if self.process is None else psutil.Process(self.process.pid).children(recursive=True)
 
     def hosts(self) -> list[psutil.Process]:

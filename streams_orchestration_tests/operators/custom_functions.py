@@ -63,7 +63,7 @@ def each(values: dict[str, Any], port: int, state: dict[str, Any], arguments: di
 
 
 def given(values: dict[str, Any], arguments: dict[str, Any]) -> Any:
-    """What the parameters say for a key, else the tuple."""
+    """Return the value of a key from the parameters, else the tuple."""
     return arguments.get(values["k"], values)
 
 

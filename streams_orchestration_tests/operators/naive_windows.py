@@ -53,7 +53,7 @@ def sliding(
 
 
 def full(rows: list[Row], evict: dict[str, float], value: Value = len) -> bool:
-    """Whether the window has held its count of tuples, or has evicted one by its delta."""
+    """Return True if the window has held its count of tuples, or has evicted one by its delta."""
     if "count" in evict:
         return len(rows) >= evict["count"]
     window: list[Row] = []

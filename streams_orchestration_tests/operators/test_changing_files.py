@@ -31,14 +31,14 @@ def source(place: Path, **parameters: Any) -> Bench:
 
 
 def read(place: Path, offset: Offset | None = None, limit: int = 1000) -> tuple[list[Any], Offset, bool]:
-    """What a new source reads from an offset on."""
+    """Return the rows that a new source reads from an offset on, with the next offset and whether it is exhausted."""
     bench = source(place)
     offset, exhausted = bench.produce(offset, limit)
     return bench.rows(), offset, exhausted
 
 
 def available(place: Path, offset: Offset, limit: int = 1000) -> tuple[list[Any], Offset]:
-    """What a run reads that takes only what is there."""
+    """Return the rows that a run reads if it takes only the present input."""
     bench = source(place)
     bench.operator.until = bench.operator.available(offset)  # type: ignore[attr-defined]
     exhausted = False

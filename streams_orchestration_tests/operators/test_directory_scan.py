@@ -21,7 +21,7 @@ from streams_orchestration_tests.servers.s3 import BUCKET, S3
 
 NAMES = st.sampled_from(["a", "b", "c", ".d", "e.csv"])
 COMING = st.lists(st.lists(st.tuples(NAMES, st.integers(1, 5)), max_size=4), max_size=5)
-"""What is written between two looks: names with the seconds of their time."""
+"""The files written between two looks: names with the seconds of their time."""
 
 
 def write(directory: Path, name: str, second: int = 1) -> None:

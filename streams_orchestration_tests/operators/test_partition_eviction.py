@@ -41,7 +41,7 @@ def always_changes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def account(rows: list[Row], tumbling: bool, size: Any, policy: Any, evicted: bool) -> Iterator[Any]:
-    """What is submitted tuple by tuple; sliding windows are looked at with every tuple."""
+    """Yield the submitted results tuple by tuple; sliding windows are looked at with every tuple."""
     windows: OrderedDict[str, list[Row]] = OrderedDict()
     seen: dict[str, datetime.datetime] = {}
     now = START

@@ -42,7 +42,7 @@ def sink(tmp_path: Path, target: Target, schema: str = "k string, n bigint", **p
 
 
 def deliver(bench: Bench, rows: list[Row], delivery: DeliveryKey | None = None) -> None:
-    """What a task writes is what another process delivers."""
+    """Write rows in a task, and deliver them from another process."""
     (file,) = bench.send(rows).commit()
     assert (file.final, file.rows) == (None, len(rows))
     assert SqlSink.unpublished(bench.context, bench.parameters) == (file.pending,)
@@ -151,7 +151,7 @@ def test_two_publishers_at_once_do_not_both_write(tmp_path: Path, target: Target
 
 
 def prepare_while_somebody_makes_the_table(target: Target, statement: int) -> bool:
-    """Whether it was made before that statement of the preparation: there may be fewer."""
+    """Return True if the table was made before that statement of the preparation: there may be fewer."""
     schema = pa.schema([("k", pa.string()), ("n", pa.int64())])
     table = DatabaseTable(target.url, "totals", {"k": "k", "n": "n"}, schema, ())
     numbers = itertools.count()

@@ -51,7 +51,7 @@ def running(**changes: Any) -> ApplicationStatus:
 
 
 def measured() -> ApplicationMetrics:
-    """What `demo` has done: 1000 tuples from Numbers to Results."""
+    """Return the metrics of `demo`: 1000 tuples from Numbers to Results."""
     port = PortMetrics(port=0, tuples=1000, batches=2, bytes=8000, marks=0)
     common: dict[str, Any] = {"calls": 2, "state_bytes": 0, "checkpoints": 0, "checkpoint_bytes": 0, "custom": ()}
     common |= {"cores": 0.5, "tuples_per_second": 10.0}

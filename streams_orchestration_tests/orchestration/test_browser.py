@@ -29,7 +29,7 @@ from streams_orchestration_tests.waiting import until
 pytestmark = MARKS
 
 SERVER_SECONDS = 120.0
-"""In which the web server starts, or ends, on a busy machine."""
+"""The seconds in which the web server starts, or ends, on a busy machine."""
 
 
 def statuses() -> dict[str, ApplicationStatus]:

@@ -49,7 +49,7 @@ def steps(result: dg.ExecuteInProcessResult, kind: str) -> list[str | None]:
 
 
 CHECKED = ("read_status", "look_at_cuts", "read_status")
-"""What a run asks at its end: for its record, and for the checks of the deployment."""
+"""The calls of a run at its end: for its record, and for the checks of the deployment."""
 
 
 def test_deploying_writes_launches_and_waits(defs: dg.Definitions, runtime: Runtime):

@@ -80,7 +80,7 @@ def store(home: Home) -> ArtifactStore:
 
 @pytest.fixture
 def measured(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the next measurement gives, and what is deployed."""
+    """Return the answers of the next measurement and of the deployment; a test may change them."""
     answers: dict[str, Any] = {"profile": BUSY, "deployed": None}
 
     def measure(_home: Home, application: str, seconds: float, _pause: Any) -> Measurement:

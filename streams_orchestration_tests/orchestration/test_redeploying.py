@@ -223,7 +223,7 @@ def test_the_check_of_state_passes_for_an_application_that_is_not_deployed(spec:
 
 
 def tick(spec: Path, home: Home) -> str | None:
-    """Why the schedule skips; None when it requests a run."""
+    """Return the reason why the schedule skips; None when it requests a run."""
     defs = build_application_definitions(spec, home)
     with dg.DagsterInstance.ephemeral() as instance:
         resources: dict[str, Any] = dict(defs.resources or {})

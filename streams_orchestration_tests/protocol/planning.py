@@ -1,4 +1,4 @@
-"""How a PE plans a batch and runs its tasks, from what the catalog shows it. `plan_batch` is the product's own."""
+"""The planning of a batch by a PE, and its tasks, from the view of the catalog. `plan_batch` is the product's own."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _drained(t: Topology, world: World, pe: int) -> frozenset[str] | None:
 
 
 def _behind(setting: Setting, world: World, pe: int, reader: int) -> int:
-    """How many segments of a PE a reader may read and has not."""
+    """Return the number of segments of a PE that a reader may read and has not."""
     own, other = setting.topology.unit_of[pe], setting.topology.unit_of[reader]
     inside = own == other or setting.waits_for_outsiders
     seen = seen_epoch(setting, world, own, other)
@@ -117,7 +117,7 @@ def _behind(setting: Setting, world: World, pe: int, reader: int) -> int:
 
 
 def position(t: Topology, pe: int, row: Pe) -> Position:
-    """Of a PE, in the product's words."""
+    """Return the position of a PE, in the product's words."""
     inputs = {stream.stream: read for stream, read in zip(t.programs[pe].inputs, row.inputs, strict=True)}
     sources = {t.source(pe): {"iteration": row.offset}} if t.tuples[pe] else {}
     sources |= {t.query(pe): {"flushed": True}} if row.flushed else {}

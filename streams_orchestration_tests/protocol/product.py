@@ -209,7 +209,7 @@ class Product:
         return told(read_view(self.catalog, self.topology.programs[pe]))
 
     def state(self) -> dict[str, Any]:
-        """What the catalog and the directories hold, in the model's words."""
+        """Return the contents of the catalog and the directories, in the model's words."""
         p, u, c, s, f = tables.pe, tables.unit, tables.commit, tables.segment, tables.sink_file
         t = self.topology
         with self.catalog.read() as connection:
@@ -269,7 +269,7 @@ class Product:
 
 
 def told(view: PeView) -> dict[str, Any]:
-    """What a view says, without what the model leaves out."""
+    """Return the contents of a view, without the parts that the model leaves out."""
     return {
         "row": (view.generation, view.batch, view.epoch, view.final, view.trigger_epoch, view.final_epoch),
         "position": (view.position.inputs, view.position.sources, set(view.position.exhausted), view.position.outputs),

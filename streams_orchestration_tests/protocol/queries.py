@@ -14,7 +14,7 @@ from streams_orchestration_tests.protocol.world import Flight, Pe, Query, Violat
 
 
 def queried(flight: Flight, query: Query, *, flushed: bool) -> Flight:
-    """What a batch of a query makes of its state and of its tuples: they come out when its windows are closed."""
+    """Return the flight after a batch of a query: its tuples come out when its windows are closed."""
     late = query.closed
     state = query.state if late else tuple(sorted((*query.state, *flight.items)))
     return flight._replace(

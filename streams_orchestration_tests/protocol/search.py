@@ -80,7 +80,7 @@ def undisturbed(topology: Topology, plan: int = 0) -> World:
 
 
 class Properties:
-    """What must be true always, and at the end."""
+    """The properties that must hold always, and those that must hold at the end."""
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
@@ -150,7 +150,7 @@ class Properties:
         return self._states[plan]
 
     def _check_order(self, sink: int, items: Items) -> None:
-        """What comes by one way only comes in the order of its source."""
+        """Check that tuples that come by one way only come in the order of their source."""
         for source in range(len(self.topology.programs) if not self.topology.channels else 0):
             made = [item for item in items if item // 10 == source + 1]
             if len(set(made)) == len(made) and made != sorted(made):

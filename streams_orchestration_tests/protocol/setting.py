@@ -1,4 +1,4 @@
-"""What is tried: an application, what may happen to it, and which of the protocol's parts are switched off."""
+"""The setting of a trial: an application, its possible faults, and the parts of the protocol that are switched off."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ OUTSIDE = "outside"
 
 @dataclass(frozen=True)
 class Setting:
-    """What the steps go by."""
+    """The parameters of the steps."""
 
     topology: Topology
     epochs: int = 2
     """Epochs that the period ends before nothing else is possible."""
     faults: int = 1
     causes: tuple[str, ...] = ("",)
-    """Of resets, which are counted for each if there are several; the first one is that it was asked for by hand."""
+    """The causes of resets, counted for each if there are several; the first cause is a request by hand."""
     kinds: tuple[str, ...] = FAULTS
-    """Of faults. What has crashed does nothing any more, which needs no step; what follows a crash does."""
+    """The kinds of faults. A crashed part does nothing any more, which needs no step; the steps after a crash do."""
     fenced: bool = True
     """A commit of another generation is refused."""
     fenced_start: bool = True
@@ -38,9 +38,9 @@ class Setting:
     waits_for_outsiders: bool = False
     """A PE is held up by consumers outside of its region, which cannot read yet what it writes."""
     forgets: bool = True
-    """What will be refused is not looked at any more."""
+    """Items that will be refused are not looked at any more."""
     redeploys: int = 0
-    """That may be begun; each changes one unit, or all."""
+    """The redeploys that may be begun; each changes one unit, or all."""
     trials: bool = True
     """A redeploy is on trial first, and may be reverted; else it passes in the switch."""
     boundary_commits: bool = True
@@ -52,7 +52,7 @@ class Setting:
     proves: bool = True
     """A switch is refused when a key lies elsewhere than where its tuples will go."""
     shows_after_trial: bool = True
-    """What a plan on trial completes is seen outside when the trial has passed, and not before."""
+    """Results of a plan on trial are seen outside when the trial has passed, and not before."""
     keeps_cut_on_trial: bool = True
     """As long as a redeploy can be reverted, garbage is what lies before the cut at which it took place."""
     numbers_grow: bool = True
@@ -60,7 +60,7 @@ class Setting:
     compares: bool = True
     """A query of Spark's fails that does not stand where the catalog does."""
     cuts_back: bool = True
-    """What starts a query anew goes back to the checkpoint that a commit names."""
+    """A restart of a query goes back to the checkpoint that a commit names."""
     links_in_commit: bool = True
     """The commit of a boundary names the checkpoint; else another transaction does, behind it."""
     starts_at_boundary: bool = True
@@ -74,7 +74,6 @@ class Setting:
     merges_least: bool = True
     """The watermark behind several streams is the least of theirs, not the greatest."""
     switches_watermarks: Literal["least", "greatest", "none"] = "least"
-    """What every stream begins with after a redeploy: the operator's watermark, the greatest of all streams, or none.
-    """
+    """The watermark of every stream after a redeploy: the operator's own, the greatest of all streams, or none."""
     flights: dict[tuple, tuple[Flight, ...]] = field(default_factory=dict, compare=False, repr=False)
-    """What `begin` has found out."""
+    """The flights that `begin` has computed."""

@@ -1,4 +1,4 @@
-"""What can happen next: every step is one transaction of the catalog, one look at it, or one change of files.
+"""The possible steps: every step is one transaction of the catalog, one look at it, or one change of files.
 
 `plan_batch` is the product's own. What the other steps do is what the product's modules do that their docstrings name;
 `test_model.py` holds them against each other.
@@ -27,14 +27,14 @@ from streams_orchestration_tests.protocol.trial import is_passed, passed, revert
 from streams_orchestration_tests.protocol.world import Pe, Query, Unit, World
 
 Step = tuple[str, int, int]
-"""What happens; the PE or the unit; a number that tells alternatives from each other."""
+"""A step: its name; the PE or the unit; a number that tells alternatives from each other."""
 Outcome = Callable[[], World]
-"""What the world is after a step; raises ViolationError when the step must not be possible."""
+"""A function that returns the world after a step; it raises ViolationError when the step must not be possible."""
 
 
 @dataclass(frozen=True)
 class Protocol(Setting):
-    """What can happen to an application in a setting."""
+    """The steps that are possible for an application in a setting."""
 
     def start(self) -> World:
         """Nothing has happened yet."""

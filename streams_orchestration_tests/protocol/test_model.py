@@ -22,9 +22,9 @@ REDEPLOYS = 5
 CAUSES = ("", "one", "another", OUTSIDE)
 PUBLISHING = ("move", "mark")
 RARE = {"reset": 0.07, "hold": 0.25, "release": 0.05}
-"""How often these are looked at; resets for each cause."""
+"""The frequencies with which rare steps are taken; resets for each cause."""
 REVERTS = (0.1, 0.5)
-"""How often reverts are looked at, in one walk and in the next: rarely at first, so that trials pass as well."""
+"""The frequencies of reverts, in one walk and in the next: rare at first, so that trials pass as well."""
 
 
 @pytest.fixture(autouse=True)

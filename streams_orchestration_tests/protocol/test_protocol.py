@@ -189,7 +189,7 @@ BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
         {"renumbers": False, "redeploys": 1, "epochs": 1, "faults": 0},
     ),
 }
-"""What is switched off -> where it shows, and how."""
+"""A map from each part that is switched off to the place and the form of its failure."""
 
 
 @pytest.mark.slow

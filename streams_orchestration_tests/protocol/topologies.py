@@ -87,7 +87,7 @@ class Topology:
     """PEs of which each tuple goes to one."""
 
     def stream(self, pe: int) -> str:
-        """What a PE writes; empty for a sink."""
+        """Return the stream that a PE writes; empty for a sink."""
         return next(iter(self.programs[pe].consumers), "")
 
     def source(self, pe: int) -> str:
@@ -101,7 +101,7 @@ class Topology:
         return state_operator(program) if program.engine == "dataframe" else ""
 
     def inflows(self, pe: int) -> set[str]:
-        """Whatever may bring a PE tuples from outside of its unit: its source, foreign streams."""
+        """Return the inputs of a PE from outside of its unit: its source, foreign streams."""
         sources = {self.source(pe)} if self.tuples[pe] else set()
         return sources | {stream.stream for stream in self.programs[pe].inputs if stream.foreign}
 

@@ -38,7 +38,7 @@ def _merged(setting: Setting, entries: list[int]) -> int:
 
 
 def switched(setting: Setting, row: Pe) -> tuple[tuple[int, ...], int]:
-    """What every stream of a PE begins with after a redeploy, and the PE's own watermark."""
+    """Return the watermark of every stream of a PE after a redeploy, and the PE's own watermark."""
     if setting.switches_watermarks == "none" and row.entries:
         return (0,) * len(row.entries), 0
     first = row.watermark if setting.switches_watermarks == "least" else max((row.watermark, *row.entries))

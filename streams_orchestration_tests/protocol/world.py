@@ -31,11 +31,11 @@ class Pe(NamedTuple):
     state: Items = ()
     """All tuples that it has processed: nothing that is lost or comes twice can hide."""
     stored: int = -1
-    """Of a query of Spark's: the batch whose commit names its state, which is its checkpoint."""
+    """The batch of a query of Spark's whose commit names its state, which is its checkpoint."""
     closed: bool = False
-    """Of a query: in its checkpoint all windows are closed."""
+    """True for a query in whose checkpoint all windows are closed."""
     flushed: bool = False
-    """Of a query: the marker that closes them has come."""
+    """True for a query that has received the marker that closes its windows."""
     entries: tuple[int, ...] = ()
     """The watermark of every stream that it reads, 0 before the first one."""
     watermark: int = 0
@@ -48,7 +48,7 @@ class Query(NamedTuple):
     """The checkpoint of a query of Spark's as it runs, which no commit need name."""
 
     batch: int = -1
-    """Of the catalog, at which it stands."""
+    """The batch of the catalog that the query has reached."""
     state: Items = ()
     closed: bool = False
 
@@ -58,9 +58,9 @@ class Resets(NamedTuple):
 
     total: int = 0
     cause: str = ""
-    """Of the last one; one that is asked for by hand has that of the one before."""
+    """The cause of the last reset; a reset that is asked for by hand has the cause of the one before."""
     left: int = 5
-    """That this cause may still have, unless it is one outside of the application."""
+    """The resets that this cause may still have, unless it is one outside of the application."""
     spent: tuple[tuple[str, int], ...] = ()
     """Cause -> its resets, since the last one that was forced."""
 
@@ -138,20 +138,20 @@ class World(NamedTuple):
     pes: tuple[Pe, ...]
     units: tuple[Unit, ...]
     streams: tuple[tuple[Piece, ...], ...]
-    """What each PE has written, as far as it is kept."""
+    """The segments that each PE has written, as far as they are kept."""
     files: tuple[tuple[File, ...], ...]
     visible: tuple[Items, ...]
-    """What readers of the results see, in the order in which it came."""
+    """The results that readers see, in the order in which they came."""
     boundaries: tuple[tuple[Boundary, ...], ...]
     flights: tuple[tuple[Flight, ...], ...]
     faults: int = 0
-    """That may still happen."""
+    """The faults that may still happen."""
     redeploys: int = 0
-    """That may still be begun."""
+    """The redeploys that may still be begun."""
     plan: int = 0
     """Number of the deployed one."""
     last_epoch: int = 0
-    """Of the last switch: no later one of any unit is below."""
+    """The epoch of the last switch: no later epoch of any unit is below."""
     last_batch: int = -1
     held: tuple[int, ...] = ()
     """Units that are drained for another plan."""

@@ -199,7 +199,7 @@ def network(directory: Path, count: int, **options: Any) -> Compilation:
 
 
 def expected_of_network(count: int) -> dict[str, list[RowTuple]]:
-    """What its sinks publish."""
+    """Return the tuples that the sinks of the network publish."""
     first, second = rows(count), rows(count // 2, first=1000)
     return {
         "Totals": expected_totals(first),

@@ -45,7 +45,7 @@ def no_listener_stays() -> Iterator[None]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Where the test's catalogs are; on PostgreSQL every state directory has a schema of its own."""
+    """Yield the database of the test's catalogs; on PostgreSQL every state directory has a schema of its own."""
     if request.param == "sqlite":
         yield request.param
         return

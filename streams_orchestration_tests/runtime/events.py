@@ -1,4 +1,4 @@
-"""What happens to an application whose PEs are stepped by hand: steps, triggers, garbage collection, failures."""
+"""The events of an application whose PEs are stepped by hand: steps, triggers, garbage collection, failures."""
 
 from __future__ import annotations
 

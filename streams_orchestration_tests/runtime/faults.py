@@ -29,7 +29,7 @@ class Fault:
     """Happens once, at one point of an attempt."""
 
     server: Server | None
-    """Of PostgreSQL; None for SQLite, whose disk fails instead."""
+    """The PostgreSQL server; None for SQLite, whose disk fails instead."""
     point: int = 0
     """At this statement, or commit before it reaches the server; counted together, from 1."""
     commit: int = 0
@@ -70,7 +70,7 @@ class Faults:
 
     server: Server | None
     points: dict[str, int] = field(default_factory=dict)
-    """Of an operation that has met a fault at every point: how many there were."""
+    """The number of points of an operation that has met a fault at every point."""
     commits: dict[str, int] = field(default_factory=dict)
     """Answers to commits that were lost."""
     current: Fault | None = None
@@ -80,7 +80,7 @@ class Faults:
     _next: dict[str, int] = field(default_factory=dict)
 
     def fault(self) -> Fault | None:
-        """That of the attempt under way, for the thread that makes it."""
+        """Return the fault of the attempt under way, for the thread that makes it."""
         return self.current if threading.get_ident() == self.thread else None
 
     def through(self, name: str, action: Callable[[], Result]) -> Result:

@@ -97,7 +97,7 @@ class Ordeal:
         self.sweep(0)
 
     def look(self) -> None:
-        """What was published once stays as it was."""
+        """Check that published files stay as they were."""
         now = {path: path.read_bytes() for path in self.local.home.results(self.local.name).glob("*/part-*")}
         for path, content in self.seen.items():
             assert now.get(path) == content, path

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.storage.store import HERE
 
 @dataclass
 class Disk:
-    """What is on disk below a directory: contents of files by inode, and names by directory."""
+    """The contents of a disk below a directory: contents of files by inode, and names by directory."""
 
     root: Path
     copies: Path
@@ -52,12 +52,12 @@ class Disk:
             self.names |= {target / path.relative_to(source): self.names.pop(path) for path in below}
 
     def keeps(self, path: Path) -> bool:
-        """Whether a file is there after a loss of power, with its content."""
+        """Return True if a file survives a loss of power, with its content."""
         known = self.names.get(path.parent, {}).get(path.name)
         return known == path.stat().st_ino and known in self.contents and self._named(path.parent)
 
     def _named(self, directory: Path) -> bool:
-        """Whether the directory itself is found again."""
+        """Return True if the directory itself is found again."""
         if directory == self.root:
             return True
         known = self.names.get(directory.parent, {}).get(directory.name)

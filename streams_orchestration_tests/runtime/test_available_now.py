@@ -76,7 +76,7 @@ class Feed:
             known.extend(rows(count, begin + len(known)))
 
     def expected(self) -> dict[str, list[Any]]:
-        """What the sinks hold once all of it is taken; `Held` waits for the end of its epoch."""
+        """Return the tuples of the sinks once all input is taken; `Held` waits for the end of its epoch."""
         return {
             "Totals": expected_totals(self.first),
             "Others": expected_totals(self.second, factor=1),

@@ -21,9 +21,9 @@ class Machine:
     """The clocks of a machine; they stand still. Of whole seconds, so that what is added to them is exact."""
 
     time: float = 1_800_000_000.0
-    """What it shows, which people may set."""
+    """The time of the clock that people may set."""
     steady: float = 5_000.0
-    """Of the clock that nobody sets."""
+    """The time of the clock that nobody sets."""
 
     def wait(self, seconds: float) -> None:
         """Time passes."""

@@ -38,7 +38,7 @@ class Knowing(Operator):
 
 
 def results(compilation: Compilation, limit: int = 13) -> dict[str, Any]:
-    """What its sinks publish, by name."""
+    """Return the tuples that the sinks publish, by name."""
     with tempfile.TemporaryDirectory() as directory:
         local = LocalApplication(Home(Path(directory)), compilation, limit)
         local.run()

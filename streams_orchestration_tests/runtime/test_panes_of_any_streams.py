@@ -56,7 +56,7 @@ WINDOWS = {
 
 
 class Shape(NamedTuple):
-    """How an application is cut."""
+    """The shape of an application: its width and its PEs."""
 
     width: int
     pes: int

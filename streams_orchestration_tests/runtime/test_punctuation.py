@@ -33,7 +33,7 @@ def run(tmp_path: Path, graph: list[dict[str, Any]], **options: Any) -> LocalApp
 
 
 def marks(local: LocalApplication, name: str = "Seen") -> Counter[str]:
-    """How often every text arrived: `port:n` for a tuple, `port:window` and `port:final` for a mark."""
+    """Return the count of arrivals of every text: `port:n` for a tuple, `port:window` and `port:final` for a mark."""
     return Counter(text for (text,) in published(local.published(name)))
 
 

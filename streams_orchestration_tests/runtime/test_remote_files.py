@@ -59,7 +59,7 @@ pytestmark = [
 
 @pytest.fixture
 def directory(s3: S3, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Where the files are in the bucket; a storage that is away is not waited for."""
+    """Yield the place of the files in the bucket; a storage that is away is not waited for."""
     monkeypatch.setattr("streams_orchestration.operators.states.state.SMALL", 0)
     monkeypatch.setattr(remote_store, "PATIENCE_SECONDS", 0.0)
     yield store_in(s3, monkeypatch)

@@ -30,7 +30,7 @@ class Broker:
     parameters: ClassVar[dict[str, Any]]
     origin: ClassVar[str]
     once: ClassVar[bool] = True
-    """What is delivered again is known."""
+    """True if a redelivered message is recognized."""
     position: ClassVar[str] = ""
     """Parameter with the name under which the broker keeps the position."""
 
@@ -44,7 +44,7 @@ class Broker:
 
     @classmethod
     def why_not(cls) -> str | None:
-        """Why it cannot be started; None if it can."""
+        """Return the reason why the broker cannot be started; None if it can."""
         return None if shutil.which(cls.command) else f"{cls.command} is not installed"
 
     def start(self) -> None:

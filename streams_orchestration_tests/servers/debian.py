@@ -26,7 +26,7 @@ class DebianServer:
     default_stop: ClassVar[signal.Signals] = signal.SIGTERM
     """Ends all sessions."""
     unreachable: ClassVar[type[Exception]]
-    """What the driver raises until the server is up."""
+    """The error that the driver raises until the server is up."""
 
     def create(self) -> None:
         """Fill the directory."""

@@ -27,14 +27,14 @@ _ANSWER = b"<?xml version='1.0'?><Error><Code>%s</Code><Message>a fault of a tes
 
 @dataclass(frozen=True)
 class Trouble:
-    """What the server does to requests."""
+    """The faults that the server injects into requests."""
 
     refuses_writes: bool = False
     """They are answered by 503, and nothing is written."""
     hides_writes: bool = False
     """They are answered by 500, and it is written all the same."""
     read_seconds: float = 0.0
-    """What others take longer."""
+    """The seconds that reads take longer."""
 
 
 class FaultyS3:

@@ -11,12 +11,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Receiver:
-    """What came, and what is answered: the next of `answers`, then 200; None drops the connection without an answer."""
+    """The requests received, and the next of `answers`, then 200; None drops the connection without an answer."""
 
     address: str = ""
     answers: list[int | None] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
-    """Of the answers."""
+    """The headers of the answers."""
     refuses: Callable[[bytes], bool] = lambda _: False
     """Return True if a body is answered with 422."""
     requests: list[tuple[dict[str, str], bytes]] = field(default_factory=list)

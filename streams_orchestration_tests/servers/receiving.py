@@ -20,7 +20,7 @@ def files_of(source: JournalSource) -> JournalFiles:
 
 
 def reported(source: JournalSource, name: str, *parts: str) -> Any:
-    """What the receiver has reported under a name; waits until it has, with one of the parts in it."""
+    """Return the records of the receiver under a name; wait until one has one of the parts in it."""
     files = files_of(source)
 
     def fact() -> Any:
@@ -42,7 +42,7 @@ def port(source: JournalSource) -> int:
 
 
 class _Receivers(Receivers):
-    """Of no application, so that nothing is to be trimmed."""
+    """The receivers of no application, so that nothing is to be trimmed."""
 
     def trim(self) -> None:
         """There is no catalog."""

@@ -97,7 +97,7 @@ class SharedFile:
         self.is_full: Callable[[], bool] = lambda: False
         """Tells whether the disk has no room for a transaction that writes."""
         self.is_server = is_server
-        """Whether it has a clock of its own, and ends sessions that stand still within a transaction."""
+        """True if the catalog has a clock of its own, and ends sessions that idle within a transaction."""
         self.ahead = 0.0
         """Seconds by which the clock of the server is ahead."""
         self.commits = 0

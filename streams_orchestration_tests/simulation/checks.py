@@ -1,4 +1,4 @@
-"""What must hold after every commit of a simulation, judged by a reader who takes no part in it."""
+"""The invariants after every commit of a simulation, judged by a reader who takes no part in it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Checks:
     ordered: tuple[str, ...]
     """Sinks whose tuples come in one order only."""
     by_key: bool = False
-    """Whether tuples keep their order only within a key, since they may have gone by several channels."""
+    """True if tuples keep their order only within a key, since they may have gone by several channels."""
     histories: Callable[[], Iterator[str]] = lambda: iter(())
     """Looks at what must stay as it was seen."""
     wrong: list[str] = field(default_factory=list[str])

@@ -1,4 +1,4 @@
-"""What must not be left of an application that is complete: processes, holds, trials, and files that nobody names."""
+"""The remains that a complete application must not leave: processes, holds, trials, and files that nobody names."""
 
 from __future__ import annotations
 

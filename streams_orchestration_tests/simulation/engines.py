@@ -145,7 +145,7 @@ class SimulatedQuery(ScratchQuery):
 
     @property
     def active(self) -> bool:
-        """Whether its process lives."""
+        """True if its process lives."""
         return self._process.alive
 
     def failure(self) -> StreamsRuntimeError | None:

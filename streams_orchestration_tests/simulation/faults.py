@@ -15,7 +15,7 @@ from streams_orchestration_tests.simulation.scheduler import Scheduler, Simulate
 from streams_orchestration_tests.simulation.targets import Target
 
 CALM_WEIGHTS = (8, 1, 1)
-"""How often the next fault comes at any time, after `CALM_BATCHES` more batches, and after another complete epoch."""
+"""The weights of a fault at any time, after `CALM_BATCHES` more batches, and after another complete epoch."""
 CALM_BATCHES = 6
 DISRUPTIVE = (
     *("kill", "suicide", "stop", "zombie", "late", "away", "power", "full"),
@@ -38,7 +38,7 @@ WEIGHTS = {
     "jump_server": 1, "lost_rare": 8, "late": 2, "store_away": 1, "unseen": 2, "slow": 2,
     "lost_behind": 8, "target_away": 1, "target_lost": 3, "late_delivery": 15,
 }  # fmt: skip
-"""How often a kind of fault comes, relative to the others."""
+"""The weights of the kinds of faults, relative to the others."""
 RARE = ("healer", "agent", "host", *NAMES)
 """Kinds of processes that commit rarely."""
 DIRECTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -80,7 +80,7 @@ class Faults:
     count: int
     """Faults that are still to come."""
     rate: float
-    """How often a step has a fault."""
+    """The fraction of steps that have a fault."""
     kinds: tuple[str, ...]
     table: Mapping[str, Callable[[Faults, str], str | None]]
     """Kind -> what lets such a fault happen at a step, and says where; None if it could not."""

@@ -1,4 +1,4 @@
-"""What a simulation has seen once must stay so: numbers of segments, closed epochs, cuts, hosts and their heartbeats.
+"""The history that a simulation must keep: numbers of segments, closed epochs, cuts, hosts and their heartbeats.
 
 A reader who takes no part looks after each commit, as in `checks`.
 """

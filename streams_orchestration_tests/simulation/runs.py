@@ -80,7 +80,7 @@ MEMORY = Path("/dev/shm")
 
 @dataclass(frozen=True)
 class Case:
-    """What is to be simulated; equal cases have equal courses."""
+    """A case to simulate; equal cases have equal courses."""
 
     seed: int
     faults: int = 30

@@ -38,7 +38,7 @@ class SimulatedMachine:
 
     name: str
     takes_hosts: bool = False
-    """Whether an agent starts hosts there."""
+    """True if an agent starts hosts on the machine."""
     boots: int = 1
     """Number of times that it was started."""
     booted: float = 0.0
@@ -74,7 +74,7 @@ class SimulatedProcess:
     threads: list[SimulatedThread] = field(default_factory=list["SimulatedThread"])
     alive: bool = True
     is_stopped: bool = False
-    """Whether a signal has stopped it."""
+    """True if a signal has stopped the process."""
     frozen: list[SimulatedThread] = field(default_factory=list["SimulatedThread"])
     """Threads that go on when it is no longer stopped."""
     ended: Signal = field(default_factory=lambda: Signal())  # noqa: PLW0108  it is defined below

@@ -325,7 +325,7 @@ def enumerations() -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 def of_one(directory: Path, operator: str, parameters: dict[str, Any]) -> list[Diagnostic]:
-    """What compiling finds of the parameters of an operator in line 5."""
+    """Return the findings of compiling an operator with these parameters in line 5."""
     ports = STANDARD_SIGNATURES[operator]
     invocation = {"name": "X", "operator": operator, "parameters": parameters, "inputs": ["S"] * ports.least_inputs}
     invocation["outputs"] = [

@@ -55,7 +55,7 @@ class Enumeration:
 
     @property
     def size(self) -> int:
-        """How many maps of outputs there are."""
+        """The number of maps of outputs."""
         return self.params["k"] ** len(self.variables)
 
     def card(self, output: Any) -> float | None:
@@ -148,7 +148,7 @@ class Enumeration:
         return sends
 
     def price(self, output: Any, producer: Any) -> tuple[float, float]:
-        """What sending an output costs, unless it is sent in any case, and what receiving it costs."""
+        """Return the cost of sending an output, 0 if it is sent in any case, and the cost of receiving it."""
         params, card, size = self.params, self.card(output) or 0.0, self.size_of(output)
         send = (
             0.0 if self.ops[producer].get("sent") else card * (params["ser_per_item"] + params["ser_per_byte"] * size)
@@ -171,7 +171,7 @@ class Enumeration:
         return loads
 
     def receipts(self, name: Any, receiver: int, goes: dict[Any, int], each: bool) -> int:
-        """How often a stream is received on a machine: once, or by each of the branches that it has there."""
+        """Return how often a stream is received on a machine: once, or by each of the branches that it has there."""
         if not each:
             return 1
         if isinstance(name, tuple) and name[0] == "fan":

@@ -22,7 +22,7 @@ from streams_orchestration_tests.compiler.plans import pes_of
 
 
 def quotient(physical: PhysicalGraph, plan: FusionPlan) -> nx.DiGraph:
-    """Which PE feeds which."""
+    """Return the graph of PEs that feed each other."""
     graph = nx.DiGraph()
     graph.add_nodes_from(pe.id for pe in plan.pes)
     edges = ((plan.pe_of[each.source], plan.pe_of[each.target]) for each in physical.connections)

@@ -27,7 +27,7 @@ ROW = "n bigint"
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What failed is tried again soon."""
+    """Shorten the pauses before a retry."""
     monkeypatch.setattr(receivers, "PAUSES", Pauses(0.05, 0.05))
 
 

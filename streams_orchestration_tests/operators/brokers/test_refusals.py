@@ -31,7 +31,7 @@ ROW = "n bigint"
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What failed is tried again soon."""
+    """Shorten the pauses before a retry."""
     monkeypatch.setattr(receivers, "PAUSES", Pauses(0.05, 0.05))
 
 
@@ -127,7 +127,7 @@ MQTT_ANSWERS = [
     ([TAKEN, b""], False, ": the connection was closed"),
     ([b""], False, ": the connection was closed"),
 ]
-"""What a broker answers to CONNECT and SUBSCRIBE, one after the other; nothing: it closes the connection."""
+"""The answers of a broker to CONNECT and SUBSCRIBE, one after the other; without one it closes the connection."""
 
 
 @contextmanager

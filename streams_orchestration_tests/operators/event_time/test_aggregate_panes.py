@@ -119,7 +119,7 @@ def streamed(items: Sequence[Any], first: int) -> list[Any]:
 
 
 def account(panes: NaivePanes, stream: Sequence[Any]) -> list[Any]:
-    """What an Aggregate submits: results, a marker behind each firing, and the watermark behind all of them."""
+    """Return the items that an Aggregate submits: results, a marker behind each firing, the last watermark."""
     submitted: list[Any] = []
     for item in stream:
         if isinstance(item, Watermark):
@@ -153,7 +153,7 @@ def tried(agg: OperatorHarness, stream: list[Any], cuts: list[int], restarts: bo
 
 
 def shown(items: Sequence[Any], keys: Sequence[str]) -> list[Any]:
-    """What an Aggregate submitted, with the key of each group as one value, and without the time of its pane."""
+    """Return the items of an Aggregate with the key of each group as one value, and without the time of its pane."""
     width = len(keys)
     return [(item[:width], *item[width:-1]) if isinstance(item, tuple) else item for item in items]
 

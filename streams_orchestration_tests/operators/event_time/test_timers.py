@@ -85,7 +85,7 @@ class TogetherAlarms(Alarms):
 
 
 def chained(key: str, time: int) -> list[tuple[str, int | None]]:
-    """What a timer does when it fires: it sets another one, or takes one back."""
+    """Return the timers that a timer changes when it fires: it sets another one, or takes one back."""
     if time % 3 == 0:
         return [(key, time + 1 + time % 5)]
     if time % 7 == 0:

@@ -1,4 +1,4 @@
-"""How tuples are written and read back: by a sink and a source, or an encoder and a decoder, of each format."""
+"""The carriers that write and read tuples: a sink and a source, or an encoder and a decoder, of each format."""
 
 from __future__ import annotations
 

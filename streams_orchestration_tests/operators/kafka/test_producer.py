@@ -47,7 +47,7 @@ class HangingClient:
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """What was called of the library's clients."""
+    """Yield the list of calls of the library's clients."""
     calls: list[str] = []
     let_go = threading.Event()
     for kind in ("confluent_kafka.Producer", "confluent_kafka.Consumer", "confluent_kafka.admin.AdminClient"):

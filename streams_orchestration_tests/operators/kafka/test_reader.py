@@ -18,7 +18,7 @@ MESSAGES, TOPIC = 5_000, "numbers"
 
 @pytest.fixture(scope="module")
 def brokers() -> Iterator[str]:
-    """Where a cluster listens that has a topic of numbers in four partitions."""
+    """Yield the address of a cluster with a topic of numbers in four partitions."""
     producer = confluent_kafka.Producer({"bootstrap.servers": "none:1", "test.mock.num.brokers": 1, "log_level": 0})
     broker = next(iter(producer.list_topics(TOPIC, timeout=60).brokers.values()))
     for number in range(MESSAGES):

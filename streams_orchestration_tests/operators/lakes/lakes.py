@@ -50,7 +50,7 @@ class Delta:
     library = "deltalake"
     extra = "delta"
     commit = (deltalake.DeltaTable, "create_write_transaction")
-    """What makes a commit."""
+    """The method that makes a commit, with its class."""
     upsert_commit = (TableMerger, "execute")
 
     @property
@@ -99,7 +99,7 @@ class Delta:
         shutil.rmtree(self.place)
 
     def rows(self) -> list[Row]:
-        """What Polars reads."""
+        """Return the rows that Polars reads."""
         return _sorted(pl.read_delta(self.place).rows())
 
     def rows_of_duckdb(self) -> list[Row]:
@@ -110,7 +110,7 @@ class Delta:
             return _sorted(selected.fetchall())
 
     def commits(self) -> list[dict[str, Any]]:
-        """What each commit with an epoch says of itself, oldest first."""
+        """Return the properties of each commit with an epoch, oldest first."""
         history = reversed(deltalake.DeltaTable(self.place).history())
         return [entry for entry in history if "streams.epoch" in entry]
 
@@ -189,7 +189,7 @@ class Iceberg:
         load_catalog("default", **self.catalog()).drop_table(self.place)
 
     def rows(self) -> list[Row]:
-        """What Polars reads."""
+        """Return the rows that Polars reads."""
         return _sorted(pl.scan_iceberg(self.table()).collect().rows())
 
     def rows_of_duckdb(self) -> list[Row]:
@@ -198,7 +198,7 @@ class Iceberg:
             return _sorted(connection.execute(f"SELECT * FROM read_parquet({files})").fetchall())
 
     def commits(self) -> list[dict[str, Any]]:
-        """What each commit with an epoch says of itself, oldest first; one may be several snapshots."""
+        """Return the properties of each commit with an epoch, oldest first; one may be several snapshots."""
         summaries = [snapshot.summary for snapshot in self.table().snapshots() if snapshot.summary]
         named = [
             dict(each.additional_properties) for each in summaries if "streams.epoch" in each.additional_properties
@@ -214,7 +214,7 @@ class RestIceberg(Iceberg):
     server: RestCatalog
     name: str
     port: int | None = None
-    """Of a proxy in front of the catalog."""
+    """The port of a proxy in front of the catalog."""
 
     @property
     def place(self) -> str:
@@ -236,7 +236,7 @@ class RestIceberg(Iceberg):
         self._loaded().create_table(self.place, pa.schema([("k", pa.string()), ("n", pa.int64())]))
 
     def rows(self) -> list[Row]:
-        """What the library reads."""
+        """Return the rows that the library reads."""
         return _sorted(pl.DataFrame(self.table().scan().to_arrow()).rows())
 
     def rows_of_duckdb(self) -> list[Row]:
@@ -268,7 +268,7 @@ def numbers(bench: Bench) -> list[int]:
 
 
 def deliver(bench: Bench, rows: Sequence[Row], key: DeliveryKey | None = None, batches: int = 1) -> None:
-    """What tasks write in an epoch is what another process delivers."""
+    """Write rows in tasks of an epoch, and deliver the files from another process."""
     files = [file.pending for first in range(batches) for file in bench.send(rows[first::batches]).commit()]
     operator = bench.operator
     assert isinstance(operator, EpochSink)

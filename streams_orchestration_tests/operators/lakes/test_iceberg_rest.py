@@ -84,7 +84,7 @@ def test_an_unreachable_catalog_or_store_is_named(
 
 
 REFUSALS = {401: "NotAuthorizedException", 403: "ForbiddenException"}
-"""What a catalog calls them in its answers."""
+"""The names of refusals in a catalog's answers, by status."""
 
 
 @pytest.mark.parametrize("status", REFUSALS)

@@ -1,1 +1,1 @@
-"""What messages hold."""
+"""The contents of messages."""

@@ -104,7 +104,7 @@ Codec = tuple[pa.Schema, RegisteredEncoder, RegisteredDecoder]
 
 @pytest.fixture(scope="module")
 def codecs() -> Iterator[dict[SchemaKind, Codec]]:
-    """What writes and reads the same schema; made once, since that takes a while."""
+    """Yield a writer and a reader of the same schema for each format; made once, since that takes a while."""
     with small_registry() as server:
         client = Registry(RegistryParameters(url=server.address))
         schemas: dict[SchemaKind, pa.Schema] = {format: arrow_schema(CASES[format][0]) for format in FORMATS}

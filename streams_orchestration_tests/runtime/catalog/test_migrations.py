@@ -132,7 +132,7 @@ def test_no_catalog_is_made_among_tables_of_unknown_version(home: Home):
 
 
 def living(sign: str) -> dict[str, Any]:
-    """What the row of a host says that is there: by its process, or by what it reports from another machine."""
+    """Return the row of a living host: with its process, or with its report from another machine."""
     if sign == "pid":
         return {"pid": os.getpid(), "process_started": process_started(os.getpid())}
     return {"state": "RUNNING", "heartbeat_at": time.time()}

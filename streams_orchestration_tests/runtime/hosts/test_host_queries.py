@@ -26,7 +26,7 @@ from streams_orchestration_tests.runtime.running import joined
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
-    """Of three PEs in one region, in a first start."""
+    """Return the host of three PEs in one region, in a first start."""
     home = Home(tmp_path / "home")
     deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=3)))
     joined(home)

@@ -74,7 +74,7 @@ class FakeLauncher:
         return identity
 
     def pid(self, number: int) -> int:
-        """Of the host that was started last with this number."""
+        """Return the pid of the host that was started last with this number."""
         return next(child.pid for start, child in reversed(self.started) if start.host == number)
 
     def families(self, home: Home) -> dict[int, tuple[ProcessIdentity, ...]]:

@@ -22,7 +22,7 @@ AWAY = "here", "gone"
 
 
 class Reports:
-    """What a host has written into its row; the catalog may be away."""
+    """The reports that a host has written into its row; the catalog may be away."""
 
     def __init__(self) -> None:
         self.all: list[tuple[str | None, float | None]] = []

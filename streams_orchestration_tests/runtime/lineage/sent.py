@@ -21,7 +21,7 @@ class SentEvents:
 
     events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     refuses: str | None = None
-    """Why events do not arrive; None while they do."""
+    """The reason why events do not arrive; None while they do."""
 
     def send(self, event: RunEvent) -> None:
         if self.refuses is not None:

@@ -40,7 +40,7 @@ API_KEY = "sesame-open"
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """That of the test alone; the client itself writes into it."""
+    """Restrict the environment to that of the test; the client itself writes into it."""
     before = dict(os.environ)
     for name in before:
         if name.startswith("OPENLINEAGE"):

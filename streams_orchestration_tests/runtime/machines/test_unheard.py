@@ -31,7 +31,7 @@ def place(tmp_path: Path, hosts: FakeHosts) -> Place:
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
-    """What happens, one after the other, while somebody waits; each takes three seconds."""
+    """Return the acts that happen one after the other while somebody waits; each takes three seconds."""
     happenings: list[Callable[[], object]] = []
     now = [100.0]
 

@@ -73,7 +73,7 @@ def by_name(metrics: ApplicationMetrics) -> dict[str, OperatorMetrics]:
 
 
 def check_flows(compilation: Compilation, metrics: ApplicationMetrics) -> None:
-    """What an operator sends is what those get that are connected to it; of a split stream, all channels together."""
+    """Check that connected operators get all tuples of an operator; of a split stream, all channels together."""
     physical, operators = compilation.physical, by_name(metrics)
     names = [operator.name for operator in physical.operators]
     out = {(o.name, port.port): port for o in metrics.operators for port in o.outputs}

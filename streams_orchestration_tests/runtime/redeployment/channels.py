@@ -45,7 +45,7 @@ class Channels:
             for i in range(width)
         ]
         self._before: list[Row] = []
-        """What the channels that there were have submitted."""
+        """The rows that the former channels have submitted."""
         self._position = 0
 
     def send(self, rows: Sequence[Row], port: int = 0) -> Self:
@@ -102,5 +102,5 @@ class Channels:
 
 
 def places(width: int) -> tuple[StatePlace, ...]:
-    """Of replicas."""
+    """Return the places of replicas."""
     return tuple(StatePlace(0, f"Op[{channel}]") for channel in range(width))

@@ -45,10 +45,10 @@ FUSIONS: list[dict[str, Any]] = [
 
 @dataclass(frozen=True)
 class Application:
-    """What is drawn once for a run."""
+    """The properties that are drawn once for a run."""
 
     sinks: str
-    """How what is counted leaves: `batch`, `gathered`, `partitioned`, `uncommitted`, `sql`."""
+    """The kind of sink for the counts: `batch`, `gathered`, `partitioned`, `uncommitted`, `sql`."""
     parallel_sinks: bool
     """Each channel has a sink of its own."""
     tail: bool
@@ -67,7 +67,7 @@ class Application:
 
 @dataclass(frozen=True)
 class Draft:
-    """What a redeploy changes."""
+    """The properties that a redeploy changes."""
 
     width: int
     fusion: int
@@ -82,7 +82,7 @@ class Draft:
     reversed: bool
     """The graph is written from its end."""
     threading: str
-    """How operators of a PE share threads."""
+    """The threading model of operators of a PE."""
 
 
 APPLICATIONS = st.builds(
@@ -150,7 +150,7 @@ def _graph(directory: Path, application: Application, draft: Draft) -> list[dict
 
 
 def _channels(application: Application, width: int) -> list[dict[str, Any]]:
-    """What else is in channels."""
+    """Return the other operators in channels."""
     dealt = {"parallel": {"width": width}}
     graph: list[dict[str, Any]] = []
     if application.marked:
@@ -210,7 +210,7 @@ def results(local: LocalApplication, application: Application) -> dict[str, Coun
 
 
 def wanted(application: Application) -> dict[str, Counter[tuple[Any, ...]]]:
-    """What they hold whatever redeploys there are."""
+    """Return the tuples that the sinks hold whatever redeploys there are."""
     data = rows(COUNT)
     totals = Counter[tuple[Any, ...]](expected_totals(data, factor=1))
     expected = {"Totals": totals}

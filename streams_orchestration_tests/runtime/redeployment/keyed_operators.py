@@ -15,7 +15,7 @@ from streams_orchestration.operators.states.state import State
 
 
 class Visits(Operator):
-    """How often a key has come, in columns."""
+    """An operator that counts the visits of each key, in columns."""
 
     stateful = True
     state_keys: ClassVar[StateKeys] = {"visits": "k"}
@@ -118,11 +118,11 @@ class Merging(SilentVisits):
 
 
 def remembers(batch: TupleBatch, state: dict[str, Any]) -> TupleBatch:
-    """Of a Custom that counts its batches."""
+    """Count the batches of a Custom in its state."""
     state["batches"] = state.get("batches", 0) + 1
     return batch
 
 
 def forgets(batch: TupleBatch) -> TupleBatch:
-    """Of a Custom that keeps nothing."""
+    """Return the batch of a Custom that keeps nothing."""
     return batch

@@ -67,7 +67,7 @@ def parallel(
 
 
 def outcome(home: Path, plans: list[Compilation]) -> Counter[Any]:
-    """What is published when these plans come one after the other."""
+    """Return the tuples that are published when these plans come one after the other."""
     local = LocalApplication(Home(home), plans[0], source_limit=4)
     for plan in plans[1:]:
         for turn in range(6):
@@ -81,7 +81,7 @@ def outcome(home: Path, plans: list[Compilation]) -> Counter[Any]:
 
 
 BY_CHANNEL = ("keys with values", "partitions that are given up", "sliding windows of such")
-"""What these give depends on batches, or on which other keys are in the channel."""
+"""The cases whose results depend on batches, or on the other keys in the channel."""
 PAIR = "lhs_k string, lhs_n bigint, rhs_n bigint"
 
 

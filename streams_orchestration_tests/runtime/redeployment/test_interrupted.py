@@ -130,7 +130,7 @@ PHASES: dict[str, tuple[Any, str]] = {
 
 
 class KilledError(BaseException):
-    """What a process would do after it is not done."""
+    """A kill of the process, which does nothing after it."""
 
 
 @pytest.mark.parametrize("phase", PHASES)

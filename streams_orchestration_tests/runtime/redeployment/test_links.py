@@ -71,7 +71,7 @@ def exporting(directory: Path, pads: int, width: int, fusion: int, consistent: b
 
 @functools.cache
 def importing(directory: Path, pads: int, name: str, fusion: int, consistent: bool, how: int) -> Compilation:
-    """What is exported, as it is and counted by key; the operators that take it have various names."""
+    """Return an importer of rows, as they are and counted by key; the operators that take them have various names."""
     wanted = {"subscription": 'kind == "rows"'} if how == 1 else {"application": "exporter", "streamId": "s"}
     region = {"annotations": PERIODIC} if consistent else AUTONOMOUS
     graph = [

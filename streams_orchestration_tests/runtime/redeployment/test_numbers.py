@@ -47,7 +47,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 @pytest.fixture
 def spec(tmp_path: Path, home: Home) -> Path:
-    """Of an application that was redeployed with another one in front."""
+    """Return the spec of an application that was redeployed with another one in front."""
     path = tmp_path / "app.yaml"
     path.write_text(BEFORE)
     deploy(home, deployable(compile_spec(path)))

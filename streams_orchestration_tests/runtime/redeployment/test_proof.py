@@ -26,7 +26,7 @@ ROWS = [(f"secret{i}", i % 3) for i in range(20)]
 
 
 class Renaming(Visits):
-    """What it calls k is something else than what came."""
+    """An operator whose k differs from the k of its input."""
 
     def restore(self, state: State) -> None:
         super().restore(state)

@@ -91,7 +91,7 @@ def test_groups_of_windows_that_marks_close_add_up(case: str, rows: list[Any], w
 
 
 def _merged(parts: list[Row]) -> Row:
-    """What several channels have of one group: mean is left to its parts."""
+    """Return the sum of several channels' results for one group: mean is left to its parts."""
     for n, x, _, _, mean in parts:
         assert mean == x / n
     return (

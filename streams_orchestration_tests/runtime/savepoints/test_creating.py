@@ -257,7 +257,7 @@ def forbid(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class KilledError(BaseException):
-    """What a process would do after it is not done."""
+    """A kill of the process, which does nothing after it."""
 
 
 def test_one_that_was_stopped_is_so_again_when_the_process_that_ran_it_for_a_while_is_killed(

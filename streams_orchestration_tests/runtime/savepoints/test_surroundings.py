@@ -112,7 +112,7 @@ KINDS = {"subscription": 'kind == "rows"'}
 
 
 def reading(**options: Any) -> Compilation:
-    """What `importer` runs."""
+    """Return the compilation that `importer` runs."""
     graph = [imported(**KINDS), node("Passed", "Passing", "In"), sink("Kept", "Passed")]
     return compiled(graph, application="importer", **options)
 

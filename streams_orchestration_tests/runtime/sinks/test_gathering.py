@@ -90,7 +90,7 @@ class Sink:
         return due(self.local.catalog, self.local.name, files=False)
 
     def turn(self) -> None:
-        """What the publisher does, again and again."""
+        """Take one turn of the publisher."""
         rows = self.waiting()
         if self.gatherer.ready(rows):
             self.gatherer.deliver(rows)
@@ -100,7 +100,7 @@ class Sink:
         return sorted(self.place.rglob("part-*"))
 
     def visible(self) -> Rows:
-        """What a reader finds; what it found once must not have changed."""
+        """Return the rows that a reader finds; check that files found once have not changed."""
         now = {path: path.read_bytes() for path in self.files()}
         assert {path: now.get(path) for path in self.seen} == self.seen
         self.seen = now
@@ -114,7 +114,7 @@ class Sink:
         return [(None if key == NULL else unquote(key), each["n"]) for each in tuples]
 
     def complete_rows(self) -> Rows:
-        """Those of complete epochs."""
+        """Return the rows of complete epochs."""
         c, u = tables.commit, tables.unit
         with self.local.catalog.read() as connection:
             last = select(u.c.completed_epoch).scalar_subquery()

@@ -32,7 +32,7 @@ COUNT = 20
 
 
 class DiedError(BaseException):
-    """Of a process that was killed."""
+    """The death of a process that was killed."""
 
 
 @pytest.fixture(params=LAKES)
@@ -74,7 +74,7 @@ def die() -> None:
 
 
 def publish_with_a_fault(local: LocalApplication, commit: tuple[type, str], fault: str) -> bool:
-    """Whether it came to the fault."""
+    """Publish with a fault; return True if the fault was reached."""
     owner, name = commit
     original = getattr(owner, name)
     happened: list[str] = []

@@ -176,7 +176,7 @@ def test_others_are_given_time_to_answer_first(later: float, wanted: list[str]):
 
 
 def look(local: LocalApplication, known: dict[str, Known]) -> tuple[set[str], dict[str, Known]]:
-    """What a look of somebody who heals comes to, resets included."""
+    """Return the units that a look of a healer resets, and the state known afterwards; do the resets."""
     observe(local.catalog, local.name)
     healing = heal(read_status(local.home, local.name), time.time(), known)
     for failure in (request.failure for request in healing.resets):

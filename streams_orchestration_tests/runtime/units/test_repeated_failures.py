@@ -97,7 +97,7 @@ def test_a_line_that_fails_again_and_again_waits_longer_every_time(times: int, p
 
 
 def failed(unit: UnitStatus, now: float, **pe: Any) -> UnitFailure:
-    """What is wrong with a unit whose PE has failed."""
+    """Return the failure of a unit whose PE has failed."""
     failing = PeStatus(
         0, ("Kept",), 0, "region-0", "FAILED", 3, 5, 2, 10, 10, 1.0, NOW - 1, "boom", Path("pe-0.log"), **pe
     )

@@ -27,7 +27,7 @@ WRITTEN = (tables.commit, tables.segment, tables.state, tables.sink_file)
 
 @dataclass(frozen=True)
 class Batch:
-    """What a batch writes, and whether it closes its epoch."""
+    """The segments that a batch writes, and whether it closes its epoch."""
 
     boundary: bool
     segments: int

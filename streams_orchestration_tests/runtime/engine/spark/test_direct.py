@@ -66,7 +66,7 @@ class Query:
             self.scratch.owner(task.level, task.partition).write_text(owners[number % len(owners)])
 
     def turn(self) -> bool:
-        """What Spark does again and again; whether it had a batch to run."""
+        """Take one turn as Spark does; return True if there was a batch to run."""
         planned = self.direct.advance(self.offset)
         if planned == self.offset:
             return False

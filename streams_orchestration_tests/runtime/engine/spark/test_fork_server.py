@@ -54,7 +54,7 @@ def started(directory: Path) -> subprocess.Popen[bytes]:
 
 @pytest.fixture
 def python(kept: subprocess.Popen[bytes]) -> str:
-    """What Spark starts for a Python."""
+    """Return the path that Spark starts for a Python."""
     del kept
     return os.environ["PYSPARK_PYTHON"]
 

@@ -71,7 +71,7 @@ def rows_of(batches: list[pa.RecordBatch]) -> list[tuple[Any, ...]]:
 
 
 def read(reader: PortReader) -> list[tuple[Any, ...]]:
-    """What the tasks read."""
+    """Return the rows that the tasks read."""
     return [row for each in reader.partitions(BEFORE, BATCH) for row in rows_of(list(reader.read(each)))]
 
 

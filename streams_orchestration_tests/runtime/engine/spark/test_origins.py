@@ -153,7 +153,7 @@ INFLUENCES = {
 }
 """Query or function -> the attributes that decide which rows there are, with the way; of others there are none."""
 SECOND = {"k": "First.up", "m": "First.m"}
-"""Of a query behind another one in the same PE: what counts is its own input."""
+"""The origins of a query behind another one in the same PE: its own input counts."""
 
 
 def document() -> dict[str, Any]:

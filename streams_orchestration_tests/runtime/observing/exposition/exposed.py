@@ -1,4 +1,4 @@
-"""What is exposed: the rows of a source, and an operator with metrics of its own."""
+"""The exposed application: the rows of a source, and an operator with metrics of its own."""
 
 from __future__ import annotations
 

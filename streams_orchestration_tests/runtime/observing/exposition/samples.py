@@ -16,7 +16,7 @@ Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 def samples_of(text: str) -> Samples:
-    """What a text of Prometheus holds, each series once."""
+    """Return the samples of a text of Prometheus, each series once."""
     matches = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
     keys = Counter((sample.name, frozenset(sample.labels.items())) for sample in matches)
     assert [key for key, times in keys.items() if times > 1] == []
@@ -24,7 +24,7 @@ def samples_of(text: str) -> Samples:
 
 
 def value(samples: Samples, name: str, **labels: str) -> float:
-    """That of the one series with these labels, and maybe others."""
+    """Return the value of the one series with these labels, and maybe others."""
     (sample,) = (number for (key, own), number in samples.items() if key == name and set(labels.items()) <= own)
     return sample
 

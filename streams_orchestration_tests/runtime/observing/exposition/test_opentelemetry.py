@@ -28,7 +28,7 @@ from streams_orchestration_tests.runtime.observing.exposition.samples import Sam
 
 
 class Received(MetricExporter):
-    """What was sent last."""
+    """An exporter that keeps the metrics sent last."""
 
     def __init__(self) -> None:
         super().__init__()
