@@ -70,7 +70,7 @@ class Faults:
 
     server: Server | None
     points: dict[str, int] = field(default_factory=dict)
-    """The number of points of an operation that has met a fault at every point."""
+    """A map from each operation that has met a fault at every point to the number of its points."""
     commits: dict[str, int] = field(default_factory=dict)
     """Answers to commits that were lost."""
     current: Fault | None = None

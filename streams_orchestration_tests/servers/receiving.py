@@ -20,7 +20,7 @@ def files_of(source: JournalSource) -> JournalFiles:
 
 
 def reported(source: JournalSource, name: str, *parts: str) -> Any:
-    """Return the records of the receiver under a name; wait until one has one of the parts in it."""
+    """Return the report of the receiver under a name; wait until it has one, with one of the parts in it."""
     files = files_of(source)
 
     def fact() -> Any:

@@ -71,7 +71,7 @@ def exporting(directory: Path, pads: int, width: int, fusion: int, consistent: b
 
 @functools.cache
 def importing(directory: Path, pads: int, name: str, fusion: int, consistent: bool, how: int) -> Compilation:
-    """Return an importer of rows, as they are and counted by key; the operators that take them have various names."""
+    """Return an application that imports rows, passes them on and counts them by key in an operator of this name."""
     wanted = {"subscription": 'kind == "rows"'} if how == 1 else {"application": "exporter", "streamId": "s"}
     region = {"annotations": PERIODIC} if consistent else AUTONOMOUS
     graph = [
