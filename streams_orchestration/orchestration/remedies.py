@@ -32,6 +32,7 @@ OPTIONS = {
     "name": ("name", _DEFINITIONS),
     "main": ("main", _COMPANION),
     "toolkit": ("toolkits", _COMPANION),
+    "define": ("define", _COMPANION),
 }
 """Option of the command line -> its setting in Dagster, and where that is; `{0}` is the application."""
 _COMMAND = re.compile(r"\x60streams (cancel|deploy|redeploy|reset|status)\b([^\x60]*)\x60")

@@ -76,5 +76,5 @@ def test_a_lake_sink(guarded: S3, tmp_path: Path, kind: type[DeltaSink] | type[I
         IcebergSink: {"table": "lake.table", "catalog": catalog},
     }
     bench = Bench(kind, [SCHEMA], results=tmp_path, createTable=True, **places[kind])
-    with pytest.raises(LakeError, match=rf"(?i)cannot be written: .*{BUCKET}.*access.?denied.*; see .* the rights"):
+    with pytest.raises(LakeError, match=rf"(?i)cannot be written: .*{BUCKET}.*access.?denied.*; check .* the rights"):
         deliver(bench, [("a", 1)])
