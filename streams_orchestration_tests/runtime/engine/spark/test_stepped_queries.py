@@ -21,6 +21,7 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.engine.spark.frames import query as frame_query
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.redeployment.trying import revert_open
 from streams_orchestration.runtime.savepoints import restoring
@@ -138,7 +139,8 @@ def test_a_clone_goes_on_from_an_exported_savepoint(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.usefixtures("no_hosts")
-def test_results_behind_the_cut_are_repeated_after_a_reset(tmp_path: Path):
+def test_results_behind_the_cut_are_repeated_after_a_reset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(frame_query, "NOTE_SECONDS", 0.0)  # every look at the query notes its progress
     with application(tmp_path, graph(width=1)) as local:
         run_some(local, 4)
         (joined,) = (each for each in read_metrics(local.home, local.name).operators if each.name == "Joined")
