@@ -81,7 +81,7 @@ SPL_LAYERS = {
     ),
     "spl.models": ("operators", "reading", "invocations"),
     "spl.programs": (
-        *("errors", "values", "wrapping", "columns", "library", "casting", "operations", "open_files", "run"),
+        *("errors", "values", "wrapping", "columns", "open_files", "library", "casting", "operations", "run"),
         *("outcome", "python_values", "natives", "loops", "vectorised", "reading", "expression", "logic"),
     ),
     "spl.programs.loops": (*("writer", "names", "arithmetic", "expressions", "places", "statements", "ports"),),

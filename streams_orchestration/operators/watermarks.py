@@ -41,13 +41,13 @@ class Watermarks:
         """
         self._places = places
         self.values = values
-        """Per watermark its value in ticks, `IDLE` or `END`; int64."""
+        """The value of each watermark in ticks, `IDLE` or `END`; int64."""
         self.rise = rise
         """True if the values are known to ascend strictly, so that no value is `IDLE`."""
 
     @property
     def places(self) -> np.ndarray:
-        """Per watermark the number of tuples of the batch in front of it; ascending int64."""
+        """The number of tuples of the batch in front of each watermark; ascending int64."""
         if not isinstance(self._places, np.ndarray):
             self._places = self._places()
         return self._places

@@ -12,12 +12,14 @@ from __future__ import annotations
 # pyright: standard
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.library.registry import BUILTINS, plain, strings_first, typed
 from streams_orchestration.spl.programs.library.spl_string import decoded
+from streams_orchestration.spl.programs.open_files import OpenFile
 from streams_orchestration.spl.programs.values import plain_function
 from streams_orchestration.spl.types.text import text_of
 from streams_orchestration.spl.types.types import BOOLEAN, TIMESTAMP, Collection, Type, is_string
@@ -30,28 +32,42 @@ _TIMES = {"atime": "st_atime_ns", "mtime": "st_mtime_ns", "ctime": "st_ctime_ns"
 _FACTS = frozenset(("dev", "rdev", "ino", "mode", "nlink", "uid", "gid", "size", "blksize", "blocks"))
 
 
-def _failing(failed: Any, *names: str, assigns: tuple[int, ...]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _attempt(act: Callable[[], tuple[Any, ...]], failed: Any, kept: Sequence[Any] = ()) -> tuple[Any, ...]:
+    """Return the result and the assigned values of a call, followed by its error number.
+
+    Args:
+        act: makes the call; it returns the result and the values that arguments get.
+        failed: the result of a call that fails.
+        kept: the values that arguments keep if the call fails.
+    """
+    try:
+        return *act(), 0
+    except EOFError:
+        return failed, *kept, END
+    except OSError as error:
+        return failed, *kept, error.errno or errno.EIO
+    except ValueError:
+        return failed, *kept, errno.EINVAL
+
+
+def _failing(
+    failed: Any, *names: str, assigns: tuple[int, ...], **more: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that registers a function of SPL whose last argument gets the error number.
 
     Args:
         failed: the result of a call that fails.
         names: the names of the function in SPL.
         assigns: the positions of the arguments that get values; the error number is the last one.
+        more: further arguments of `plain`.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(run: Any, *arguments: Any) -> tuple[Any, ...]:
             kept = [arguments[each] for each in assigns[:-1]]
-            try:
-                return *function(run, *arguments), 0
-            except EOFError:
-                return failed, *kept, END
-            except OSError as error:
-                return failed, *kept, error.errno or errno.EIO
-            except ValueError:
-                return failed, *kept, errno.EINVAL
+            return _attempt(lambda: function(run, *arguments), failed, kept)
 
-        plain(*names, run=True, assigns=assigns)(call)
+        plain(*names, run=True, assigns=assigns, **more)(call)
         return function
 
     return register
@@ -68,17 +84,11 @@ def make_directory(run: Any, name: str, mode: int, _: int) -> tuple[None]:
     return (_path(run, name).mkdir(mode),)
 
 
-def remove(run: Any, name: str, _: int) -> tuple[None, int]:
+@_failing(None, "remove", assigns=(1,), when=strings_first, first=True)
+def remove(run: Any, name: str, _: int) -> tuple[None]:
     """Remove a file or an empty directory."""
     path = _path(run, name)
-    try:
-        path.rmdir() if path.is_dir() else path.unlink()
-    except OSError as error:
-        return None, error.errno or errno.EIO
-    return None, 0
-
-
-plain("remove", when=strings_first, run=True, assigns=(1,), first=True)(remove)
+    return (path.rmdir() if path.is_dir() else path.unlink(),)
 
 
 @_failing(0, "fopen", assigns=(2,))
@@ -86,7 +96,7 @@ def open_file(run: Any, name: str, mode: str, _: int) -> tuple[int]:
     """Open a file in a mode of C's `fopen`, and return the number by which other functions refer to the file."""
     plain_mode = mode.replace("b", "")
     if plain_mode not in _MODES:
-        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        raise ValueError
     return (run.files.open(_path(run, name), plain_mode),)
 
 
@@ -123,28 +133,52 @@ def seek(run: Any, number: int, offset: int, whence: int, _: int) -> tuple[None]
 plain("optSEEK_SET")(lambda: os.SEEK_SET)
 plain("optSEEK_CUR")(lambda: os.SEEK_CUR)
 plain("optSEEK_END")(lambda: os.SEEK_END)
-plain("rewind", run=True)(lambda run, number: seek(run, number, 0, os.SEEK_SET, 0)[0])
-plain("feof", run=True)(lambda run, number: run.files[number].ended)
+
+
+def _opened(run: Any, number: int) -> OpenFile:
+    """Return the open file with a number, for functions that report no error number.
+
+    Raises:
+        RunError: there is no open file of this number.
+    """
+    try:
+        return run.files[number]
+    except OSError as error:
+        message = f"file {number}: {error.strerror}; open it with fopen, also after a restart of the PE"
+        raise RunError(message) from None
+
+
+@plain("rewind", run=True)
+def rewind(run: Any, number: int) -> None:
+    """Move the position in an open file to its beginning."""
+    _opened(run, number)
+    seek(run, number, 0, os.SEEK_SET, 0)
+
+
+@plain("feof", run=True)
+def is_at_end(run: Any, number: int) -> bool:
+    """Return True if a read has reached the end of an open file."""
+    return _opened(run, number).ended
 
 
 @plain("clearerr", run=True)
 def clear_end(run: Any, number: int) -> None:
     """Reset the end-of-file indicator of an open file."""
-    run.files[number].ended = False
+    _opened(run, number).ended = False
 
 
 @typed("fstat", run=True, assigns=(2, 3))
 def _fstat(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     named, of_time = is_string(types[0]), types[2] == TIMESTAMP
 
-    def fstat(run: Any, file: Any, what: str, value: int, _: int) -> tuple[None, int, int]:
-        if what not in (_TIMES if of_time else _FACTS):
-            return None, value, errno.EINVAL
-        try:
+    def fstat(run: Any, file: Any, what: str, value: int, _: int) -> tuple[Any, ...]:
+        def act() -> tuple[None, int]:
+            if what not in (_TIMES if of_time else _FACTS):
+                raise ValueError
             found = _path(run, file).stat() if named else os.fstat(run.files[file].stream.fileno())
-        except OSError as error:
-            return None, value, error.errno or errno.EIO
-        return None, getattr(found, _TIMES[what] if of_time else f"st_{what}"), 0
+            return None, getattr(found, _TIMES[what] if of_time else f"st_{what}")
+
+        return _attempt(act, None, [value])
 
     return fstat
 
@@ -160,13 +194,9 @@ def write_text(run: Any, text: str, number: int, _: int) -> tuple[None]:
 def _fwrite_txt(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     plain_, inside = plain_function(types[0]), Collection("list", (types[0],))
 
-    def fwrite_txt(run: Any, value: Any, number: int, _: int) -> tuple[None, int]:
+    def fwrite_txt(run: Any, value: Any, number: int, _: int) -> tuple[Any, ...]:
         text = text_of([plain_(value)], inside)[1:-1]
-        try:
-            run.files[number].stream.write(text.encode())
-        except OSError as error:
-            return None, error.errno or errno.EIO
-        return None, 0
+        return _attempt(lambda: write_text(run, text, number, 0), None)
 
     return fwrite_txt
 
