@@ -9,7 +9,7 @@ from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compiling import violations
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog.start_lock import lock_start
-from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.deployment.deployment import deploy, go_on
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
@@ -76,13 +76,14 @@ def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> Brough
     if wrong := list(violations(wanted.compilation)):
         message = f"{wanted.name}: a compiled stage did not pass its check, which is a bug: {'; '.join(wrong)}"
         raise NotDeployableError(message)
-    redeployment, restored, fresh = None, None, request.fresh
+    redeployment, restored = None, None
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
         if request.savepoint is not None:
-            restored = restore(home, lock, wanted, request.savepoint, drop=request.drop, fresh=fresh)
-            fresh = False  # dropped before the savepoint was restored
-        elif request.replaces and not fresh and wanted.name in deployed_applications(home):
+            restored = restore(home, lock, wanted, request.savepoint, drop=request.drop, fresh=request.fresh)
+            go_on(home, lock, wanted, request.run)
+        elif request.replaces and not request.fresh and wanted.name in deployed_applications(home):
             redeployment = redeploy(home, lock, wanted, drop=request.drop, within=request.within)
-        # after a redeploy or a restore it is deployed already: this only marks it as wanted, and begins the kind of run
-        deploy(home, lock, wanted, fresh=fresh, run=request.run)
+            go_on(home, lock, wanted, request.run)
+        else:
+            deploy(home, lock, wanted, fresh=request.fresh, run=request.run)
     return BroughtUp(redeployment, restored)

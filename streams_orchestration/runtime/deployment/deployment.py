@@ -18,6 +18,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.catalog.start_lock import StartLock
@@ -56,7 +57,7 @@ def deploy(
 ) -> None:
     """Write the wanted state of an application into the catalog; `launch` starts its hosts.
 
-    If the same application is deployed already, it is only marked as wanted to run, and continues from its state.
+    If the same application is deployed already, it continues from its state; see `go_on`.
 
     Args:
         home: the state directory.
@@ -76,33 +77,64 @@ def deploy(
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     application, programs = lock.application, wanted.plan.programs
-    settings = Settings.from_environment(home.environment)
-    if run.bounded:
-        require_ends(home, programs)
-    catalog = create_catalog(home)
+    catalog, settings = _opened_to_run(home, wanted, run)
     if fresh:
         refuse_running(home, application)
-    a = tables.application
-    with catalog.read() as connection:
-        if not registered(connection):  # its hosts are to be children of this process
-            _require_references(wanted.plan, application, settings)
-        known = not fresh and connection.scalar(select(a.c.name).where(a.c.name == application)) is not None
-    compilation = with_columns_of_queries(wanted) if asks_spark and not known else wanted.compilation
+    else:
+        a = tables.application
+        with catalog.read() as connection:
+            known = connection.scalar(select(a.c.name).where(a.c.name == application)) is not None
+        if known:
+            go_on(home, lock, wanted, run)
+            return
+    compilation = with_columns_of_queries(wanted) if asks_spark else wanted.compilation
     if fresh:
         forget(home, catalog, application, programs)
-    if not known:
-        refuse_left_files(home, programs)
+    refuse_left_files(home, programs)
     prepare_stored()
     with catalog.write() as connection:
-        if known:
-            compilation = _go_on(connection, wanted, run, settings)
-        else:
-            _insert(connection, compilation, wanted, settings)
-            for program in programs:
-                insert_sinks(connection, home, program)
-            begin_run(connection, application, run)
+        _insert(connection, compilation, wanted, settings)
+        for program in programs:
+            insert_sinks(connection, home, program)
+        begin_run(connection, application, run)
         declare(connection, compilation)
         connect(connection)
+
+
+def go_on(home: Home, lock: StartLock, wanted: Deployable, run: RunKind = ENDLESS) -> None:
+    """Mark a deployed application as wanted to run, so that it continues from its state; `launch` starts its hosts.
+
+    Args:
+        home: the state directory.
+        lock: the start lock of the application.
+        wanted: the application, which is deployed.
+        run: the kind of run that begins.
+
+    Raises:
+        ApplicationChangedError: another application of the same name is deployed.
+        NotDeployableError, SettingError, StateDirectoryError, CatalogError: see `deploy`.
+    """
+    catalog, settings = _opened_to_run(home, wanted, run)
+    prepare_stored()
+    with catalog.write() as connection:
+        declare(connection, _resumed(connection, lock.application, wanted, run, settings))
+        connect(connection)
+
+
+def _opened_to_run(home: Home, wanted: Deployable, run: RunKind) -> tuple[Catalog, Settings]:
+    """Return the catalog, and the settings of the environment, for a run that is possible.
+
+    Raises:
+        NotDeployableError: the kind of run is not possible, or this machine cannot resolve a reference of an operator.
+    """
+    settings = Settings.from_environment(home.environment)
+    if run.bounded:
+        require_ends(home, wanted.plan.programs)
+    catalog = create_catalog(home)
+    with catalog.read() as connection:
+        if not registered(connection):  # its hosts are to be children of this process
+            _require_references(wanted.plan, wanted.name, settings)
+    return catalog, settings
 
 
 def _require_references(plan: DeploymentPlan, application: str, settings: Settings) -> None:
@@ -112,7 +144,9 @@ def _require_references(plan: DeploymentPlan, application: str, settings: Settin
         raise NotDeployableError(message)
 
 
-def _go_on(connection: Connection, wanted: Deployable, run: RunKind, settings: Settings) -> Compilation:
+def _resumed(
+    connection: Connection, application: str, wanted: Deployable, run: RunKind, settings: Settings
+) -> Compilation:
     """Mark a deployed application as wanted to run; return its compilation with the deployed numbers of its PEs.
 
     Raises:
@@ -120,12 +154,12 @@ def _go_on(connection: Connection, wanted: Deployable, run: RunKind, settings: S
         OtherVersionError: the stored compilation is needed, but another version of the product wrote it.
     """
     a, compilation = tables.application, wanted.compilation
-    row = ApplicationRow.one(connection, select(a).where(a.c.name == wanted.name))
+    row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
     if row.fingerprint != wanted.fingerprint:
         raise changed_application(read_stored(row), compilation, complete=row.state == "COMPLETED")
-    begin_run(connection, wanted.name, run)
-    reopened = (run.bounded or run.reopens) and reopen(connection, wanted.name)
-    resume(connection, wanted.name, "STOPPED" if reopened else row.state, settings)
+    begin_run(connection, application, run)
+    reopened = (run.bounded or run.reopens) and reopen(connection, application)
+    resume(connection, application, "STOPPED" if reopened else row.state, settings)
     if row.plan == FIRST_PLAN:
         _write_programs(connection, wanted.plan)
     else:  # the deployed PEs have other numbers than the compiled ones
@@ -133,7 +167,7 @@ def _go_on(connection: Connection, wanted: Deployable, run: RunKind, settings: S
     if any(program.engine == "dataframe" for program in wanted.plan.programs):
         compilation = compilation.with_columns_of(read_stored(row))
     # the fingerprint does not cover uids, so they may have changed
-    connection.execute(update(a).where(a.c.name == wanted.name).values(compilation=stored(compilation)))
+    connection.execute(update(a).where(a.c.name == application).values(compilation=stored(compilation)))
     return compilation
 
 
