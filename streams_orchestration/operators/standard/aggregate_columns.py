@@ -71,7 +71,6 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
     measures, functions = _functions(context, parameters, window)
     time = None
     if window is not None and not isinstance(window, Window) and context.event_time is not None:
-        window.in_ticks(context.event_time.ticks)
         time = time_type(source, context.event_time)
     columns: dict[str, Expression] = {}
     for field in target:
