@@ -9,13 +9,29 @@ from typing import NamedTuple
 from streams_orchestration.compiler.event_time.attributes import attribute_type
 from streams_orchestration.compiler.event_time.growth import Ends, Reach
 from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
+from streams_orchestration.compiler.walks import reached
 
 
 class EventTimeEnd(NamedTuple):
     """A place where event time ends, with the rule that ends it."""
 
-    text: str
+    reason: str
     rule: str
+    within: bool = True
+    """True if event time ends within the operator; False if it ends on the way to the next one."""
+
+    @property
+    def text(self) -> str:
+        """The place and the reason, as told of the operator itself."""
+        return f"it ends here: {self.reason}" if self.within else self.reason
+
+    def seen_from(self, name: str) -> str:
+        """Return the place and the reason, as told of an operator further upstream.
+
+        Args:
+            name: the name of the operator at which event time ends.
+        """
+        return f"behind it, it ends at {name}: {self.reason}" if self.within else f"behind it, {self.reason}"
 
 
 class EventTimeIndex:
@@ -39,6 +55,15 @@ class EventTimeIndex:
             for ends in reach.connections:
                 self.entered.setdefault(ends.target, {}).setdefault(ends.target_port, reach)
                 self._into.setdefault(ends.target, []).append(ends)
+
+    @cached_property
+    def _consumers(self) -> dict[int, list[int]]:
+        """The operators that event-time connections lead to, for each operator in a graph."""
+        consumers: dict[int, list[int]] = {number: [] for number in self.of_operator}
+        for reach in self.reaches:
+            for ends in reach.connections:
+                consumers[ends.source].append(ends.target)
+        return consumers
 
     @cached_property
     def _incoming(self) -> dict[int, list[LogicalConnection]]:
@@ -102,21 +127,25 @@ class EventTimeIndex:
         """Return the places at an operator with event time, or directly downstream of it, at which event time ends."""
         model, reach = self.logical.operators[operator], self.of_operator[operator][0]
         if not model.outputs:
-            return [EventTimeEnd("it ends here: there is no output port", "EV7")]
-        found = [
-            EventTimeEnd(
-                f"it ends here: {self.lacking(operator, port, reach)}",
-                "EV5" if model.outputs[port].schema else "EV5, EV7",
-            )
-            for port in range(len(model.outputs))
-            if (operator, port) not in reach.ports
-        ]
+            return [EventTimeEnd("there is no output port", "EV7")]
+        ports = [port for port in range(len(model.outputs)) if (operator, port) not in reach.ports]
+        rule = "EV5, EV7" if len(ports) == len(model.outputs) else "EV5"
+        found = [EventTimeEnd(self.lacking(operator, port, reach), rule) for port in ports]
         for each in self._outgoing.get(operator, ()):
             if (operator, each.source_port) not in reach.ports:
                 continue
             target = self.logical.operators[each.target]
             if target.event_time is not None:
-                found.append(EventTimeEnd(f"it begins anew at {target.name}, which is annotated", "EV10"))
+                found.append(EventTimeEnd(f"it begins anew at {target.name}, which is annotated", "EV10", within=False))
             elif Ends(*each[:4]) in reach.left_out:
-                found.append(EventTimeEnd(f"the stream to {target.name}.{each.target_port} closes a loop", "EV12"))
+                text = f"the stream to {target.name}.{each.target_port} closes a loop"
+                found.append(EventTimeEnd(text, "EV12", within=False))
         return list(dict.fromkeys(found))
+
+    def ends_behind(self, operator: int) -> list[tuple[int, EventTimeEnd]]:
+        """Return the places further downstream at which the event time of an operator ends.
+
+        Each place comes with the operator at which event time ends.
+        """
+        behind = sorted(reached((operator,), self._consumers) - {operator})
+        return [(number, end) for number in behind for end in self.ends(number)]
