@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from streams_orchestration_tests.simulation.faults import Faults
+from streams_orchestration_tests.simulation.sweeps import swept_pe
 
 STOP_SECONDS = (0.5, 2.0, 8.0, 40.0)
 FREEZE_SECONDS = (2.0, 12.0, 40.0, 120.0)
@@ -25,6 +26,8 @@ BOOT_SECONDS = 5.0
 """Seconds from a loss of power to the start of the first process."""
 ZOMBIE_SECONDS = 60.0
 """Most seconds that a query is held at its commit."""
+SWEEP_SECONDS = 4.0
+"""Seconds in which a sweep that was held comes to its end."""
 
 
 def kill(faults: Faults, _step: str) -> str | None:
@@ -303,6 +306,33 @@ def late_delivery(faults: Faults, _step: str) -> str | None:
     return f"{process.pid} {process.name} of {process.machine.name}"
 
 
+def late_sweep(faults: Faults, _step: str) -> str | None:
+    """Freeze the machine of a host that sweeps a PE until another host's query of the PE is about to commit.
+
+    The query is then stopped while the sweep goes on, before all else on the machine.
+    """
+    assert faults.scheduler.current is not None
+    process = faults.scheduler.current.process
+    pe, machine = swept_pe(process), process.machine
+    if pe is None or not machine.takes_hosts or len(faults.machines.sound) == 1:
+        return None
+    frozen = faults.machines.freeze(machine, 2 * ZOMBIE_SECONDS)
+    faults.lasts(2 * ZOMBIE_SECONDS)
+
+    def is_met(step: str) -> bool:
+        assert faults.scheduler.current is not None
+        other = faults.scheduler.current.process
+        if step != "begin unit" or other.machine is machine or other.name.split()[:2] != ["query", str(pe)]:
+            return False
+        faults.scheduler.stop(other, SWEEP_SECONDS)
+        faults.scheduler.resume(process)  # before the agent of its machine, which would kill it
+        faults.scheduler.later(SWEEP_SECONDS, lambda: [faults.scheduler.resume(each) for each in frozen])
+        return True
+
+    faults.watches.append(is_met)
+    return f"{machine.name}, where {process.pid} {process.name} sweeps PE {pe}"
+
+
 KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "kill": kill,
     "suicide": suicide,
@@ -333,4 +363,5 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "target_away": target_away,
     "target_lost": target_lost,
     "late_delivery": late_delivery,
+    "late_sweep": late_sweep,
 }

@@ -12,6 +12,7 @@ from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.machines import Machines
 from streams_orchestration_tests.simulation.redeploys import NAMES, Redeploys
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
+from streams_orchestration_tests.simulation.sweeps import LIST
 from streams_orchestration_tests.simulation.targets import Target
 
 CALM_WEIGHTS = (8, 1, 1)
@@ -20,12 +21,12 @@ CALM_BATCHES = 6
 DISRUPTIVE = (
     *("kill", "suicide", "stop", "zombie", "late", "away", "power", "full"),
     *("die", "freeze", "cut_catalog", "cut_storage", "cut_all", "jump", "jump_server", "flip", "break"),
-    *("store_away", "slow", "late_delivery"),
+    *("store_away", "slow", "late_delivery", "late_sweep"),
 )
 """Kinds of faults that may cost a reset."""
 
 
-OF_MACHINES = ("jump_server", "late", "die", "freeze", "break", "cut_catalog", "cut_storage", "cut_all")
+OF_MACHINES = ("jump_server", "late", "late_sweep", "die", "freeze", "break", "cut_catalog", "cut_storage", "cut_all")
 """Kinds of faults that need several machines."""
 OF_STORES = ("store_away", "unseen", "slow")
 """Kinds of faults that need an object store."""
@@ -36,7 +37,7 @@ WEIGHTS = {
     "savepoint": 1, "power": 1, "full": 1, "jump": 1, "die": 1, "freeze": 1, "cut_catalog": 1, "cut_storage": 1,
     "cut_all": 1, "break": 1, "flip": 1,
     "jump_server": 1, "lost_rare": 8, "late": 2, "store_away": 1, "unseen": 2, "slow": 2,
-    "lost_behind": 8, "target_away": 1, "target_lost": 3, "late_delivery": 15,
+    "lost_behind": 8, "target_away": 1, "target_lost": 3, "late_delivery": 15, "late_sweep": 15,
 }  # fmt: skip
 """The weights of the kinds of faults, relative to the others."""
 RARE = ("healer", "agent", "host", *NAMES)
@@ -49,6 +50,7 @@ DIRECTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "target_away": (("target connect", "target begin", "target statement", "target commit"), ("host",)),
     "target_lost": (("target begin", "target statement", "target commit"), ("host",)),
     "late_delivery": (("target begin",), ("host",)),
+    "late_sweep": ((LIST,), ("host",)),
 }
 """Kinds of faults that come at some steps of some kinds of processes only."""
 
@@ -98,6 +100,8 @@ class Faults:
         default_factory=list[tuple[SimulatedProcess, Callable[[], bool]]]
     )
     """Processes that are stopped until a condition holds."""
+    watches: list[Callable[[str], bool]] = field(default_factory=list[Callable[[str], bool]])
+    """Functions that look at each step, until they return True."""
     over_at: float = 0.0
     """Simulated time at which the last fault is over."""
     server_set_at: float = -1e9
@@ -120,6 +124,8 @@ class Faults:
 
     def __call__(self, step: str) -> None:
         """Perhaps let a fault happen at this step."""
+        if self.watches:
+            self.watches = [watch for watch in self.watches if not watch(step)]
         current = self.scheduler.current
         process = "none" if current is None else kind_of(current.process)
         place = process, self.phase()
@@ -164,6 +170,7 @@ class Faults:
         self.shared.lose_next = self.target.lose_next = None
         self.over_at = min(self.over_at, self.scheduler.now)
         self.held.clear()
+        self.watches.clear()
         for process in self.scheduler.processes:
             if process.is_stopped and process.machine in (self.scheduler.here, *self.machines.sound):
                 self.scheduler.resume(process)

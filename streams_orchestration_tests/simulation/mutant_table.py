@@ -26,7 +26,9 @@ SUITED: dict[str, tuple[float, tuple[str, ...], tuple[str, ...], int]] = {
     "a PE that has not begun anew counts as reset": (0.02, ("kill", "stop"), ("diamond", "join"), 0),
     "a replaced host goes on": (0.01, ("zombie", "freeze"), ("two_hosts", "diamond"), 3),
     "a replaced host writes heartbeats": (0.01, ("zombie", "freeze"), ("two_hosts", "diamond"), 3),
-    "a replaced host sweeps": (0.01, ("zombie", "freeze"), ("two_hosts", "diamond"), 3),
+    "a replaced host sweeps": (0.03, ("late_sweep",), ("two_hosts", "diamond"), 3),
+    "a sweep asks the catalog before it lists": (0.03, ("late_sweep",), ("two_hosts", "diamond"), 3),
+    "files are swept before a unit is healthy": (0.03, ("late_sweep", "kill"), ("two_hosts", "diamond"), 3),
     "hosts are killed as orphans though they are wanted": (
         0.02, ("kill", "lost_before", "lost_rare"), ("two_hosts", "fan_in"), 0,
     ),

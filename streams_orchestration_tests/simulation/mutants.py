@@ -234,6 +234,13 @@ MUTANTS: dict[str, Mutant] = {
         switching.begin, "generation = cut.generation + 1", "generation = cut.generation"
     ),
     "a replaced host sweeps": Mutant(garbage._foreign, "if actual != incarnation:", "if False:"),
+    "a sweep asks the catalog before it lists": Mutant(
+        garbage.sweep,
+        "candidates = [address for pe, address in found if pe not in foreign]",
+        "candidates = [str(each) for pe in programs if pe.pe not in foreign for each in unpublished_files(home, pe)]"
+        "; candidates += [address for pe in numbers if pe not in foreign for kind in ('streams', 'states')"
+        " for address in store.below(f'{data}/{kind}/pe-{pe}')]",
+    ),
     "files are swept before a unit is healthy": Mutant(
         Queries.match,
         'if row.final or row.unit_state in ("UNHEALTHY", LIMIT) or row.dirty:',

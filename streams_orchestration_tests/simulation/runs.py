@@ -34,7 +34,7 @@ from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.failures import LAUNCHES, failures
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome
 from streams_orchestration_tests.runtime.locked import deploy
-from streams_orchestration_tests.simulation import catalogs, processes, worlds
+from streams_orchestration_tests.simulation import catalogs, processes, sweeps, worlds
 from streams_orchestration_tests.simulation.cases import compiled, plans, shape_at, undisturbed
 from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.choices import Choices
@@ -165,6 +165,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         stack.enter_context(cluster.installed())
         stack.enter_context(Pipes(scheduler, cluster.engine).installed())
         stack.enter_context(disk.installed())
+        stack.enter_context(sweeps.installed(scheduler))
         target = Target(scheduler, path_of(home))
         stack.enter_context(target.installed())
         shared.is_full = lambda: scheduler.now < disk.full_until

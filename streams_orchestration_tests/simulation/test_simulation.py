@@ -20,6 +20,7 @@ PROGRAM = (sys.executable, "-m", "streams_orchestration_tests.simulation", "--se
 """A process that forks for each test: what is loaded and compiled once serves all, and greenlets that were put aside
 are never freed beside other tests."""
 DELIVERED = ("--shape", "delivered", "--kind", "target_lost", "--rate", "0.2")
+LATE_SWEEP = ("--shape", "two_hosts", "--machines", "3", "--kind", "late_sweep", "--rate", "0.03", "--faults", "6")
 REDEPLOYS = ("--kind", "redeploy", "--rate", "0.002")
 SAVEPOINTS = ("--kind", "redeploy", "savepoint", "--rate", "0.005")
 FOUND: dict[str, tuple[str, ...]] = {
@@ -39,6 +40,8 @@ FOUND: dict[str, tuple[str, ...]] = {
     "a claim for an agent that was lost counts as made": (
         *("--machines", "3", "--kind", "lost_before", "kill", "--rate", "0.02", "--seed", "1"),
     ),
+    "a replaced host sweeps": (*LATE_SWEEP, "--seed", "2"),
+    "a sweep asks the catalog before it lists": LATE_SWEEP,
     "a delivery has no mark": DELIVERED,
     "a mark is not in the transaction of its rows": DELIVERED,
     "a delivery counts before it is made": DELIVERED,
@@ -50,7 +53,7 @@ FOUND: dict[str, tuple[str, ...]] = {
 ALWAYS = (
     *("no fence", "a commit that was made is not known again", "nothing is retracted", "names are not synchronised"),
     *("a unit within an epoch counts as drained", "a delivery has no mark"),
-    "a mark is written without a look at the one before",
+    *("a mark is written without a look at the one before", "a replaced host sweeps"),
 )
 """Mutants that each merge looks for, one for each kind of fault."""
 
@@ -114,6 +117,12 @@ def test_a_database_that_sinks_write_to_fails_and_its_readers_see_each_tuple_onc
 
 def test_a_publisher_that_comes_late_delivers_nothing_twice():
     (verdict,) = simulate("--shape", "delivered", "--machines", "3", "--kind", "late_delivery", "--rate", "0.2")
+    assert verdict["wrong"] == [], verdict
+    assert verdict["faults"], verdict
+
+
+def test_a_host_that_sweeps_late_removes_no_file_of_its_successor():
+    (verdict,) = simulate(*LATE_SWEEP, "--seed", "3")
     assert verdict["wrong"] == [], verdict
     assert verdict["faults"], verdict
 

@@ -1,0 +1,46 @@
+"""The sweeps of simulated hosts: each list of files is a step, at which a host can stop until another replaces it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator
+from typing import Any
+from unittest.mock import patch
+
+from streams_orchestration.runtime.hosts import queries
+from streams_orchestration.runtime.storage.store import Store
+from streams_orchestration.runtime.units.garbage import sweep
+from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
+
+LIST = "list of a sweep"
+"""The step before a sweep lists files."""
+_SWEPT = "PE that is swept"
+
+
+def swept_pe(process: SimulatedProcess) -> int | None:
+    """Return the PE that a host sweeps at present."""
+    return process.state.get(_SWEPT)
+
+
+@contextlib.contextmanager
+def installed(scheduler: Scheduler) -> Iterator[None]:
+    """Let a step come before each list of files of a sweep within a block."""
+    below = Store.below
+
+    def listed(store: Store, directory: str) -> list[str]:
+        if scheduler.current is not None and swept_pe(scheduler.current.process) is not None:
+            scheduler.step(LIST)
+        return below(store, directory)
+
+    def swept(catalog: Any, home: Any, application: str, pes: Collection[int], *more: Any) -> int:
+        if scheduler.current is None:
+            return sweep(catalog, home, application, pes, *more)
+        state = scheduler.current.process.state
+        (state[_SWEPT],) = pes
+        try:
+            return sweep(catalog, home, application, pes, *more)
+        finally:
+            del state[_SWEPT]
+
+    with patch.object(Store, "below", listed), patch.object(queries, "sweep", swept):
+        yield
