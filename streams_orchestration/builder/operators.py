@@ -410,6 +410,8 @@ def FileSink(
     close_mode: Literal["size", "time", "epochs", "batch", "count", "punct", "watermark"] | None = None,
     tuples_per_file: int | Reference | None = None,
     write_punctuations: bool | Reference | None = None,
+    has_delay_field: bool | Reference | None = None,
+    types: Mapping[str, Any] | None = None,
     compression: Literal["zlib", "gzip", "bzip2"] | None = None,
     encoding: str | None = None,
     eol_marker: str | None = None,
@@ -434,6 +436,8 @@ def FileSink(
         close_mode: Event that closes a file; punct: a window marker; watermark: the end of its directory, which then gets `_SUCCESS`. If omitted, the size, time or epochs parameter decides.
         tuples_per_file: Number of tuples in a file; needs closeMode count.
         write_punctuations: Write a line for each mark among the tuples; for the formats splCsv, splTxt and line.
+        has_delay_field: Begin each line of splCsv and splTxt with the seconds since the tuple or mark before it, by the time of the batches; 0 for the first.
+        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
         compression: Compression of files of splCsv, splTxt and line: zlib, gzip or bzip2.
         encoding: Encoding of the texts in splCsv, splTxt and line.
         eol_marker: Marker behind a line in splCsv, splTxt and line; a line feed by default.
@@ -458,6 +462,8 @@ def FileSink(
             "closeMode": close_mode,
             "tuplesPerFile": tuples_per_file,
             "writePunctuations": write_punctuations,
+            "hasDelayField": has_delay_field,
+            "types": types,
             "compression": compression,
             "encoding": encoding,
             "eolMarker": eol_marker,
@@ -476,6 +482,8 @@ def FileSource(
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
     storage: Mapping[str, Any] | None = None,
+    directory: str | None = None,
+    ignore_open_errors: bool | Reference | None = None,
     format: Literal["csv", "line", "jsonl", "parquet", "arrow", "splCsv", "splTxt", "block"] | None = None,
     has_header_line: bool | Reference | int | None = None,
     quote_strings: bool | Reference | None = None,
@@ -485,12 +493,12 @@ def FileSource(
     eol_marker: str | None = None,
     default_tuple: Mapping[str, Any] | None = None,
     ignore_extra: bool | Reference | None = None,
+    has_delay_field: bool | Reference | None = None,
+    types: Mapping[str, Any] | None = None,
     block_size: int | Reference | None = None,
     output: Mapping[str, Any] | None = None,
-    has_delay_field: bool | Reference | None = None,
     spl: Mapping[str, Any] | None = None,
     interleave: bool | Reference | None = None,
-    ignore_open_errors: bool | Reference | None = None,
 ) -> Use:
     """Reads each file once, front to back. The offset is the file and the number of rows read from it.
 
@@ -499,6 +507,8 @@ def FileSource(
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         storage: Options of the object store that the address names.
+        directory: Directory from which relative names of files start; by default that of the spec.
+        ignore_open_errors: Go on with a warning if there is no such file.
         format: Format of the files. splCsv: rows of SPL literals by position; splTxt: an SPL tuple a line; block: bytes.
         has_header_line: The first line of a CSV file names the columns; true by default. With splCsv, lines to skip; false by default.
         quote_strings: CSV values may be quoted. If false, a quote is an ordinary character.
@@ -508,12 +518,12 @@ def FileSource(
         eol_marker: Marker behind a line; a line feed, with or without a carriage return, by default.
         default_tuple: Maps attributes to constant expressions for values that are missing in a row of splCsv.
         ignore_extra: Ignore values behind the last attribute in a row of splCsv.
+        has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. With an input port nothing waits.
+        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
         block_size: Bytes of a block; the whole file by default.
         output: Maps attributes that are not in the file to FileName() or TupleNumber(), or expressions of SPL.
-        has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple.
         spl: Logic in SPL: state, which the expressions of output may read and change.
         interleave: Read all matching files side by side, always from the file with the least event time.
-        ignore_open_errors: End at once if there is no such file, with a warning.
     """
     return named_use(
         "FileSource",
@@ -522,6 +532,8 @@ def FileSource(
             "separator": separator,
             "nullTexts": null_texts,
             "storage": storage,
+            "directory": directory,
+            "ignoreOpenErrors": ignore_open_errors,
             "format": format,
             "hasHeaderLine": has_header_line,
             "quoteStrings": quote_strings,
@@ -531,12 +543,12 @@ def FileSource(
             "eolMarker": eol_marker,
             "defaultTuple": default_tuple,
             "ignoreExtraCSVValues": ignore_extra,
+            "hasDelayField": has_delay_field,
+            "types": types,
             "blockSize": block_size,
             "output": output,
-            "hasDelayField": has_delay_field,
             "spl": spl,
             "interleave": interleave,
-            "ignoreOpenErrors": ignore_open_errors,
         },
     )
 

@@ -185,7 +185,7 @@ SPL_CODES: dict[str, Code] = {
         "A stream has an attribute of a type that only compiles.", "Leave the attribute out, or use another type."
     ),
     "SO0721": warning(
-        "Logic or a window in a consistent region uses the clock or random numbers, which differ in a replay.",
+        "Logic, a window or a delay in a consistent region uses the clock or random numbers, which differ in a replay.",
         "Draw the values in front of the region, or keep them in an attribute; let a window go by `timeAttribute`.",
     ),
     "SO0723": warning(

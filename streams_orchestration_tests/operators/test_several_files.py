@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,19 @@ def test_malformed_rows_of_files_that_tuples_name(directory: Path):
     assert (bench.rows(), bench.rows(1)) == ([(1, "a")], [(3, "x,b")])
     dropping = named(directory, parsing="permissive").send([("bad.csv",), ("bad.csv",)])
     assert dropping.metrics == {"dropped": 2}
+
+
+def test_names_start_from_a_directory_and_may_be_of_missing_files(directory: Path):
+    bench = named(
+        directory.parent, "error int, name string", directory=directory.name, ignoreOpenErrors=True,
+        output={"s": "FileName()"},
+    )  # fmt: skip
+    bench.send([("missing.csv",), ("a.csv",)])
+    assert {row[1] for row in bench.rows()} == {"a.csv"}
+    assert bench.rows(1) == [(errno.ENOENT, str(directory / "missing.csv")), (0, str(directory / "a.csv"))]
+    one = source(directory.parent, "a.csv", directory=str(directory))
+    one.produce()
+    assert len(one.rows()) == len(bench.rows())
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_a_file_source_goes_on_from_the_variables_in_its_offset(
         offset = bench.produce(offset, limit).offset
         if restarts:
             bench.restart()
-    assert bench.rows() == [(1, "w0", 100), (2, "w1", 101), (3, "w2", 102), (7, "w0", 103)]
+    assert bench.rows() == [(1, "w1", 100), (2, "w2", 101), (3, "w3", 102), (7, "w1", 103)]
     assert offset["variables"] == {"c": 104, "word": "w"}
 
 

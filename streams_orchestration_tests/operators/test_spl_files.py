@@ -17,6 +17,7 @@ from streams_orchestration import world
 from streams_orchestration.operators.contract import Offset
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.spl_texts import cells
+from streams_orchestration.operators.standard.file_sink import FileSink
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
@@ -78,6 +79,52 @@ def test_a_row_that_does_not_fit_is_named_or_set_aside(tmp_path: Path, line: str
     assert bench.rows() == [(1, "a", 2.0)]
 
 
+def test_an_empty_value_is_the_default_of_its_type(tmp_path: Path):
+    kind = "n int NOT NULL, c string NOT NULL, l array<int> NOT NULL, t timestamp_ns NOT NULL, o int"
+    bench = source(tmp_path / "a.csv", ",,,,\n1,green,[2],(3,0),4\n", kind, types={"c": "enum{red, green}"})
+    times = [0, 3 * 10**9]
+    (batch,) = read(bench).batches()
+    assert batch.arrow.column("t").cast(pa.int64()).to_pylist() == times
+    assert [row[:3] + row[4:] for row in bench.rows()] == [(0, "red", [], None), (1, "green", [2], 4)]
+
+
+TYPES = {"c": "enum{red, green}", "s": "set<int32>", "d": "decimal64", "m": "map<rstring, set<decimal32>>"}
+TYPED = "c string NOT NULL, s array<int> NOT NULL, d string NOT NULL, m map<string, array<string>> NOT NULL"
+
+
+@pytest.mark.parametrize(
+    ("format", "line"),
+    [
+        ("splCsv", 'green,{1,2},1.50,{"a":{1,2.5}}'),
+        ("splTxt", '{c=green,s={1,2},d=1.50,m={"a":{1,2.5}}}'),
+    ],
+)
+def test_types_of_spl_that_columns_do_not_show_are_read_and_written(tmp_path: Path, format: str, line: str):
+    row = ("green", [1, 2], "1.50", [("a", ["1", "2.5"])])
+    bench = source(tmp_path / "a.csv", line.replace("{1,2}", "{1,2,1}"), TYPED, format=format, types=TYPES)
+    assert read(bench).rows() == [row]
+    sink = Bench(FileSink, [TYPED], results=tmp_path, file="out", format=format, closeMode="batch", types=TYPES)
+    (part,) = sink.send([row]).commit()
+    assert part.pending.read_text() == f"{line}\n"
+    with pytest.raises(DataError, match="blue"):
+        read(source(tmp_path / "b.csv", line.replace("green", "blue"), TYPED, format=format, types=TYPES))
+
+
+@pytest.mark.parametrize(
+    ("types", "message"),
+    [
+        ({"x": "int32"}, "types: the stream has no attribute x"),
+        ({"s": "set<rstring>"}, "types.s: set<rstring> is no type of a column array<int>"),
+        ({"s": "set<"}, "'set<' is no type of SPL"),
+    ],
+)
+def test_a_type_that_its_column_does_not_have_is_refused(tmp_path: Path, types: dict[str, str], message: str):
+    with pytest.raises(ValueError, match=message):
+        source(tmp_path / "a.csv", "", TYPED, types=types)
+    with pytest.raises(ValueError, match=message):
+        Bench(FileSink, [TYPED], results=tmp_path, file="out", format="splCsv", types=types)
+
+
 def test_missing_values_and_further_ones(tmp_path: Path):
     bench = source(tmp_path / "a.csv", "1,,\n2\n3,c,1,9,9\n", defaultTuple={"s": "'no' || 'ne'", "x": -1},
                    ignoreExtraCSVValues=True)  # fmt: skip
@@ -125,7 +172,7 @@ def test_the_name_of_the_file_and_the_number_of_the_tuple(tmp_path: Path, limit:
         output={"k": "TupleNumber()", "f": "FileName()"},
     )  # fmt: skip
     rows = read(bench, limit).rows()
-    assert [row[:2] for row in rows] == [(0, 1), (1, 2), (2, 3)]
+    assert [row[:2] for row in rows] == [(1, 1), (2, 2), (3, 3)]
     assert {Path(row[-1]).name for row in rows} == {"a.csv"}
 
 

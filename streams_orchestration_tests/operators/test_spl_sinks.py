@@ -73,6 +73,37 @@ def test_marks_are_lines(tmp_path: Path):
     assert FileSink.read_with(bench.context, bench.parameters) is None
 
 
+@pytest.mark.parametrize(
+    ("format", "lines"),
+    [
+        ("splCsv", ['0,1,"a"', '0,2,"b"', '2.5,3,"c"', "0,Punctuation received: WindowMarker", '1,4,"d"']),
+        ("splTxt", ['0,{n=1,s="a"}', '0,{n=2,s="b"}', '2.5,{n=3,s="c"}', "0,Punctuation received: WindowMarker",
+                    '1,{n=4,s="d"}']),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("closing", [{"closeMode": "batch"}, {"closeMode": "count", "tuplesPerFile": 4}])
+def test_lines_begin_with_the_seconds_since_the_line_before(
+    tmp_path: Path, format: str, lines: list[str], closing: dict[str, Any]
+):
+    bench = sink(tmp_path, format=format, hasDelayField=True, writePunctuations=True, **closing)
+    text = "".join(contents(bench.at(100.0).send([(1, "a"), (2, "b")])))
+    text += "".join(contents(bench.restart().at(102.5).send([(3, "c")]).mark()))
+    text += "".join(contents(bench.restart().at(103.5).send([(4, "d")])))
+    assert text.splitlines() == lines
+
+
+def test_a_source_reads_lines_with_delays(tmp_path: Path):
+    bench = sink(tmp_path, hasDelayField=True).at(5.0).send([(1, "a")]).at(5.0).send([(2, "b")])
+    (part,) = bench.commit()
+    settings = FileSink.read_with(bench.context, bench.parameters)
+    assert settings is not None
+    given: dict[str, Any] = settings | {"file": part.pending.name}
+    given.pop("schema")
+    reading = Bench(FileSource, [], ["n int, s string"], part.pending.parent, **given)
+    reading.produce()
+    assert reading.rows() == [(1, "a"), (2, "b")]
+
+
 @pytest.mark.parametrize("compression", ["zlib", "gzip", "bzip2"])
 def test_compressed_files_are_merged(tmp_path: Path, compression: Any):
     bench = sink(tmp_path, compression=compression, closeMode=None)

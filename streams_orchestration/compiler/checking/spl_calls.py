@@ -38,6 +38,8 @@ _VARYING = frozenset(
     )
 )
 """Functions whose result depends on the clock or on random numbers."""
+_WITH_DELAYS = frozenset(("FileSink", "Format"))
+"""Operators whose rows may begin with the seconds since the row before."""
 _OUTWARD = frozenset(
     (
         *("block", "abort", "shutdownPE", "fopen", "fclose", "fread", "fwrite", "fwriteString", "fwriteTxt"),
@@ -51,8 +53,8 @@ _OUTWARD = frozenset(
 def refused_calls(each: CheckedOperator) -> Iterator[OperatorFault]:
     """Yield a fault for each function that an operator's SPL programs call, but that cannot be called here.
 
-    Some functions never work here, others not in a consistent region. Clock windows in a region are reported, too. Only
-    a function that never works here is decisive; it is an error if the application is to run.
+    Some functions never work here, others not in a consistent region. Clock windows and delays there are reported, too.
+    Only a function that never works here is decisive; it is an error if the application is to run.
     """
     operator, inside = each.operator, each.in_region
     if inside and "window" in operator.parameters and operator.parameters.get("by") == "clock":
@@ -61,6 +63,12 @@ def refused_calls(each: CheckedOperator) -> Iterator[OperatorFault]:
             "other windows; let them go by timeAttribute or by count"
         )
         yield OperatorFault(each.diagnostic("SO0721", message, "window"), decisive=False)
+    if inside and operator.parameters.get("hasDelayField") and each.operator.kind in _WITH_DELAYS:
+        message = (
+            f"the delays that {operator.kind} writes go by the clock, so a replay of the consistent region may write "
+            "others; let the tuples have their time as an attribute"
+        )
+        yield OperatorFault(each.diagnostic("SO0721", message, "hasDelayField"), decisive=False)
     own = set(_defined(operator.parameters))
     found: dict[tuple[str, str], Diagnostic] = {}
     for text, at in _texts(operator.parameters, str(operator.location or "")):

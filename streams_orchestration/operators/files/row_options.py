@@ -31,6 +31,7 @@ class RowOptions:
         header_lines: the number of lines to skip.
         defaults: the value of each attribute that is missing in a row.
         required: the attributes that are never null.
+        types: types of SPL that the columns do not show, by attribute.
         ignore_extra: ignore values after the last attribute.
         has_delay: each row begins with a number of seconds.
         block_size: the bytes of a block; None reads the whole file as one.
@@ -42,6 +43,7 @@ class RowOptions:
     header_lines: int = 0
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
     required: tuple[str, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict[str, str])
     ignore_extra: bool = False
     has_delay: bool = False
     block_size: int | None = None

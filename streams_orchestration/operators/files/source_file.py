@@ -67,7 +67,7 @@ class SourceFile:
         if self.format == "csv":
             check_csv_schema(self.schema)
         if self.format in SPL_FORMATS:
-            spl_tuple(self.schema, self.options.required, self.format)
+            spl_tuple(self.schema, self.options.required, self.format, self.options.types)
         if self.format == "block" and (len(self.schema) != 1 or not pa.types.is_binary(self.schema.field(0).type)):
             message = "format block: the output stream must have exactly one binary attribute"
             raise ValueError(message)

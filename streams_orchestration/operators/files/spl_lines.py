@@ -5,18 +5,22 @@ from __future__ import annotations
 import bz2
 import gzip
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from streams_orchestration.operators.context import Punctuation
+from streams_orchestration.operators.context import OperatorContext, Punctuation
 from streams_orchestration.operators.durable_files import durable
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.row_options import Compression
-from streams_orchestration.operators.formats.spl_texts import spl_tuple, texts_of, tuples_of
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.formats.spl_texts import NO_TYPES, spl_tuple, texts_of, tuples_of
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.spl.types.text import text_of
+from streams_orchestration.spl.types.types import FLOAT64
 
 LINE_FORMATS = ("line", "splCsv", "splTxt")
+DELAY = "@delay"
+"""The column in front of the tuples with the seconds since the tuple or mark before."""
 _MARKS = {Punctuation.WINDOW: "WindowMarker", Punctuation.FINAL: "FinalMarker"}
 
 
@@ -30,6 +34,44 @@ class LineWriting(NamedTuple):
     encoding: str = "utf-8"
     eol: str = "\n"
     compression: Compression | None = None
+    delays: bool = False
+    """True if the tuples have the column `DELAY`, and their lines begin with it."""
+    types: Mapping[str, str] = NO_TYPES
+    """Types of SPL that the columns do not show, by attribute."""
+
+
+class WrittenMark(NamedTuple):
+    """A mark among the tuples that are written."""
+
+    mark: Punctuation
+    delay: float = 0.0
+    """The seconds since the tuple or mark before."""
+
+
+class SinceLast:
+    """The seconds from each tuple or mark of a sink to the one before it, by the time of their batches."""
+
+    def __init__(self, context: OperatorContext) -> None:
+        self._context = context
+        self.last: float | None = None
+        """The time of the last tuple or mark in unix seconds; None before the first."""
+
+    def step(self) -> float:
+        """Return the seconds since the last tuple or mark, which is from now on the next one; 0 for the first."""
+        now = self._context.now
+        before, self.last = now if self.last is None else self.last, now
+        return max(now - before, 0.0)
+
+    def in_front_of(self, tuples: pa.RecordBatch) -> pa.RecordBatch:
+        """Return tuples with the column `DELAY` in front. All tuples of a batch come at once."""
+        delays = np.zeros(tuples.num_rows)
+        delays[:1] = self.step() if tuples.num_rows else 0.0
+        return pa.RecordBatch.from_arrays([pa.array(delays), *tuples.columns], schema=with_delay(tuples.schema))
+
+
+def with_delay(schema: pa.Schema) -> pa.Schema:
+    """Return a schema with the column `DELAY` in front."""
+    return pa.schema([pa.field(DELAY, pa.float64()), *schema])
 
 
 def check_lines(schema: pa.Schema, writing: LineWriting) -> None:
@@ -39,10 +81,10 @@ def check_lines(schema: pa.Schema, writing: LineWriting) -> None:
             message = "format line: exactly one string attribute is written; leave others out with suppress"
             raise ValueError(message)
         return
-    spl_tuple(schema, (), writing.format)
+    spl_tuple(schema, (), writing.format, writing.types)
 
 
-def write_lines_file(path: Path, items: Sequence[pa.RecordBatch | Punctuation], writing: LineWriting) -> None:
+def write_lines_file(path: Path, items: Sequence[pa.RecordBatch | WrittenMark], writing: LineWriting) -> None:
     """Write tuples and marks, in order, to a new file. The framework flushes it to disk with the commit.
 
     Raises:
@@ -81,15 +123,30 @@ def merge_lines_files(files: Sequence[Path], into: Path, compression: Compressio
         target.write(packed(b"".join(unpacked(path.read_bytes(), compression) for path in files), compression))
 
 
-def lines_of(item: pa.RecordBatch | Punctuation, writing: LineWriting) -> Iterator[str]:
+def lines_of(item: pa.RecordBatch | WrittenMark, writing: LineWriting) -> Iterator[str]:
     """Yield one line for each tuple of a batch, or the line for a punctuation mark."""
-    if isinstance(item, Punctuation):
-        yield f"Punctuation received: {_MARKS[item]}"
+    if not writing.delays:
+        yield from _lines(item, writing)
+    elif isinstance(item, WrittenMark):
+        yield from (f"{_seconds(item.delay)},{line}" for line in _lines(item, writing))
+    else:
+        delays = item.column(0).to_pylist()
+        lines = _lines(item.select(item.schema.names[1:]), writing)
+        yield from (f"{_seconds(delay)},{line}" for delay, line in zip(delays, lines, strict=True))
+
+
+def _seconds(delay: float) -> str:
+    return text_of(delay, FLOAT64)
+
+
+def _lines(item: pa.RecordBatch | WrittenMark, writing: LineWriting) -> Iterator[str]:
+    if isinstance(item, WrittenMark):
+        yield f"Punctuation received: {_MARKS[item.mark]}"
         return
     if writing.format == "line":
         yield from ("" if text is None else text for text in item.column(0).to_pylist())
         return
-    type_ = spl_tuple(item.schema, (), writing.format)
+    type_ = spl_tuple(item.schema, (), writing.format, writing.types)
     if writing.format == "splTxt":
         yield from tuples_of(item, type_)
         return

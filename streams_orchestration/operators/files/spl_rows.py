@@ -105,17 +105,17 @@ def _turned(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> Sequence[Sequen
 def _reader(format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOptions) -> ReadRow:
     if format == "line":
         return lambda text: (0.0, (text,))
+    type_ = spl_tuple(schema, options.required, format, options.types)
     if format == "splTxt":
-        type_ = spl_tuple(schema, options.required, format)
-        return lambda text: _of_tuple(*_after_delay(text, dialect.separator, options), type_)
+        return lambda text: _of_tuple(*_after_delay(text, options), type_)
     readers = [
-        reader_of(field.type, required=field.name in options.required, quoted=dialect.quoted, format=format)
-        for field in schema
+        reader_of(field.type, attribute.type, quoted=dialect.quoted)
+        for field, attribute in zip(schema, type_.attributes, strict=True)
     ]
     names = schema.names
 
     def read(text: str) -> tuple[float, Sequence[Any]]:
-        delay, text = _after_delay(text, dialect.separator, options)
+        delay, text = _after_delay(text, options)
         parts = cells(text, dialect.separator)
         if len(parts) > len(names) and not (options.ignore_extra or parts[len(names) :] == [""]):
             message = f"{len(parts)} values for {len(names)} attributes; see ignoreExtraCSVValues"
@@ -129,26 +129,24 @@ def _reader(format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOpt
                 message = "the row has no value for it; give it one with defaultTuple"
                 raise RefusedCellError(name, message)
             else:
-                row.append(_read(name, value, part, required=name in options.required))
+                row.append(_read(name, value, part))
         return delay, row
 
     return read
 
 
-def _read(name: str, read: Callable[[str], Any], text: str, *, required: bool) -> Any:
+def _read(name: str, read: Callable[[str], Any], text: str) -> Any:
     try:
         return read(text)
     except ValueError as error:
-        if not required and not text.strip():
-            return None
         raise RefusedCellError(name, str(error)) from None
 
 
-def _after_delay(text: str, separator: str, options: RowOptions) -> tuple[float, str]:
+def _after_delay(text: str, options: RowOptions) -> tuple[float, str]:
     """Return the delay in seconds at the beginning of a row, and the rest of the row; 0 without `hasDelayField`."""
     if not options.has_delay:
         return 0.0, text
-    delay, found, rest = text.partition(separator)
+    delay, found, rest = text.partition(",")
     try:
         seconds = float(delay)
     except ValueError:

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import is_text, type_name, whole_range
+from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.spl.language.tokens import string_value
+from streams_orchestration.spl.programs.values import default_of, plain_function, unplain_function
+from streams_orchestration.spl.types.columns import has_text_of_column, type_of_column
 from streams_orchestration.spl.types.text import text_of, value_of
-from streams_orchestration.spl.types.types import Collection, Optional, Primitive, Tuple, TupleAttribute, Type
+from streams_orchestration.spl.types.types import (
+    Collection,
+    Optional,
+    Primitive,
+    Tuple,
+    TupleAttribute,
+    Type,
+    is_string,
+    parts_of_type,
+)
+from streams_orchestration.spl.types.written import type_of_text
 
 _SIMPLE = {
     "bool_": "boolean",
@@ -28,6 +42,7 @@ _SIMPLE = {
     "binary": "blob",
 }
 """Maps the names of Arrow's types to those of SPL."""
+NO_TYPES: Mapping[str, str] = {}
 _WHOLE = re.compile(r"[-+]?[0-9]+")
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*""", re.DOTALL)
 _OPENING, _CLOSING = "[{(<", "]})>"
@@ -55,32 +70,59 @@ def spl_type(kind: pa.DataType, format: str) -> Type:
     raise ValueError(message)
 
 
-def spl_tuple(schema: pa.Schema, required: Sequence[str], format: str) -> Tuple:
+def spl_tuple(schema: pa.Schema, required: Sequence[str], format: str, types: Mapping[str, str] = NO_TYPES) -> Tuple:
     """Return the SPL tuple type of a schema. Attributes that may be null are optional.
 
-    Raises ValueError like `spl_type`.
+    Args:
+        schema: the attributes.
+        required: the attributes that are never null.
+        format: the name of the format, for errors.
+        types: types of SPL that the columns do not show, by attribute.
+
+    Raises:
+        ValueError: an attribute has a type that SPL does not have, or one of `types` is no type of its column.
     """
-    kinds = [spl_type(field.type, format) for field in schema]
-    return Tuple(
-        tuple(
-            TupleAttribute(field.name, kind if field.name in required else Optional(kind))
-            for kind, field in zip(kinds, schema, strict=True)
-        )
-    )
+    return Tuple(tuple(TupleAttribute(field.name, _attribute_type(field, required, format, types)) for field in schema))
 
 
-def reader_of(kind: pa.DataType, *, required: bool, quoted: bool, format: str) -> Callable[[str], Any]:
+def _attribute_type(field: pa.Field, required: Sequence[str], format: str, types: Mapping[str, str]) -> Type:
+    kind = spl_type(field.type, format)
+    if field.name in types:
+        written = type_of_text(types[field.name])
+        if type_of_column(written) != type_of_column(kind):
+            message = f"types.{field.name}: {written} is no type of a column {type_name(field.type)}"
+            raise ValueError(message)
+        kind = written.content if isinstance(written, Optional) else written
+    return kind if field.name in required else Optional(kind)
+
+
+def reader_of(kind: pa.DataType, own: Type, *, quoted: bool) -> Callable[[str], Any]:
     """Return the function that parses one value of a row. It raises ValueError for an invalid text.
 
+    An empty text is null or, if the attribute is never null, the default of the type.
+
     Args:
-        kind: the type of the attribute.
-        required: True if the attribute is never null.
+        kind: the type of the attribute's column.
+        own: the type of the attribute in SPL.
         quoted: True if quotes around a text are removed.
-        format: the name of the format, for errors.
     """
-    whole = spl_type(kind, format)
-    own = whole if required else Optional(whole)
-    if is_text(kind):
+    required, read = not isinstance(own, Optional), _value_reader(kind, own, quoted=quoted)
+    absent = plain_function(own)(default_of(own))
+
+    def read_or_default(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError:
+            if text.strip():
+                raise
+            return absent
+
+    return read if required and is_text(kind) and is_string(own) else read_or_default
+
+
+def _value_reader(kind: pa.DataType, own: Type, *, quoted: bool) -> Callable[[str], Any]:
+    required = not isinstance(own, Optional)
+    if is_string(own.content if isinstance(own, Optional) else own):
 
         def read_text(text: str) -> Any:
             text = text.strip(" \t")
@@ -98,7 +140,18 @@ def reader_of(kind: pa.DataType, *, required: bool, quoted: bool, format: str) -
             return value_of(text, own)
 
         return read_whole
-    return lambda text: value_of(text, own)
+    settle = settling(own)
+    return lambda text: settle(value_of(text, own))
+
+
+def settling(type_: Type) -> Callable[[Any], Any]:
+    """Return the function that gives a value of a text the form of its column: sets without duplicates, for example."""
+    if has_text_of_column(type_) and not any(
+        isinstance(each, Collection) and each.kind == "map" for each in parts_of_type(type_)
+    ):
+        return lambda value: value
+    plain, unplain = plain_function(type_), unplain_function(type_)
+    return lambda value: plain(unplain(value))
 
 
 def cells(line: str, separator: str) -> list[str]:
@@ -157,11 +210,11 @@ def texts_of(column: pa.Array, type_: Type, *, quoted: bool) -> list[str]:
         quoted: True to write quotes around texts.
     """
     kind, inner = column.type, type_.content if isinstance(type_, Optional) else type_
-    if is_text(kind) and not quoted:
+    if is_string(inner) and not quoted:
         return ["null" if value is None else value for value in column.to_pylist()]
     if (plain := _with_times(kind, as_integers=True)) != kind:
         column = column.cast(_with_times(kind, as_integers=False)).cast(plain)
-    if is_text(kind):  # a text by itself has no quotes, one in a list has
+    if is_string(inner):  # a text by itself has no quotes, one in a list has
         several = Collection("list", (inner,))
         return ["null" if value is None else text_of([value], several)[1:-1] for value in column.to_pylist()]
     return ["null" if value is None else text_of(value, inner) for value in column.to_pylist()]
@@ -182,4 +235,12 @@ def read_tuple(line: str, type_: Tuple) -> dict[str, Any]:
     Raises:
         ValueError: the line is not a whole tuple.
     """
-    return value_of(line.strip(), type_)
+    return settling(type_)(value_of(line.strip(), type_))
+
+
+def check_types(types: Mapping[str, str], names: Sequence[str]) -> None:
+    """Raise UnknownAttributeError if `types` names an attribute that the stream does not have."""
+    for name in types:
+        if name not in names:
+            message = f"types: the stream has no attribute {name}{nearest(name, names)}"
+            raise UnknownAttributeError(message)

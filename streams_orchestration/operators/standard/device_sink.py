@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
-from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, check_lines, lines_of
+from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, SinceLast, WrittenMark, check_lines, lines_of
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.spl.surroundings import PrintedLines
@@ -39,7 +39,7 @@ class DeviceSink(Operator):
 
     def setup(self) -> None:
         """Prepare to print."""
-        self._lines = PrintedLines(self.context)
+        self._lines, self._since = PrintedLines(self.context), SinceLast(self.context)
         suppressed = self.parameters.suppress
         self._names = [name for name in self.context.inputs[0].names if name not in suppressed]
 
@@ -47,11 +47,13 @@ class DeviceSink(Operator):
         """Print a line for each tuple."""
         if self.parameters.file == "/dev/null":
             return
-        for line in lines_of(batch.arrow.select(self._names), self.parameters.writing()):
+        tuples = batch.arrow.select(self._names)
+        tuples = self._since.in_front_of(tuples) if self.parameters.has_delay_field else tuples
+        for line in lines_of(tuples, self.parameters.writing()):
             self._lines.print(f"{line}\n")
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Print a line for a mark, with `writePunctuations`."""
         if self.parameters.write_punctuations and self.parameters.file != "/dev/null":
-            for line in lines_of(mark, self.parameters.writing()):
+            for line in lines_of(WrittenMark(mark, self._since.step()), self.parameters.writing()):
                 self._lines.print(f"{line}\n")

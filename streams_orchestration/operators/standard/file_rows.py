@@ -13,6 +13,7 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.files.row_options import RowOptions
 from streams_orchestration.operators.files.source_file import SourceFile
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS
+from streams_orchestration.operators.formats.spl_texts import check_types
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.logic.program import SplLogic
 from streams_orchestration.operators.logic.source_logic import SourceLogic, over_columns
@@ -53,6 +54,7 @@ def file_schema(context: OperatorContext, parameters: FileParameters) -> pa.Sche
         if kind != wanted:
             message = f"output.{name}: {function} is a {'string' if wanted == pa.string() else 'bigint'}"
             raise ValueError(message)
+    check_types(parameters.types, schema.names)
     read = [field for field in schema if field.name not in parameters.output]
     if not read:
         message = "output: no attribute is left to be read from the file"
@@ -78,8 +80,9 @@ def _options(parameters: FileParameters, schema: pa.Schema, context: OperatorCon
         header_lines=parameters.header_lines,
         defaults={name: _plain(value) for name, value in defaults.items()},
         required=tuple(context.required_at()) if spl else (),
+        types=parameters.types,
         ignore_extra=parameters.ignore_extra,
-        has_delay=bool(getattr(parameters, "has_delay_field", False)),
+        has_delay=parameters.has_delay_field,
         block_size=parameters.block_size,
     )
 
@@ -93,7 +96,7 @@ def _plain(value: pa.Array) -> object:
 
 
 def made_columns(
-    path: File,
+    path: File | str,
     number: int,
     batch: pa.RecordBatch,
     context: OperatorContext,
@@ -103,7 +106,7 @@ def made_columns(
     """Return the columns of the output stream: columns of the rows, or values that `output` computes.
 
     Args:
-        path: the file.
+        path: the file, or the name for `FileName()`.
         number: the number of tuples of the file before these.
         batch: the rows.
         context: the operator's context.
@@ -111,15 +114,16 @@ def made_columns(
         logic: the expressions of SPL, if there are any.
     """
     count = batch.num_rows
+    numbers = np.arange(number + 1, number + count + 1)
     if logic is not None:
-        facts = [pa.repeat(pa.scalar(str(path)), count), pa.array(np.arange(number, number + count), pa.int64())]
+        facts = [pa.repeat(pa.scalar(str(path)), count), pa.array(numbers, pa.int64())]
         return logic.apply(pa.RecordBatch.from_arrays(facts, names=list(_FACTS)), batch).arrow.columns
     return [
         batch.column(field.name)
         if field.name not in parameters.output
         else pa.repeat(pa.scalar(str(path)), count)
         if parameters.output[field.name] == "FileName()"
-        else pa.array(np.arange(number, number + count))
+        else pa.array(numbers)
         for field in context.output_schema()
     ]
 

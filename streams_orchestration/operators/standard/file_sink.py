@@ -19,12 +19,16 @@ from streams_orchestration.operators.files.part_formats import header_line, merg
 from streams_orchestration.operators.files.partitions import check_partitions, partitioned
 from streams_orchestration.operators.files.spl_lines import (
     LINE_FORMATS,
+    SinceLast,
+    WrittenMark,
     check_lines,
     merge_lines_files,
+    with_delay,
     write_lines_file,
 )
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
+from streams_orchestration.operators.formats.spl_texts import check_types
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.outside import REFUSED_BY_SYSTEM
@@ -104,6 +108,7 @@ class FileSink(GatheringSink):
             check_csv_schema(schema)
         if parameters.format == "jsonl":
             check_json_schema(schema, "jsonl")
+        check_types(parameters.types, context.inputs[0].names)
         if parameters.format in LINE_FORMATS:
             check_lines(schema, parameters.writing())
         storage_of(parameters.file, options=parameters.storage)
@@ -142,7 +147,9 @@ class FileSink(GatheringSink):
         settings = parameters.model_dump(by_alias=True, mode="json")
         own = {name: settings[name] for name in ("format", "separator", "nullTexts", "quoteStrings")}
         if parameters.format in LINE_FORMATS:
-            own |= {name: settings[name] for name in ("compression", "encoding", "eolMarker") if settings[name]}
+            others = ("compression", "encoding", "eolMarker", "hasDelayField", "types")
+            own |= {name: settings[name] for name in others if settings[name]}
+            own |= {} if parameters.quote_strings else {"parsing": "permissive"}  # a text may look like two values
         return {"schema": schema_ddl(written), **own}
 
     @classmethod
@@ -157,10 +164,12 @@ class FileSink(GatheringSink):
         self.late = self.context.metrics.counter("late_taken", "tuples whose directory was complete already")
         written = _written_schema(self.context, self.parameters).names
         self.names = [*written, *self.parameters.partition_by]
-        self.items: list[pa.RecordBatch | Punctuation] = []
+        self.items: list[pa.RecordBatch | WrittenMark] = []
         """The tuples of this micro-batch, and marks that are written, in order."""
         self.heeds_marks = self.parameters.holds_files or self.parameters.write_punctuations
-        self.files = WholeFiles(pa.schema([self.context.inputs[0].field(name) for name in self.names]), self.parameters)
+        schema = pa.schema([self.context.inputs[0].field(name) for name in self.names])
+        self.since = SinceLast(self.context)
+        self.files = WholeFiles(with_delay(schema) if self.parameters.has_delay_field else schema, self.parameters)
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Keep the tuples for the files of this micro-batch."""
@@ -170,6 +179,7 @@ class FileSink(GatheringSink):
                 return
         everything = self.names == batch.arrow.schema.names
         tuples = batch.arrow if everything else batch.arrow.select(self.names)
+        tuples = self.since.in_front_of(tuples) if self.parameters.has_delay_field else tuples
         if self.parameters.holds_files:
             self.files.add(tuples)
         else:
@@ -180,10 +190,11 @@ class FileSink(GatheringSink):
 
         The final mark closes the last file.
         """
+        delay = self.since.step() if self.parameters.has_delay_field and self.parameters.write_punctuations else 0.0
         if self.parameters.holds_files:
-            self.files.mark(mark)
+            self.files.mark(mark, delay)
         elif self.parameters.write_punctuations:
-            self.items.append(mark)
+            self.items.append(WrittenMark(mark, delay))
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
         """Write a pending file for each partition directory, or each file that is complete."""
@@ -195,39 +206,44 @@ class FileSink(GatheringSink):
             return ()
         if not self.parameters.partition_by:
             return (self._write("", items),)
-        table = pa.Table.from_batches([item for item in items if not isinstance(item, Punctuation)])
+        table = pa.Table.from_batches([item for item in items if not isinstance(item, WrittenMark)])
         return tuple(
             self._write(place, part.to_batches()) for place, part in partitioned(table, self.parameters.partition_by)
         )
 
     @classmethod
     def has_state(cls, parameters: FileSinkParameters) -> bool:
-        """Return True if tuples wait for their file to be complete."""
-        return parameters.holds_files
+        """Return True if tuples wait for their file to be complete, or the time of the last tuple counts."""
+        return parameters.holds_files or parameters.has_delay_field
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: FileSinkParameters) -> Sharding:
         """Return a refusal if tuples wait in the state, because they belong to the file of one channel."""
         if parameters.holds_files:
             return Sharding(refusal="is tuples that wait for the file of one channel to be complete")
+        if parameters.has_delay_field:
+            return Sharding(refusal="is the time of the last tuple of one channel")
         return super().sharding(context, parameters)
 
     def reset_to_initial_state(self) -> None:
-        """Drop tuples that wait for their file to be complete."""
+        """Drop tuples that wait for their file to be complete, and the time of the last tuple."""
         self.files.clear()
+        self.since.last = None
 
     def checkpoint(self) -> State:
-        """Return the tuples that wait for their file to be complete."""
-        return self.files.dump() if self.parameters.holds_files else {}
+        """Return the tuples that wait for their file to be complete, and the time of the last tuple."""
+        waiting = self.files.dump() if self.parameters.holds_files else {}
+        return {**waiting, "last": self.since.last} if self.parameters.has_delay_field else waiting
 
     def restore(self, state: State) -> None:
-        """Restore the waiting tuples."""
+        """Restore the waiting tuples, and the time of the last tuple."""
         if self.parameters.holds_files:
             self.files.load(state)
+        self.since.last = state.get("last")
 
-    def _write(self, directory: str, items: Sequence[pa.RecordBatch | Punctuation], number: int = -1) -> PendingFile:
+    def _write(self, directory: str, items: Sequence[pa.RecordBatch | WrittenMark], number: int = -1) -> PendingFile:
         settings, context = self.parameters, self.context
-        batches = [item for item in items if not isinstance(item, Punctuation)]
+        batches = [item for item in items if not isinstance(item, WrittenMark)]
         pending = self.pending() / directory / f"{self._channel}-{world.new_id()}.{settings.format}"
         try:
             pending.parent.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.files.part_formats import SinkFormat
 from streams_orchestration.operators.files.row_options import Compression, opens_alike
 from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, LineWriting
+from streams_orchestration.operators.files.spl_rows import SPL_FORMATS
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.sinks.gathering import Roll
 from streams_orchestration.operators.spl.text import ExpressionText
@@ -59,6 +60,21 @@ class FileSinkParameters(CsvParameters):
         default=False,
         alias="writePunctuations",
         description="Write a line for each mark among the tuples; for the formats splCsv, splTxt and line.",
+    )
+    has_delay_field: bool = Field(
+        default=False,
+        alias="hasDelayField",
+        description=(
+            "Begin each line of splCsv and splTxt with the seconds since the tuple or mark before it, by the time of "
+            "the batches; 0 for the first."
+        ),
+    )
+    types: dict[str, str] = Field(
+        default_factory=dict,
+        description=(
+            "Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, "
+            "set<int32> and decimal64; for the formats splCsv and splTxt."
+        ),
     )
     compression: Compression | None = Field(
         default=None, description="Compression of files of splCsv, splTxt and line: zlib, gzip or bzip2."
@@ -117,8 +133,15 @@ class FileSinkParameters(CsvParameters):
             if name in given and self.format not in LINE_FORMATS:
                 message = f"{name} is for format {' or '.join(LINE_FORMATS)}, and not for {self.format}"
                 raise ValueError(message)
+        for name in ("hasDelayField", "types"):
+            if name in given and self.format not in SPL_FORMATS:
+                message = f"{name} is for format {' or '.join(SPL_FORMATS)}, and not for {self.format}"
+                raise ValueError(message)
         if self.write_punctuations and self.partition_by:
             message = "writePunctuations: with partitionBy no file has all tuples between two marks"
+            raise ValueError(message)
+        if self.has_delay_field and self.partition_by:
+            message = "hasDelayField: with partitionBy the tuple before may be in another file"
             raise ValueError(message)
         if self.holds_files and self.partition_by:
             message = f"closeMode: {self.close_mode} cannot be combined with partitionBy"
@@ -144,8 +167,9 @@ class FileSinkParameters(CsvParameters):
     def writing(self) -> LineWriting:
         """Return the settings by which tuples are written as lines."""
         return LineWriting(
-            self.format, self.separator, self.quote_strings, self.encoding, self.eol_marker or "\n", self.compression
-        )
+            self.format, self.separator, self.quote_strings, self.encoding, self.eol_marker or "\n", self.compression,
+            delays=self.has_delay_field, types=self.types,
+        )  # fmt: skip
 
     def _check_closing(self) -> None:
         settings = {"bytesPerFile": self.bytes_per_file, "timePerFile": self.time_per_file}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, WrapValidator, model_validator
@@ -12,6 +14,7 @@ from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.logic.program import SplLogic
 from streams_orchestration.operators.spl.text import text_or_program
 from streams_orchestration.operators.storage.options import StorageOptions
+from streams_orchestration.operators.storage.port import is_address
 
 _LINES = ("line", "splCsv", "splTxt")
 _SUIT: dict[str, tuple[str, ...]] = {
@@ -21,6 +24,7 @@ _SUIT: dict[str, tuple[str, ...]] = {
     "defaultTuple": ("splCsv",),
     "ignoreExtraCSVValues": ("splCsv",),
     "hasDelayField": ("splCsv", "splTxt"),
+    "types": ("splCsv", "splTxt"),
     "blockSize": ("block",),
 }
 """Maps each parameter to the formats that have it."""
@@ -34,6 +38,14 @@ class FileParameters(CsvParameters):
 
     storage: StorageOptions | None = Field(
         default=None, repr=False, description="Options of the object store that the address names."
+    )
+    directory: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Directory from which relative names of files start; by default that of the spec.",
+    )
+    ignore_open_errors: bool = Field(
+        default=False, alias="ignoreOpenErrors", description="Go on with a warning if there is no such file."
     )
     format: Format = Field(
         default="csv",
@@ -79,6 +91,21 @@ class FileParameters(CsvParameters):
         default=False,
         alias="ignoreExtraCSVValues",
         description="Ignore values behind the last attribute in a row of splCsv.",
+    )
+    has_delay_field: bool = Field(
+        default=False,
+        alias="hasDelayField",
+        description=(
+            "A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. With an input "
+            "port nothing waits."
+        ),
+    )
+    types: dict[str, str] = Field(
+        default_factory=dict,
+        description=(
+            "Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, "
+            "set<int32> and decimal64; for the formats splCsv and splTxt."
+        ),
     )
     block_size: int | None = Field(
         default=None, alias="blockSize", gt=0, description="Bytes of a block; the whole file by default."
@@ -130,11 +157,6 @@ class FileSourceParameters(FileParameters):
         min_length=1,
         description="File, directory or pattern relative to the spec, package://<package>/<path>, or an address.",
     )
-    has_delay_field: bool = Field(
-        default=False,
-        alias="hasDelayField",
-        description="A row of splCsv or splTxt begins with the seconds to wait before its tuple.",
-    )
     spl: SplLogic | None = Field(
         default=None, description="Logic in SPL: state, which the expressions of output may read and change."
     )
@@ -142,6 +164,12 @@ class FileSourceParameters(FileParameters):
         default=False,
         description="Read all matching files side by side, always from the file with the least event time.",
     )
-    ignore_open_errors: bool = Field(
-        default=False, alias="ignoreOpenErrors", description="End at once if there is no such file, with a warning."
-    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _start_from_the_directory(cls, values: Any) -> Any:
+        given: Mapping[str, Any] = values if isinstance(values, Mapping) else {}
+        directory, file = given.get("directory"), given.get("file")
+        if not (directory and file and isinstance(directory, str) and isinstance(file, str)) or is_address(file):
+            return values
+        return {**given, "directory": None, "file": str(PurePath(directory) / file)}

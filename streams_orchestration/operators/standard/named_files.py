@@ -20,14 +20,13 @@ from streams_orchestration.operators.storage.storages import storage_of
 class NamedFiles(Operator):
     """Reads the file that each tuple names to its end. A window marker follows its last tuple.
 
-    The second output port is the same as that of a `FileSource` without an input port.
+    The second output port is the same as that of a `FileSource` without an input port. With `ignoreOpenErrors`, it gets
+    the name of a missing file with the number of the error.
     """
 
     Parameters = FileParameters
     unsupported = REFUSED["FileSource"] | {
         "file": "the tuples of the input port name the files; leave it out",
-        "hasDelayField": "a file is read at once when its name comes; read it without an input port",
-        "ignoreOpenErrors": "a file that is missing stops the application; submit names of files that exist",
         "interleave": "a file is read to its end before the next name; read the directory without an input port",
     }
     free_parameters = frozenset(("parsing", "storage"))
@@ -64,6 +63,7 @@ class NamedFiles(Operator):
         self.schema = file_schema(self.context, self.parameters)
         self.logic_of_output = output_logic(self.context, self.parameters)
         self.background = Background()
+        self.base = self.context.base / (self.parameters.directory or "")
 
     def brings(self, port: int) -> bool:
         """Return True, except for a port that gets the names of files."""
@@ -79,24 +79,29 @@ class NamedFiles(Operator):
             if name is None:
                 message = f"{self.attribute} is null, the name of a file is expected"
                 raise DataError(message)
+            if self.parameters.ignore_open_errors and not is_address(name) and not (self.base / name).exists():
+                self.context.logger.warning("%s: there is no such file, which ignoreOpenErrors allows", name)
+                FileOutputs(self).missing(self.base / name)
+                continue
             try:
-                self._read(self._file(name))
+                self._read(name, self._file(name))
             except (ValueError, OSError, StorageRefusedError) as error:
                 raise DataError(str(error)) from error
 
     def _file(self, name: str) -> File:
         if is_address(name):
-            return storage_of(name, self.context.base, self.parameters.storage).file(name)
-        return resolve_input(name, self.context.base)
+            return storage_of(name, self.base, self.parameters.storage).file(name)
+        return resolve_input(name, self.base)
 
-    def _read(self, path: File) -> None:
+    def _read(self, name: str, path: File) -> None:
+        """Read a file. `FileName()` is the name in the tuple."""
         file, number = source_file(path, self.parameters, self.schema, self.context), 0
         file.check()
         outputs, pieces, schema = FileOutputs(self), file.rows(self.background), self.context.output_schema()
         try:
             for piece in pieces:
                 logic = self.logic_of_output
-                columns = made_columns(path, number, piece.batch, self.context, self.parameters, logic)
+                columns = made_columns(name, number, piece.batch, self.context, self.parameters, logic)
                 self.submit(TupleBatch(pa.RecordBatch.from_arrays(columns, schema=schema)))
                 number += piece.batch.num_rows
                 outputs.set_aside(path, piece.malformed)

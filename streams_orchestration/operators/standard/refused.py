@@ -46,7 +46,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "append": "parts are added to the directory always, and a new start replaces them; leave it out",
         "flush": "parts are written whole and are on disk before their batch is committed; leave it out",
         "flushOnPunctuation": "parts are written whole and are on disk before their batch is committed; leave it out",
-        "hasDelayField": "a replay would write other delays",
         "moveFileToDirectory": "a part is written aside always and moved to its place when its epoch is complete",
         "writeFailureAction": "what cannot be written fails, and is written again after a reset; leave it out",
         "writeStateHandlerCallbacks": "files hold tuples only; the log of the PE tells of batches, epochs and resets",
@@ -112,7 +111,6 @@ STREAMS_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
         "append": _TRUTH,
         "closeMode": ("punct", "count", "size", "time", "dynamic", "never"),
         "format": _FORMATS,
-        "hasDelayField": _TRUTH,
         "writeFailureAction": ("ignore", "log", "terminate"),
     },
     "FileSource": {

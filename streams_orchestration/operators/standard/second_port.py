@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -47,8 +48,15 @@ class FileOutputs:
         self._operator.punctuate(Punctuation.WINDOW)
         if self.malformed > LOGGED:
             self._operator.context.logger.warning("%s: %d malformed rows in all", file, self.malformed)
+        self._name(file, 0)
+
+    def missing(self, file: File) -> None:
+        """Submit the name of a missing file, with the number of the error, if the second port takes names."""
+        self._name(file, errno.ENOENT)
+
+    def _name(self, file: File, error: int) -> None:
         if self._second is not None and is_file_port(self._second):
-            columns = {field.name: [str(file) if field.type == pa.string() else 0] for field in self._second}
+            columns = {field.name: [str(file) if field.type == pa.string() else error] for field in self._second}
             self._operator.submit(TupleBatch.from_columns(columns, self._second), 1)
 
 

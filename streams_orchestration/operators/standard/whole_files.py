@@ -6,12 +6,13 @@ import itertools
 from collections.abc import Sequence
 
 from streams_orchestration.operators.context import Punctuation
+from streams_orchestration.operators.files.spl_lines import WrittenMark
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.standard.file_sink_parameters import FileSinkParameters
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
 
-Items = list["pa.RecordBatch | Punctuation"]
+Items = list["pa.RecordBatch | WrittenMark"]
 
 
 class WholeFiles:
@@ -20,8 +21,8 @@ class WholeFiles:
     def __init__(self, schema: pa.Schema, parameters: FileSinkParameters) -> None:
         self._parameters = parameters
         self._waiting = TupleLog(schema)
-        self._marks: list[int] = []
-        """For each mark that is written, the number of tuples of the file in front of it."""
+        self._marks: list[tuple[int, float]] = []
+        """For each mark that is written, the number of tuples of the file in front of it, and its delay in seconds."""
         self._complete: list[Items] = []
 
     def clear(self) -> None:
@@ -40,10 +41,10 @@ class WholeFiles:
         if begin < tuples.num_rows:
             self._waiting.append(tuples.slice(begin))
 
-    def mark(self, mark: Punctuation) -> None:
+    def mark(self, mark: Punctuation, delay: float) -> None:
         """Handle a mark: record it if marks are written, and complete the current file if the mark closes it."""
         if self._parameters.write_punctuations and mark is Punctuation.WINDOW:
-            self._marks.append(len(self._waiting))
+            self._marks.append((len(self._waiting), delay))
         punctuated = self._parameters.close_mode == "punct"
         if (mark is Punctuation.FINAL or punctuated) and (len(self._waiting) or self._marks):
             self._close()
@@ -56,19 +57,20 @@ class WholeFiles:
     def _close(self) -> None:
         places = self._waiting.places()
         tuples = self._waiting.take(places)
-        bounds = [0, *self._marks, tuples.num_rows]
+        bounds = [0, *(place for place, _ in self._marks), tuples.num_rows]
         items: Items = []
         for number, (begin, end) in enumerate(itertools.pairwise(bounds)):
             items += [tuples.slice(begin, end - begin)] if end > begin else []
-            items += [Punctuation.WINDOW] if number < len(self._marks) else []
+            items += [WrittenMark(Punctuation.WINDOW, self._marks[number][1])] if number < len(self._marks) else []
         self._complete.append(items)
         self._waiting.remove(places)
         self._marks = []
 
     def dump(self) -> State:
         """Return the waiting tuples and marks, for a checkpoint."""
-        return {"waiting": self._waiting, "marks": list(self._marks)}
+        return {"waiting": self._waiting, "marks": [list(each) for each in self._marks]}
 
     def load(self, state: State) -> None:
         """Restore a state that `dump` returned."""
-        self._waiting, self._marks, self._complete = state["waiting"], list(state["marks"]), []
+        self._waiting, self._complete = state["waiting"], []
+        self._marks = [(place, delay) for place, delay in state["marks"]]

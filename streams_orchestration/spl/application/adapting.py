@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.programs import CONSTANTS, LOGIC, is_program
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
 from streams_orchestration.spl.language.tokens import string_text
+from streams_orchestration.spl.types.columns import has_text_of_column
+from streams_orchestration.spl.typing.scopes import Port
 
 _READ = {"FileSource": "file", "DirectoryScan": "directory", "Split": "file"}
 """Operator -> its parameter that names a file or directory to read, relative to the data directory."""
@@ -23,7 +25,7 @@ _WITHOUT_EFFECT = {
     "Barrier": {"bufferSize"},
     "DirectoryScan": {"initDelay", "sleepTime"},
     "Export": {"allowFilter"},
-    "FileSink": {"flush", "append", "flushOnPunctuation", "writeFailureAction", "truncateOnReset", "quoteStrings"},
+    "FileSink": {"flush", "append", "flushOnPunctuation", "writeFailureAction", "truncateOnReset"},
     "FileSource": {"initDelay", "bytesPerBatch"},
     "Import": {"applicationScope"},
     "MetricsSink": {"initDelay"},
@@ -41,6 +43,7 @@ def adapted(
     kind: str,
     parameters: dict[str, Any],
     windows: Any,
+    ports: tuple[Sequence[Port], Sequence[Port]],
     data: Path,
     ignored: Callable[[str], None],
 ) -> dict[str, Any]:
@@ -52,6 +55,7 @@ def adapted(
         kind: the standard operator.
         parameters: the parameters by the names of Streams.
         windows: the text of the window, or a list with one for each port.
+        ports: the input and the output ports.
         data: the directory of relative input files.
         ignored: takes the name of each parameter that has no effect here.
     """
@@ -70,9 +74,21 @@ def adapted(
     for each in STREAMS_DEFAULTS:
         if each.operator == kind and _holds(each.when, parameters, windows):
             added |= each.parameters
+    if kind == "FileSource" and ports[0]:
+        parameters["directory"] = str(data)
+        if "hasDelayField" in parameters:
+            ignored("hasDelayField")
     if kind in ("FileSource", "FileSink") and parameters.get("format", "csv") in _FORMATS:
         parameters["format"] = _FORMATS[parameters.get("format", "csv")]
+        if types := _own_texts(ports[kind == "FileSource"]):
+            parameters["types"] = types
     return added | parameters
+
+
+def _own_texts(ports: Sequence[Port]) -> dict[str, str]:
+    """Return the types of the attributes of the first port whose texts do not follow from their columns."""
+    attributes = ports[0].type.attributes if ports and ports[0].is_known else ()
+    return {each.name: str(each.type) for each in attributes if not has_text_of_column(each.type)}
 
 
 def _holds(condition: str, parameters: dict[str, Any], windows: Any) -> bool:

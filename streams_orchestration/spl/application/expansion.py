@@ -265,6 +265,7 @@ class _Body:
                 operator.kind,
                 parameters,
                 parameters.get("window"),
+                (inputs, outputs),
                 self.expansion.data,
                 lambda name: self.report("SO0723", f"{name} of {operator.kind} has no effect here", labels[name]),
             )

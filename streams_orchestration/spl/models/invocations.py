@@ -344,6 +344,8 @@ def _word(
             break
         sought, scope = named.name, meaning.scope
     type_ = Enumeration(parameter.words)
+    if isinstance(sought, tree.Member) and isinstance(sought.operand, tree.Name) and sought.operand.name == model.name:
+        sought = sought.name
     if isinstance(sought, tree.Name) and (sought.name in parameter.words or not parameter.words):
         return Constant(typing.span(written), type_, sought.name)
     words = ", ".join(parameter.words)

@@ -25,6 +25,7 @@ from streams_orchestration.spl.types.types import (
     Tuple,
     TupleAttribute,
     Type,
+    parts_of_type,
 )
 
 _WORDS = {
@@ -121,6 +122,17 @@ def beyond_column(type_: Tuple) -> Tuple:
     'tuple<set<int32> numbers>'
     """
     return Tuple(tuple(each for each in type_.attributes if type_of_column(each.type) != each.type))
+
+
+def has_text_of_column(type_: Type) -> bool:
+    """Return True if the texts of a type's values are those of its column's type.
+
+    Words of enumerations, sets and decimals have other texts than the strings and lists in their columns.
+    """
+    return not any(
+        isinstance(each, Enumeration) or each in DECIMALS or (isinstance(each, Collection) and each.kind == "set")
+        for each in parts_of_type(type_)
+    )
 
 
 def _quoted(name: str) -> str:
