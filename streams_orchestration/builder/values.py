@@ -21,7 +21,7 @@ class Use:
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Values by the parameter names of a spec."""
     declaration: Mapping[str, Any] | None = None
-    """The declaration that a class with described ports brings along; None for any other operator."""
+    """The declaration of a class or function that describes its ports or its watermark mode; else None."""
     typed: bool = False
     """True if a parameter was given as a column; the operator is then checked where it is added."""
 

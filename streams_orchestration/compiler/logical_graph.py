@@ -180,7 +180,7 @@ class LogicalOperator:
     uid: str = ""
     """The uid that the spec declares for the operator or for a composite around it; empty without one."""
     expressions: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
-    """(parameter, text, canonical text) of every expression; empty until the operator is checked (see `noted`)."""
+    """(parameter, text, canonical text) of every expression; empty until `deployable` has checked it."""
 
     def location_of(self, parameter: str) -> Location | None:
         """Return the location of a parameter, or by default the location of the operator."""

@@ -41,7 +41,7 @@ class TrialWatermarks:
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """The input ports in the graph."""
+        """The input ports that are in the event-time graph; none without event time."""
         return () if self._role is None else self._role.ports
 
     def clear(self) -> None:

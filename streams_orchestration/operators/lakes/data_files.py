@@ -153,7 +153,7 @@ def _gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: P
             else:
                 yield DataFile(path, place, _name(key, path.stem))
         for number, part in enumerate(_runs(small)):
-            yield _merged(key, number, part, place, scratch)
+            yield _write_merged(key, number, part, place, scratch)
 
 
 def _runs(files: Sequence[Path]) -> Iterator[pa.Table]:
@@ -176,10 +176,11 @@ def _read_arrow(path: Path) -> pa.Table:
         raise WaitingFileError(path) from error
 
 
-def _merged(key: DeliveryKey, number: int, tuples: pa.Table, place: str, scratch: Path) -> DataFile:
-    """Write tuples to a file that is named by its content and its number in the delivery.
+def _write_merged(key: DeliveryKey, number: int, tuples: pa.Table, place: str, scratch: Path) -> DataFile:
+    """Write tuples to a file with a random name in the scratch directory, and return it with its name in the table.
 
-    So a name always refers to the same bytes.
+    The delivery, the file's number and its content determine the name in the table. So a repeated delivery gives the
+    same bytes the same name, and a name always refers to the same bytes.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     path = scratch / f"{world.new_id()}.parquet"

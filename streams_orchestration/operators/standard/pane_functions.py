@@ -44,7 +44,7 @@ PANE_FUNCTIONS: dict[str, PaneFunction] = {
 
 
 def parse_pane_function(text: str, parameter: str) -> PaneFunction | None:
-    """Return the function that a text calls; None if it calls another one.
+    """Return the pane function that a text calls; None if the text is no call of one.
 
     Raises:
         FaultyExpressionError: the call has arguments.

@@ -36,5 +36,5 @@ def storage_of(place: str, base: Path = Path(), options: StorageOptions | None =
 
 @functools.lru_cache(maxsize=64)
 def _remote(root: str, options: str) -> Storage:
-    """Return the storage object for a store, of which this process creates only one."""
+    """Return the storage object of a root and its options; equal arguments share one object while it is cached."""
     return RemoteStorage(root, StorageOptions.model_validate_json(options))

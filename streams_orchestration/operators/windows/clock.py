@@ -42,10 +42,7 @@ class Ticks:
         self.next = math.inf
 
     def reached(self, now: float) -> float | None:
-        """Return the last of the times up to `now`, and set the next time; None if none has passed since the last call.
-
-        Return None if no time has passed since the last call.
-        """
+        """Return the last time up to `now`, and set the next one; None if no time has passed since the last call."""
         if self.next is None:
             self.next = now + self.period
         if now < self.next:

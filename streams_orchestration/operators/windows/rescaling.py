@@ -32,7 +32,7 @@ class WindowShape(NamedTuple):
     """The attributes of a group, beginning with those of the partition."""
     tumbling: bool
     marked: bool
-    """True if punctuation closes the windows."""
+    """True if a mark or the clock closes the windows of all partitions."""
     given_up: bool
     """True if partitions may be evicted, and so have numbers."""
     merges: Mapping[str, Merge]

@@ -231,7 +231,7 @@ class SlidingWindows:
         return True
 
     def _firings(self, places: np.ndarray, starts: np.ndarray, ends: np.ndarray, at: np.ndarray) -> Firings:
-        """Return the windows, each as a range of rows in a batch of the tuples that are in any window."""
+        """Read the tuples that are in any of these windows; return them with the range of each window among them."""
         steps = np.bincount(starts, minlength=len(places) + 1) - np.bincount(ends, minlength=len(places) + 1)
         seen = np.cumsum(steps[:-1]) > 0
         moved = np.r_[0, np.cumsum(seen)]

@@ -127,7 +127,10 @@ class RegionRecord:
     def blame(
         self, settings: RegionSettings, at: float, cause: str, kind: str, *, outside: bool = False
     ) -> RegionRecord:
-        """Return the record with a cause, and with the attempts that are left for its kind."""
+        """Return the record with a cause and the limit of its resets.
+
+        The limit is a time for a cause outside of the application, and a number of attempts for any other cause.
+        """
         tried = self.tried(kind, at)
         record = replace(self, cause=cause, kind=kind, give_up_at=tried.since + settings.restart.limit)
         if outside:

@@ -188,7 +188,7 @@ class QueryTime:
         }
         """The operators that take or give watermarks, producers first."""
         self._inner: dict[int, list[tuple[str, Watermarks]]] = {}
-        """Operator -> the watermarks of the batch from operators of the query, with the names of their connections."""
+        """Receiving operator -> the watermarks that others of the query sent it in the batch, with the connections."""
         self._watermark: int | None = None
         """Spark's watermark in the planned batch, in microseconds; None before the first one."""
         self._ended = False
