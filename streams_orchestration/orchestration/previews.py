@@ -57,16 +57,15 @@ def put_in_place(context: dg.OpExecutionContext, put: Callable[[], Redeployment 
 def _record(context: dg.OpExecutionContext, outcome: Redeployment) -> None:
     """Tag the run with the verdict of a redeploy, and record a failed check of the deployment if it is unacceptable."""
     context.instance.add_run_tags(context.run_id, {VERDICT_TAG: outcome.verdict})
-    passed = outcome.acceptable
-    if passed:
-        return  # a step behind the materialization evaluates the check; an evaluation before it would hide that
+    if outcome.acceptable:
+        return  # the step after the materialization evaluates the check; an evaluation here would hide its result
     context.instance.report_runless_asset_event(
         dg.AssetCheckEvaluation(
             asset_key=context.assets_def.key,
             check_name=KEEPS_STATE,
-            passed=passed,
+            passed=False,
             severity=severity(outcome),
-            description=None if passed else problems(outcome),
+            description=problems(outcome),
             metadata=redeploy_metadata(outcome),
         )
     )
