@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import dagster as dg
 
 from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys
-from streams_orchestration.orchestration.definition_names import job_name
+from streams_orchestration.orchestration.definition_names import Verb, job_name
 from streams_orchestration.orchestration.ops import await_unit, claim, record, stop_hosts
 
 MAX_RUNTIME = 900
@@ -34,6 +35,8 @@ PROFILING_TAGS = {"streams/work": "profiling", PRIORITY_TAG: IDLE}
 
 With these tags, `dagster.yaml` limits such runs to one at a time, so that they never fill the queue.
 """
+KEEP = {"keep": True}
+"""The config with which the compiler's first stage keeps the options of the deployed application."""
 
 
 def job_tags(application: str) -> dict[str, str]:
@@ -41,27 +44,44 @@ def job_tags(application: str) -> dict[str, str]:
     return {APPLICATION_TAG: application, dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME)}
 
 
-# Dagster exports no name for what `define_asset_job` returns, so these leave it to inference.
+# Dagster exports no name for the type that `define_asset_job` returns, so these leave it to inference.
+def _asset_job(
+    application: str,
+    verb: Verb,
+    assets: Sequence[dg.AssetKey],
+    description: str,
+    config: dict[str, Any] | None = None,
+    max_runtime: int = MAX_RUNTIME,
+):
+    """Return a job that materializes assets of an application in one process.
+
+    Args:
+        application: the application's name.
+        verb: the act of the job, which its name ends with.
+        assets: the keys of the assets.
+        description: the text that Dagster shows.
+        config: the config of the compiler's first stage; None if it takes none or its defaults.
+        max_runtime: the seconds after which Dagster ends a run.
+    """
+    return dg.define_asset_job(
+        job_name(application, verb),
+        selection=list(assets),
+        config=None if config is None else {"ops": {f"{application}__{LOGICAL}": {"config": config}}},
+        executor_def=dg.in_process_executor,
+        tags=job_tags(application) | {dg.MAX_RUNTIME_SECONDS_TAG: str(max_runtime)},
+        description=description,
+    )
+
+
 def compile_job(application: str, stages: Sequence[dg.AssetKey]):
     """Return the job that compiles all stages in order and stops at the first failed check."""
-    return dg.define_asset_job(
-        job_name(application, "compile"),
-        selection=list(stages),
-        executor_def=dg.in_process_executor,
-        tags=job_tags(application),
-        description=f"Compile {application}.",
-    )
+    return _asset_job(application, "compile", stages, f"Compile {application}.")
 
 
 def deploy_job(application: str, deployment: dg.AssetKey):
     """Return the job that deploys the last compiled plan. It changes nothing if that plan already runs."""
-    return dg.define_asset_job(
-        job_name(application, "deploy"),
-        selection=[deployment],
-        executor_def=dg.in_process_executor,
-        tags=job_tags(application),
-        description=f"Launch the PEs of {application} as last compiled, wait for their first heartbeat, and end.",
-    )
+    description = f"Launch the PEs of {application} as last compiled, wait for their first heartbeat, and end."
+    return _asset_job(application, "deploy", [deployment], description)
 
 
 def redeploy_job(application: str, assets: Sequence[dg.AssetKey], *, keep: bool = True):
@@ -72,15 +92,11 @@ def redeploy_job(application: str, assets: Sequence[dg.AssetKey], *, keep: bool 
         assets: the keys of the compiler's stages and of the deployment.
         keep: let the first stage keep the deployed application's options; False if that stage takes no config.
     """
-    return dg.define_asset_job(
-        job_name(application, "redeploy"),
-        selection=list(assets),
-        config={"ops": {f"{application}__{LOGICAL}": {"config": {"keep": True}}}} if keep else None,
-        executor_def=dg.in_process_executor,
-        tags=job_tags(application),
-        description=f"Compile the current spec of {application} and let its plan replace the deployed one, with its "
-        "state kept. A redeploy that would lose state is refused, and one that fails is reverted.",
+    description = (
+        f"Compile the current spec of {application} and let its plan replace the deployed one, with its state kept. A "
+        "redeploy that would lose state is refused, and one that fails is reverted."
     )
+    return _asset_job(application, "redeploy", assets, description, KEEP if keep else None)
 
 
 def available_job(application: str, assets: Sequence[dg.AssetKey]):
@@ -90,15 +106,11 @@ def available_job(application: str, assets: Sequence[dg.AssetKey]):
         application: the application's name.
         assets: the keys of the compiler's stages and of the deployment.
     """
-    return dg.define_asset_job(
-        job_name(application, "available"),
-        selection=list(assets),
-        config={"ops": {f"{application}__{LOGICAL}": {"config": {"keep": True}}}},
-        executor_def=dg.in_process_executor,
-        tags=job_tags(application) | {dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_AVAILABLE_RUNTIME)},
-        description=f"Let {application} process the data that is available now, complete the epoch, and stop. The next "
-        "run goes on after that data.",
+    description = (
+        f"Let {application} process the data that is available now, complete the epoch, and stop. The next run goes on "
+        "after that data."
     )
+    return _asset_job(application, "available", assets, description, KEEP, MAX_AVAILABLE_RUNTIME)
 
 
 def decouple_job(application: str, assets: Sequence[dg.AssetKey]):
@@ -108,14 +120,8 @@ def decouple_job(application: str, assets: Sequence[dg.AssetKey]):
         application: the application's name.
         assets: the keys of the compiler's stages and of the deployment.
     """
-    return dg.define_asset_job(
-        job_name(application, "decouple"),
-        selection=list(assets),
-        config={"ops": {f"{application}__{LOGICAL}": {"config": {"decision_gain": 1.0}}}},
-        executor_def=dg.in_process_executor,
-        tags=job_tags(application),
-        description=f"Split PEs of {application} as its decoupling decision says, with its state kept.",
-    )
+    description = f"Split PEs of {application} as its decoupling decision says, with its state kept."
+    return _asset_job(application, "decouple", assets, description, {"decision_gain": 1.0})
 
 
 def cancel_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
