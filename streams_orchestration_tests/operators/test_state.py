@@ -19,7 +19,7 @@ TABLES = st.lists(st.tuples(st.one_of(st.none(), st.integers(-9, 9)), st.text(ma
     lambda rows: pa.table({"n": pa.array([n for n, _ in rows], pa.int64()), "s": pa.array([s for _, s in rows])})
 )
 STATES = st.dictionaries(st.text(max_size=6), JSON | TABLES, max_size=4)
-EXAMPLE = dump_state({"rows": pa.table({"n": [1, 2, 3]}), "position": 7, "name": "ü"}).data
+EXAMPLE = bytes(dump_state({"rows": pa.table({"n": [1, 2, 3]}), "position": 7, "name": "ü"}).data)
 
 
 @given(STATES)

@@ -59,6 +59,18 @@ class Moments:
         last = self.steps.last
         return bounds < last if last < END else np.ones(len(bounds), bool)
 
+    def outlived(self, times: np.ndarray, by: int) -> np.ndarray:
+        """Return a mask of the times that, moved by so many ticks, are below the watermark after the batch.
+
+        >>> Moments.of(Watermarks.of((0, 10)), count=1, before=IDLE).outlived(np.array([4, 5]), 5).tolist()
+        [True, False]
+        """
+        last = self.steps.last
+        limit = END + 1 if last == END else last - by
+        if last == IDLE or limit <= IDLE:
+            return np.zeros(len(times), bool)
+        return np.ones(len(times), bool) if limit > END else times < limit
+
     def leaving(self, bounds: np.ndarray) -> np.ndarray:
         """Return for each tuple the first moment, from its arrival on, at which the watermark is above its bound."""
         return np.where(self.current > bounds, self.arrivals, self.passing(bounds))

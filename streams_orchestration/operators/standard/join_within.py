@@ -20,9 +20,11 @@ from streams_orchestration.operators.windows.rescaling import divide_log
 _NOT_ENTERED = -2
 """The value in place of an index row for a tuple whose key is not in the index yet."""
 _MANY = 8
-"""If tuples without an index row are more than this many times the sought keys, or vice versa, keys are first compared
-by hash.
+"""If tuples without an index row are more than this many times the sought keys, or vice versa, keys are first compared;
+see `_may_be_among`.
 """
+_ONE_BY_ONE = 32
+"""Up to this many integers are each compared with all others; other keys are compared by hash."""
 _OFTEN = 64
 """The average number of hash comparisons for each tuple after which all keys are entered into the index. Both cost
 about the same.
@@ -100,15 +102,20 @@ class TimedSide:
         nothing = Partners(np.zeros(len(low), np.int64), np.zeros(len(low), np.int64), np.zeros(0, np.int64))
         if not len(low) or not len(self.log):
             return nothing
-        places = self.log.places()
-        times: np.ndarray = self.log.notes["time"][places]
-        near = (times >= low.min()) & (times <= high.max())
-        places, times = places[near], times[near]
-        if not len(places):
-            return nothing
+        times = self.log.notes["time"][: self.log.size]
+        near = self.log.alive[: self.log.size] & (times >= low.min()) & (times <= high.max())
         which, wanted = np.arange(len(low)), np.zeros(len(low), np.int64)
         if keys:
-            which, wanted = self._find(keys, places)
+            which = known_keys(keys)
+            if len(which) <= _ONE_BY_ONE and pa.types.is_integer(keys[0].type):
+                few = key_batch(keys, which)
+                near &= self.log.tested(self.keys, lambda tuples: _may_be_among(_keys_of(tuples), few))
+        places = np.flatnonzero(near)
+        if not len(places):
+            return nothing
+        if keys:
+            which, wanted = self._find(keys, which, places)
+        times = times[places]
         codes: np.ndarray = self.log.notes["key"][places]
         concerned = np.zeros(self.index.rows + 2, bool)
         concerned[wanted] = True
@@ -125,12 +132,18 @@ class TimedSide:
         nothing.first[which], nothing.counts[which] = first, np.maximum(last - first, 0)
         return Partners(nothing.first, nothing.counts, places[order])
 
-    def _find(self, keys: list[pa.Array], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions of the sought keys that some tuples of the log have, and their rows in the index."""
-        which = known_keys(keys)
+    def _find(self, keys: list[pa.Array], which: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions of the sought keys that some tuples of the log have, and their rows in the index.
+
+        Args:
+            keys: the keys.
+            which: the positions of the sought keys.
+            places: the places of the tuples.
+        """
         sought = key_batch(keys, which)
         if len(places) * _MANY < len(which):
-            near = _of_equal_hash(sought, key_batch(self.log.take(places, self.keys).columns, np.arange(len(places))))
+            few = _keys_of(self.log.take(places, self.keys))
+            near = np.flatnonzero(_may_be_among(sought, few))
             which, sought = which[near], sought.take(pa.array(near))
         self._enter(places, sought)
         rows = self.index.find(sought)
@@ -148,16 +161,16 @@ class TimedSide:
     def _enter(self, places: np.ndarray, sought: pa.RecordBatch) -> None:
         """Enter the keys at some places of the log into the index.
 
-        Keys that differ in hash from all sought keys may be left out.
+        Keys that cannot equal a sought key may be left out.
 
-        All keys are entered if many keys are sought, or if hash comparisons have become too costly.
+        All keys are entered if many keys are sought, or if comparisons have become too costly.
         """
         places = places[self.log.notes["key"][places] == _NOT_ENTERED]
         if not len(places):
             return
         tuples = self.log.take(places, self.keys)
         if sought.num_rows * _MANY < len(places) and self._skipped < len(places) * _OFTEN:
-            near = _of_equal_hash(key_batch(tuples.columns, np.arange(len(places))), sought)
+            near = np.flatnonzero(_may_be_among(_keys_of(tuples), sought))
             self._skipped += len(places) - len(near)
             places, tuples = places[near], tuples.take(pa.array(near))
         else:
@@ -181,18 +194,18 @@ class TimedSide:
             moments: the moments of the batch.
             came: the places of the batch's tuples if they are of this side.
         """
-        if not len(self.log) or not moments.passed(shifted(np.array([self._oldest]), self.wait)).any():
-            nothing = np.zeros(0, np.int64)
+        nothing = np.zeros(0, np.int64)
+        if not len(self.log) or not moments.outlived(np.array([self._oldest]), self.wait).any():
             return Leaving(nothing, nothing, nothing)
-        places = self.log.places()
-        bounds = shifted(self.log.notes["time"][places], self.wait)
-        gone = moments.passed(bounds)
-        stay = ~gone
-        self._oldest = int(self.log.notes["time"][places[stay]].min()) if stay.any() else NEVER
-        places, bounds = places[gone], bounds[gone]
+        times, alive = self.log.notes["time"][: self.log.size], self.log.alive[: self.log.size]
+        gone = moments.outlived(times, self.wait)
+        self._oldest = int(times.min(where=alive & ~gone, initial=NEVER))
+        places = np.flatnonzero(alive & gone)
         self.log.remove(places)
-        alone = ~self.log.flags[places] if self.outer else np.zeros(len(places), bool)
-        places, bounds = places[alone], bounds[alone]
+        if not self.outer:
+            return Leaving(nothing, nothing, nothing)
+        places = places[~self.log.flags[places]]
+        bounds = shifted(times[places], self.wait)
         at = moments.passing(bounds)
         if len(came):
             new = int(np.searchsorted(places, came[0]))
@@ -219,12 +232,19 @@ class TimedSide:
         self._oldest = int(log.notes["time"].min()) if log.size else NEVER
 
 
-def _of_equal_hash(keys: pa.RecordBatch, few: pa.RecordBatch) -> np.ndarray:
-    """Return the positions of the keys whose hash equals that of one of a few other keys."""
+def _keys_of(tuples: pa.RecordBatch) -> pa.RecordBatch:
+    return key_batch(tuples.columns, np.arange(tuples.num_rows))
+
+
+def _may_be_among(keys: pa.RecordBatch, few: pa.RecordBatch) -> np.ndarray:
+    """Return a mask of the keys that may equal one of a few others. All that do are true, and few others are."""
+    first, wanted = keys.column(0), few.column(0)
+    if pa.types.is_integer(first.type) and not first.null_count and few.num_rows <= _ONE_BY_ONE:
+        return np.isin(first.to_numpy(), wanted.to_numpy())
     slots = np.uint64((1 << (few.num_rows * _MANY).bit_length() + _MANY) - 1)
-    wanted = np.zeros(int(slots) + 1, bool)
-    wanted[hashes_of(few) & slots] = True
-    return np.flatnonzero(wanted[hashes_of(keys) & slots])
+    sought = np.zeros(int(slots) + 1, bool)
+    sought[hashes_of(few) & slots] = True
+    return sought[hashes_of(keys) & slots]
 
 
 def _numbered(

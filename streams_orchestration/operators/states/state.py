@@ -37,6 +37,8 @@ LONGEST = 16
 """The largest number of files in a chain."""
 
 _MAGIC = b"STREAMS-STATE-1\n"
+_CHECKSUM, _LENGTH = 4, 8
+"""The sizes in bytes of the checksum, and of the number that gives the length of the header."""
 _KINDS: dict[str, type[Incremental]] = {kind.kind: kind for kind in (KeyedState, DictState, TupleLog, Timers)}
 
 
@@ -47,7 +49,7 @@ class StateError(ValueError):
 class StateDump(NamedTuple):
     """The next file of a state's chain, as bytes."""
 
-    data: bytes
+    data: bytes | pa.Buffer
     """The content of the file; empty if nothing has changed, so no file is needed."""
     kept: int
     """The number of earlier files of the chain that are still needed; 0 if this file holds the whole state."""
@@ -76,7 +78,8 @@ def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] 
     follows = bool(chain) and all(part.follows(name, versions[-1]) for name, part in parts.items())
     if follows and others.digest == plain and not any(part.has_changed(versions[-1]) for part in parts.values()):
         return StateDump(b"", len(chain), plain)
-    data, kept = b"", 0
+    data: bytes | pa.Buffer = b""
+    kept = 0
     if parts and follows and sizes[0] >= SMALL and _few_changed(parts, versions[-1]):
         data = _encode(parts, others, version, versions[-1])
         kept = _kept(sizes, len(data))
@@ -114,7 +117,7 @@ def _kept(sizes: Sequence[int], size: int) -> int:
     return kept if sum(sizes[1:kept]) + size <= SHARE * sizes[0] else 0
 
 
-def load_state(files: Iterable[bytes]) -> dict[str, Any]:
+def load_state(files: Iterable[bytes | pa.Buffer]) -> dict[str, Any]:
     """Restore a state from the files of its chain, in order.
 
     Raises:
@@ -167,44 +170,61 @@ def _encode_plain(state: State) -> _Plain:
     return _Plain(values, tables, digest.digest())
 
 
-def _encode(parts: Mapping[str, Incremental], plain: _Plain, version: int, since: int | None) -> bytes:
-    """Return the content of one file: a header in JSON, then the tables in Arrow's stream format."""
-    tables = {name: len(data) for name, data in plain.tables.items()}
-    header: dict[str, Any] = {"version": version, "since": since, "values": plain.values, "tables": tables, "parts": {}}
-    incremental = []
+def _encode(parts: Mapping[str, Incremental], plain: _Plain, version: int, since: int | None) -> pa.Buffer:
+    """Return the content of one file: a header in JSON, then the tables in Arrow's stream format.
+
+    Sizes are computed first, so that the tables are written once, into memory for the whole file.
+    """
+    sizes = {name: len(data) for name, data in plain.tables.items()}
+    header: dict[str, Any] = {"version": version, "since": since, "values": plain.values, "tables": sizes, "parts": {}}
+    written: list[tuple[pa.Table, int]] = []
     for name, part in parts.items():
         pieces = part.whole() if since is None else part.changes(since)
-        written = {piece: _table_bytes(table) for piece, table in pieces.items()}
-        incremental += written.values()
-        header["parts"][name] = part.kind, {piece: len(data) for piece, data in written.items()}
+        own = {piece: _table_size(table) for piece, table in pieces.items()}
+        written += [(table, own[piece]) for piece, table in pieces.items()]
+        header["parts"][name] = part.kind, own
     text = json.dumps(header, allow_nan=True).encode()
-    content = [len(text).to_bytes(8, "big"), text, *plain.tables.values(), *incremental]
-    checksum = 0
-    for each in content:
-        checksum = zlib.crc32(each, checksum)
-    return b"".join([_MAGIC, checksum.to_bytes(4, "big"), *content])
+    front = [len(text).to_bytes(_LENGTH, "big"), text, *plain.tables.values()]
+    begin = len(_MAGIC) + _CHECKSUM
+    content = pa.allocate_buffer(begin + sum(map(len, front)) + sum(size for _, size in written))
+    view, place = memoryview(content).cast("B"), begin
+    for data in front:
+        view[place : place + len(data)] = memoryview(data).cast("B")
+        place += len(data)
+    for table, size in written:
+        _write_table(pa.FixedSizeBufferWriter(pa.py_buffer(view[place : place + size])), table)
+        place += size
+    view[:begin] = _MAGIC + zlib.crc32(view[begin:]).to_bytes(_CHECKSUM, "big")
+    return content
 
 
-def _decode(data: bytes) -> tuple[dict[str, Any], pa.BufferReader]:
+def _decode(data: bytes | pa.Buffer) -> tuple[dict[str, Any], pa.BufferReader]:
     """Split a file into its header and its tables, after checking the checksum."""
-    start = len(_MAGIC) + 4
-    content = memoryview(data)[start:]
-    if (
-        not data.startswith(_MAGIC)
-        or not content
-        or zlib.crc32(content) != int.from_bytes(data[len(_MAGIC) : start], "big")
-    ):
+    begin = len(_MAGIC) + _CHECKSUM
+    front, content = bytes(memoryview(data)[:begin]), memoryview(data)[begin:]
+    if not content or front != _MAGIC + zlib.crc32(content).to_bytes(_CHECKSUM, "big"):
         message = "it is truncated or was altered"
         raise StateError(message)
-    length = int.from_bytes(content[:8], "big")
-    return json.loads(bytes(content[8 : 8 + length])), pa.BufferReader(pa.py_buffer(content[8 + length :]))
+    length = _LENGTH + int.from_bytes(content[:_LENGTH], "big")
+    return json.loads(bytes(content[_LENGTH:length])), pa.BufferReader(pa.py_buffer(content[length:]))
+
+
+def _table_size(table: pa.Table) -> int:
+    """Return the size of a table in Arrow's stream format."""
+    counted = pa.MockOutputStream()
+    _write_table(counted, table)
+    return counted.size()
 
 
 def _table_bytes(table: pa.Table) -> pa.Buffer:
     body = pa.BufferOutputStream()
-    with pa.ipc.new_stream(body, table.schema) as writer:
-        writer.write_table(table)
+    _write_table(body, table)
     return body.getvalue()
+
+
+def _write_table(sink: pa.NativeFile, table: pa.Table) -> None:
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
 
 
 def _read_table(body: pa.BufferReader, size: int) -> pa.Table:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.columns import grown
 from streams_orchestration.operators.states.incremental import Incremental, Pieces
 
-LARGEST_CHUNK = 1 << 20
+LARGEST_CHUNK = 1 << 16
 """Chunks are not merged beyond this number of tuples."""
 FEW = 4096
 """Up to this many removed tuples stay in memory, or more if they are at most half of all."""
+ROOM = 4
+"""The largest multiple of the places for which memory is kept when removed tuples are freed."""
 
 
 class TupleLog(Incremental):
@@ -96,6 +98,15 @@ class TupleLog(Incremental):
     def places(self) -> np.ndarray:
         """Return the places of all tuples, in order."""
         return np.flatnonzero(self.alive[: self.size])
+
+    def tested(self, names: Sequence[str], test: Callable[[pa.RecordBatch], np.ndarray]) -> np.ndarray:
+        """Return a mask of all places, also of those of removed tuples.
+
+        Args:
+            names: some attributes.
+            test: returns a mask of tuples with these attributes.
+        """
+        return np.concatenate([np.zeros(0, bool), *(test(chunk.select(names)) for chunk in self._chunks)])
 
     def take(self, places: np.ndarray, names: Sequence[str] | None = None) -> pa.RecordBatch:
         """Return the tuples at the given places, in the given order, with all attributes or some."""
@@ -219,7 +230,17 @@ class TupleLog(Incremental):
             elif alive.any():
                 chunks.append(chunk.filter(pa.array(alive)))
         self._chunks = chunks
-        self.numbers, self.flags, self._flagged = self.numbers[kept], self.flags[kept], self._flagged[kept]
-        self.notes = {name: values[kept] for name, values in self.notes.items()}
         self.size = len(kept)
-        self.alive = np.ones(self.size, bool)
+        self.numbers, self.flags, self._flagged = (
+            _front(each, kept) for each in (self.numbers, self.flags, self._flagged)
+        )
+        self.notes = {name: _front(values, kept) for name, values in self.notes.items()}
+        self.alive = _front(self.alive, kept)
+
+
+def _front(values: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Return the values at some places, with the room behind them unless there is much of it."""
+    if len(values) > ROOM * len(kept):
+        return values[kept]
+    values[: len(kept)] = values[kept]
+    return values
