@@ -1423,7 +1423,7 @@ def Split(
     Args:
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         index: An expression for the port number, or a list of numbers, modulo the number of ports. A tuple with a negative or null number is dropped.
-        file: CSV file of keys with their ports: `UA,0,2`, `default,1`.
+        file: CSV file of keys with their indexes, which are like those of `index`: `UA,0,2`, `default,-1`. A `#` after the indexes or in front of a line begins a comment.
         key: An expression whose value, as text, is looked up in the file.
         repeat: Send a tuple to a port as often as index, or the line of the file, names the port.
         unlisted: A tuple whose key is not in a file without a line `default`: drop it, or stop the application.

@@ -62,6 +62,13 @@ def test_a_file_maps_keys_to_ports(tmp_path: Path):
     assert [split.rows(port) for port in range(3)] == [data[:1], data[:1], data[1:]]
 
 
+def test_indexes_in_a_file_are_modulo_the_ports_and_comments_are_left_out(tmp_path: Path):
+    (tmp_path / "ports.csv").write_text('# airlines\n\ndefault, -1 # drop the others\na, 3, 1\n"#b", 2# two\n')
+    data = [("a", 1), ("#b", 2), ("c", 3)]
+    split = Bench(Split, [ROW], [ROW] * 2, tmp_path, file="ports.csv", key="k", unlisted="fail", repeat=True).send(data)
+    assert [split.rows(port) for port in range(2)] == [[("#b", 2)], [("a", 1), ("a", 1)]]
+
+
 def test_a_key_without_a_port_and_without_a_default_goes_nowhere(tmp_path: Path):
     (tmp_path / "ports.csv").write_text("1,0\n2,1\n")
     split = Bench(Split, [ROW], [ROW] * 2, tmp_path, file="ports.csv", key="n").send([("a", 1), ("b", 2), ("c", 3)])
@@ -154,8 +161,8 @@ def test_wrong_parameters_of_operators_of_flow_are_refused(
         Bench(kind, inputs, outputs, **parameters)
 
 
-@pytest.mark.parametrize("line", ["a,2", "a,-1", "a,x", "a"])
-def test_a_mapping_to_ports_that_are_not_there_is_refused(tmp_path: Path, line: str):
+@pytest.mark.parametrize("line", ["a,1.5", "a,x", "a", "# a,1"])
+def test_a_mapping_that_names_no_index_is_refused(tmp_path: Path, line: str):
     (tmp_path / "ports.csv").write_text(line + "\n")
     with pytest.raises(ValueError, match=r"file: .*ports.csv"):
         Bench(Split, [ROW], [ROW] * 2, tmp_path, file="ports.csv", key="k")

@@ -34,7 +34,13 @@ class SplitParameters(ExpressionParameters):
             "negative or null number is dropped."
         ),
     )
-    file: str | None = Field(default=None, description="CSV file of keys with their ports: `UA,0,2`, `default,1`.")
+    file: str | None = Field(
+        default=None,
+        description=(
+            "CSV file of keys with their indexes, which are like those of `index`: `UA,0,2`, `default,-1`. A `#` after "
+            "the indexes or in front of a line begins a comment."
+        ),
+    )
     key: ExpressionText | None = Field(
         default=None, description="An expression whose value, as text, is looked up in the file."
     )
@@ -150,13 +156,34 @@ def _read_mapping(context: OperatorContext, name: str, ports: int) -> dict[str, 
     path = resolve_input(name, context.base)
     mapping: dict[str, list[int]] = defaultdict(list)
     with path.open(newline="", encoding="utf-8") as file:
-        for row in csv.reader(file, skipinitialspace=True):
-            for text in row[1:]:
-                if not text.strip().isdecimal() or int(text) >= ports:
-                    message = f"file: {path}: {row[0]} goes to {text!r}, the output ports are 0 to {ports - 1}"
-                    raise ValueError(message)
-                mapping[row[0]].append(int(text))
+        for row in csv.reader((line for line in file if not line.startswith("#")), skipinitialspace=True):
+            if not row:
+                continue
+            if len(row) == 1:
+                message = f"file: {path}: {row[0]} goes to no port; lines are like `UA,0,2`, `{DEFAULT},1`"
+                raise ValueError(message)
+            ports_of_key = mapping[row[0]]
+            for written in row[1:]:
+                text, comment, _ = written.partition("#")
+                if text.strip() or not comment:
+                    ports_of_key += _ports(text, f"file: {path}: {row[0]} goes to {text!r}", ports)
+                if comment:
+                    break
     if not mapping:
         message = f"file: {path}: no key has a port; lines are like `UA,0,2`, `{DEFAULT},1`"
         raise ValueError(message)
     return dict(mapping)
+
+
+def _ports(text: str, place: str, ports: int) -> list[int]:
+    """Return the port of an index, modulo the number of ports; no port for a negative index.
+
+    Raises:
+        ValueError: the text is no integer.
+    """
+    try:
+        index = int(text)
+    except ValueError:
+        message = f"{place}, which is no integer; lines are like `UA,0,2`, `{DEFAULT},1`"
+        raise ValueError(message) from None
+    return [index % ports] if index >= 0 else []

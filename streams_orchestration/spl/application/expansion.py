@@ -78,9 +78,11 @@ class _Body:
         for port, type_ in zip(self.composite.inputs, inputs, strict=False):
             self.known.pending[port.name.name] = lambda port=port, type_=type_: self._input_type(port, type_)
         self._declare_streams()
+        self.known.declare_types(
+            self.composite.types, lambda written: type_of(written, self.scope, self.source, self.mistakes)
+        )
         for definition in self.composite.types:
-            type_ = type_of(definition.type, self.scope, self.source, self.mistakes)
-            self.scope.declare_type(definition.name.name, type_)
+            self.known.get(definition.name.name)
         for port in self.composite.inputs:
             self.known.get(port.name.name)
 

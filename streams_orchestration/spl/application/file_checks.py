@@ -61,6 +61,18 @@ def _check_names(names: FileNames, report: Report) -> None:
         else:
             what = f"the {kind} {name}"
         report("CDISP0025E", f"{what} is defined in this file already", each.name)
+    for composite in names.unit.composites():
+        ports = [port.name for port in (*composite.inputs, *composite.outputs)]
+        _check_unique("port", composite, ports, report)
+        _check_unique("parameter", composite, [formal.name for formal in composite.formals], report)
+        _check_unique("type", composite, [each.name for each in composite.types], report)
+
+
+def _check_unique(what: str, composite: Composite, names: list[tree.Name], report: Report) -> None:
+    """Report each name that a composite defines a second time."""
+    for number, name in enumerate(names):
+        if name.name in {each.name for each in names[:number]}:
+            report("CDISP0025E", f"the {what} {name} is defined in {composite.name} already", name)
 
 
 def _check_use(names: FileNames, use: UseDirective, report: Report) -> None:

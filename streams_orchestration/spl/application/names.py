@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from streams_orchestration.spl.application.natives import Natives
+from streams_orchestration.spl.application.stream_names import StreamNames
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Composite, Definition, FormalParameter, Function
@@ -79,6 +80,7 @@ class FileNames:
         self.scope = Scope(definitions=self)
         self._types: dict[int, Type] = {}
         self._signatures: dict[int, Signature] = {}
+        self._static: dict[int, dict[str, Type]] = {}
 
     # --- meanings
 
@@ -183,7 +185,7 @@ class FileNames:
                 return TypeName(self.files.names(unit).type(each))
             if isinstance(each, Composite):
                 names = self.files.names(unit)
-                static = {each.name.name: names.type(each) for each in each.types if each.static}
+                static = names.static_types(each)
                 return composite_name(static) if static else OtherName("a composite")
         return None
 
@@ -211,6 +213,19 @@ class FileNames:
             self._types[key] = type_of(definition.type, self.scope, self.unit.source, self.files.mistakes)
             pending.pop()
         return self._types[key]
+
+    def static_types(self, composite: Composite) -> dict[str, Type]:
+        """Return the types of a composite that are visible outside. The first call reports their mistakes."""
+        key = id(composite)
+        if key not in self._static:
+            known = StreamNames()
+            scope = Scope(self.scope, known, self)
+            known.declare_types(
+                composite.types, lambda written: type_of(written, scope, self.unit.source, self.files.mistakes)
+            )
+            names = [each.name.name for each in composite.types if each.static]
+            self._static[key] = {name: type_of_meaning(known.get(name)) or UNKNOWN for name in names}
+        return self._static[key]
 
     def _report_cycle(self, name: str) -> None:
         """Report that a type contains itself, at the place where the type being read names it."""

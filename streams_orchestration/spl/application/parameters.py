@@ -70,6 +70,8 @@ _KEYS = frozenset(("equalityLHS", "equalityRHS", "groupBy", "partitionBy", "part
 """Parameters that are keys: lists of attributes or expressions."""
 _LISTS = _KEYS | {"sortBy", "key", "addKey", "removeKey", "suppress", "metrics"}
 """Parameters that are lists in the document, even if SPL gives only one value."""
+_CONDITIONS = frozenset(("filter", "match", "punctuate"))
+"""Parameters that are conditions about each tuple."""
 _OF_SEVERAL_PORTS = frozenset(("Barrier", "Join"))
 """Operators whose expressions read the attributes of several ports as columns of one table."""
 _ATTRIBUTES = frozenset(("deltaAttribute", "timeAttribute", "inputAttribute"))
@@ -237,8 +239,8 @@ class ParameterWriter:
         return self.expression(checked, typed)
 
     def _listed(self, name: str, checked: Expression, typed: list[Node]) -> Any:
-        """Return one value of a parameter; values of list parameters are always programs, even if they are constant."""
-        if name not in _LISTS:
+        """Return one value of a parameter; conditions and values of list parameters are programs even if constant."""
+        if name not in _LISTS and name not in _CONDITIONS:
             return self.expression(checked, typed)
         return self.program(in_order(checked) if name == "sortBy" else checked, typed)
 
@@ -246,10 +248,8 @@ class ParameterWriter:
         """Return an expression as a value if it is constant, else as a program."""
         checked = self.state.without(checked)
         if submission_name(checked) is None and not _calls_submission(checked):
-            try:
+            with contextlib.suppress(UnknownValue):
                 return constant(checked)
-            except UnknownValue:
-                pass
         name = submission_name(checked)
         if name is not None:
             self.submission[name] = submission_type(checked)

@@ -1,4 +1,4 @@
-"""The names that the graph of a composite defines: its streams, with types that are computed on demand."""
+"""The names that a composite defines: its streams and types, which are computed on demand."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from streams_orchestration.spl.application.located import mapping
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.types.columns import ddl_of
-from streams_orchestration.spl.types.types import COMPLEX, UNKNOWN, XML, Tuple, parts_of_type
-from streams_orchestration.spl.typing.scopes import Meaning, StreamName
+from streams_orchestration.spl.types.types import COMPLEX, UNKNOWN, XML, Tuple, Type, parts_of_type
+from streams_orchestration.spl.typing.scopes import Meaning, Scope, StreamName, TypeName, Unclear
 from streams_orchestration.spl.typing.typed import Source
 
 UNKNOWN_TUPLE = Tuple(())
@@ -21,14 +21,31 @@ _COMPILED_ONLY = {XML, *COMPLEX}
 
 
 class StreamNames(dict[str, Meaning]):
-    """The meanings of names in the graph of a composite. A stream's type is computed when it is first looked up."""
+    """The meanings of names in a composite. The type of a stream or of a type's name is computed at its first use."""
 
     def __init__(self) -> None:
         super().__init__()
         self.pending: dict[str, Callable[[], Tuple]] = {}
+        """Name of a stream -> the computation of its type."""
+        self.types: dict[str, Callable[[], Type]] = {}
+        """Name of a type of the composite -> the computation of the type."""
+
+    def declare_types(self, definitions: tuple[tree.TypeDefinition, ...], compute: Callable[[tree.Type], Type]) -> None:
+        """Add the types of a composite, which may name one another in any order."""
+        for each in definitions:
+            self.types[each.name.name] = lambda written=each.type: compute(written)
+        for each in definitions:
+            if isinstance(each.type, tree.EnumType):
+                Scope(names=self).declare_type(each.name.name, compute(each.type))
+                self.types.pop(each.name.name, None)
 
     def get(self, name: str, default: Any = None) -> Any:  # type: ignore[override]
-        """Return the meaning of a name; for a stream in `pending`, compute its type first."""
+        """Return the meaning of a name; for a name in `pending` or `types`, compute its type first."""
+        read = self.types.pop(name, None)
+        if read is not None:
+            self[name] = Unclear("CDISP0050E", f"the type {name} contains itself")
+            self[name] = TypeName(read())
+            return self[name]
         compute = self.pending.pop(name, None)
         if compute is not None:
             self[name] = StreamName(UNKNOWN_TUPLE)  # for a type that refers to itself
