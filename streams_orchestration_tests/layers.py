@@ -118,6 +118,7 @@ SPL_LAYERS = {
             "stream_names",
             "meeting",
             "own_forms",
+            "port_reading",
             "rewriting",
             "state_reading",
             "names",

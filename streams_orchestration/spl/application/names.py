@@ -80,7 +80,7 @@ class FileNames:
         self.scope = Scope(definitions=self)
         self._types: dict[int, Type] = {}
         self._signatures: dict[int, Signature] = {}
-        self._static: dict[int, dict[str, Type]] = {}
+        self._static: dict[int, StreamNames] = {}
 
     # --- meanings
 
@@ -216,16 +216,15 @@ class FileNames:
 
     def static_types(self, composite: Composite) -> dict[str, Type]:
         """Return the types of a composite that are visible outside. The first call reports their mistakes."""
-        key = id(composite)
-        if key not in self._static:
-            known = StreamNames()
+        known = self._static.get(id(composite))
+        if known is None:
+            known = self._static[id(composite)] = StreamNames()
             scope = Scope(self.scope, known, self)
             known.declare_types(
                 composite.types, lambda written: type_of(written, scope, self.unit.source, self.files.mistakes)
             )
-            names = [each.name.name for each in composite.types if each.static]
-            self._static[key] = {name: type_of_meaning(known.get(name)) or UNKNOWN for name in names}
-        return self._static[key]
+        names = [each.name.name for each in composite.types if each.static]
+        return {name: type_of_meaning(known.get(name)) or UNKNOWN for name in names}
 
     def _report_cycle(self, name: str) -> None:
         """Report that a type contains itself, at the place where the type being read names it."""

@@ -12,6 +12,7 @@ from streams_orchestration.spl.application.format_rows import with_rows, without
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator, decimal_faults, nested_calls
 from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call
+from streams_orchestration.spl.application.port_reading import beyond_columns, reads, reads_whole
 from streams_orchestration.spl.application.rewriting import by_attributes
 from streams_orchestration.spl.application.state_reading import StateReading
 from streams_orchestration.spl.application.subscriptions import subscription_text
@@ -51,7 +52,6 @@ from streams_orchestration.spl.typing.typed import (
     Node,
     OutputCall,
     PortAttribute,
-    PortTuple,
     Source,
     Span,
     TupleOf,
@@ -272,9 +272,9 @@ class ParameterWriter:
         except ValueError:
             untyped = self._untyped_natives()
             return {"spl": checked.span.text, "at": str(checked.span), "functions": untyped} if untyped else None
-        types = {port.label: str(type_) for port in self.inputs if (type_ := _beyond_column(checked, port)).attributes}
-        if self.native:
-            types = {port.label: types.get(port.label, "") for port in self.inputs if _reads(checked, port)}
+        types = {port.label: str(type_) for port in self.inputs if (type_ := beyond_columns(checked, port)).attributes}
+        needs_label = reads if self.native else reads_whole
+        types |= {port.label: types.get(port.label, "") for port in self.inputs if needs_label(checked, port)}
         functions, constants, called = ([], {}, []) if self.with_logic else self._used([checked])
         program = {
             "spl": text,
@@ -360,19 +360,6 @@ class ParameterWriter:
 def _is_no_value(meaning: Meaning | None) -> bool:
     """Return True for an unknown name or a type; a composite of a missing toolkit may accept both as parameters."""
     return meaning is None or isinstance(meaning, TypeName)
-
-
-def _reads(checked: Expression, port: Port) -> bool:
-    return any(isinstance(each, PortTuple | PortAttribute) and each.port == port.label for each in parts_of(checked))
-
-
-def _beyond_column(checked: Expression, port: Port) -> Tuple:
-    """Return the attributes of a port that an expression reads, but whose SPL types their columns do not determine."""
-    parts = list(parts_of(checked))
-    if any(isinstance(each, PortTuple) and each.port == port.label for each in parts):
-        return beyond_column(port.type)
-    read = {each.name for each in parts if isinstance(each, PortAttribute) and each.port == port.label}
-    return beyond_column(Tuple(tuple(each for each in port.type.attributes if each.name in read)))
 
 
 def _natives(node: Node) -> list[Signature]:

@@ -1,0 +1,28 @@
+"""The attributes and whole tuples of an input port that an expression reads."""
+
+from __future__ import annotations
+
+from streams_orchestration.spl.application.values import parts_of
+from streams_orchestration.spl.types.columns import beyond_column
+from streams_orchestration.spl.types.types import Tuple
+from streams_orchestration.spl.typing.scopes import Port
+from streams_orchestration.spl.typing.typed import Expression, PortAttribute, PortTuple
+
+
+def reads(checked: Expression, port: Port) -> bool:
+    """Return True if an expression reads an attribute of a port, or its tuple."""
+    return any(isinstance(each, PortTuple | PortAttribute) and each.port == port.label for each in parts_of(checked))
+
+
+def reads_whole(checked: Expression, port: Port) -> bool:
+    """Return True if an expression reads the tuple of a port as one value."""
+    return any(isinstance(each, PortTuple) and each.port == port.label for each in parts_of(checked))
+
+
+def beyond_columns(checked: Expression, port: Port) -> Tuple:
+    """Return the attributes of a port that an expression reads, but whose SPL types their columns do not determine."""
+    if reads_whole(checked, port):
+        return beyond_column(port.type)
+    attributes = [each for each in parts_of(checked) if isinstance(each, PortAttribute) and each.port == port.label]
+    read = {each.name for each in attributes}
+    return beyond_column(Tuple(tuple(each for each in port.type.attributes if each.name in read)))
