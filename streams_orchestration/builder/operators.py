@@ -481,15 +481,9 @@ def FileSource(
     file: str | None = None,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
-    storage: Mapping[str, Any] | None = None,
-    directory: str | None = None,
-    ignore_open_errors: bool | Reference | None = None,
-    format: Literal["csv", "line", "jsonl", "parquet", "arrow", "splCsv", "splTxt", "block"] | None = None,
     has_header_line: bool | Reference | int | None = None,
     quote_strings: bool | Reference | None = None,
     parsing: Literal["strict", "permissive", "fast"] | None = None,
-    compression: Literal["zlib", "gzip", "bzip2"] | None = None,
-    encoding: str | None = None,
     eol_marker: str | None = None,
     default_tuple: Mapping[str, Any] | None = None,
     ignore_extra: bool | Reference | None = None,
@@ -497,6 +491,12 @@ def FileSource(
     types: Mapping[str, Any] | None = None,
     block_size: int | Reference | None = None,
     output: Mapping[str, Any] | None = None,
+    storage: Mapping[str, Any] | None = None,
+    directory: str | None = None,
+    ignore_open_errors: bool | Reference | None = None,
+    format: Literal["csv", "line", "jsonl", "parquet", "arrow", "splCsv", "splTxt", "block"] | None = None,
+    compression: Literal["zlib", "gzip", "bzip2"] | None = None,
+    encoding: str | None = None,
     spl: Mapping[str, Any] | None = None,
     interleave: bool | Reference | None = None,
 ) -> Use:
@@ -506,22 +506,22 @@ def FileSource(
         file: File, directory or pattern relative to the spec, package://<package>/<path>, or an address.
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        storage: Options of the object store that the address names.
-        directory: Directory from which relative names of files start; by default that of the spec.
-        ignore_open_errors: Go on with a warning if there is no such file.
-        format: Format of the files. splCsv: rows of SPL literals by position; splTxt: an SPL tuple a line; block: bytes.
         has_header_line: The first line of a CSV file names the columns; true by default. With splCsv, lines to skip; false by default.
         quote_strings: CSV values may be quoted. If false, a quote is an ordinary character.
         parsing: permissive: drop and count malformed rows. strict and fast: stop at one.
-        compression: Compression of a file whose name does not say it: zlib, gzip or bzip2.
-        encoding: Encoding of the texts, in which a line feed is one byte, such as ISO-8859-1.
         eol_marker: Marker behind a line; a line feed, with or without a carriage return, by default.
         default_tuple: Maps attributes to constant expressions for values that are missing in a row of splCsv.
         ignore_extra: Ignore values behind the last attribute in a row of splCsv.
         has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. With an input port nothing waits.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
         block_size: Bytes of a block; the whole file by default.
-        output: Maps attributes that are not in the file to FileName() or TupleNumber(), or expressions of SPL.
+        output: Maps attributes that are not in the rows to FileName() or TupleNumber(), or expressions of SPL.
+        storage: Options of the object store that the address names.
+        directory: Directory from which relative names of files start; by default that of the spec.
+        ignore_open_errors: Go on with a warning if there is no such file.
+        format: Format of the files. splCsv: rows of SPL literals by position; splTxt: an SPL tuple a line; block: bytes.
+        compression: Compression of a file whose name does not say it: zlib, gzip or bzip2.
+        encoding: Encoding of the texts, in which a line feed is one byte, such as ISO-8859-1.
         spl: Logic in SPL: state, which the expressions of output may read and change.
         interleave: Read all matching files side by side, always from the file with the least event time.
     """
@@ -531,15 +531,9 @@ def FileSource(
             "file": file,
             "separator": separator,
             "nullTexts": null_texts,
-            "storage": storage,
-            "directory": directory,
-            "ignoreOpenErrors": ignore_open_errors,
-            "format": format,
             "hasHeaderLine": has_header_line,
             "quoteStrings": quote_strings,
             "parsing": parsing,
-            "compression": compression,
-            "encoding": encoding,
             "eolMarker": eol_marker,
             "defaultTuple": default_tuple,
             "ignoreExtraCSVValues": ignore_extra,
@@ -547,6 +541,12 @@ def FileSource(
             "types": types,
             "blockSize": block_size,
             "output": output,
+            "storage": storage,
+            "directory": directory,
+            "ignoreOpenErrors": ignore_open_errors,
+            "format": format,
+            "compression": compression,
+            "encoding": encoding,
             "spl": spl,
             "interleave": interleave,
         },
@@ -1213,30 +1213,57 @@ def Parse(
     *,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
-    format: Literal["csv", "line", "jsonl"] | None = None,
+    has_header_line: bool | Reference | int | None = None,
     quote_strings: bool | Reference | None = None,
-    parse_input: str | None = None,
     parsing: Literal["strict", "permissive", "fast"] | None = None,
+    eol_marker: str | None = None,
+    default_tuple: Mapping[str, Any] | None = None,
+    ignore_extra: bool | Reference | None = None,
+    has_delay_field: bool | Reference | None = None,
+    types: Mapping[str, Any] | None = None,
+    block_size: int | Reference | None = None,
+    output: Mapping[str, Any] | None = None,
+    format: Literal["csv", "line", "jsonl", "splCsv", "splTxt", "block"] | None = None,
+    parse_input: str | Column | None = None,
+    window_markers: Literal["forward", "end"] | None = None,
 ) -> Use:
     """Joins the bytes of all tuples into one text and submits its rows as tuples.
 
     Args:
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a row, which ends with a line feed: csv, line, jsonl.
+        has_header_line: The first line of a CSV file names the columns; true by default. With splCsv, lines to skip; false by default.
         quote_strings: CSV values may be quoted. If false, a quote is an ordinary character.
-        parse_input: Attribute that holds the bytes or text. May be omitted if there is only one.
         parsing: permissive: drop and count malformed rows. strict and fast: stop at one.
+        eol_marker: Marker behind a line; a line feed, with or without a carriage return, by default.
+        default_tuple: Maps attributes to constant expressions for values that are missing in a row of splCsv.
+        ignore_extra: Ignore values behind the last attribute in a row of splCsv.
+        has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. With an input port nothing waits.
+        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
+        block_size: Bytes of a block; the whole file by default.
+        output: Maps attributes that are not in the rows to FileName() or TupleNumber(), or expressions of SPL.
+        format: Format of a row, which ends with a line feed. splCsv: SPL literals by position; splTxt: an SPL tuple; block: blockSize bytes.
+        parse_input: Attribute that holds the bytes or text, or an expression. May be omitted if there is only one.
+        window_markers: forward: a window marker ends a row and is forwarded. end: a single marker follows the last tuple.
     """
     return named_use(
         "Parse",
         {
             "separator": separator,
             "nullTexts": null_texts,
-            "format": format,
+            "hasHeaderLine": has_header_line,
             "quoteStrings": quote_strings,
-            "parseInput": parse_input,
             "parsing": parsing,
+            "eolMarker": eol_marker,
+            "defaultTuple": default_tuple,
+            "ignoreExtraCSVValues": ignore_extra,
+            "hasDelayField": has_delay_field,
+            "types": types,
+            "blockSize": block_size,
+            "output": output,
+            "format": format,
+            "parseInput": parse_input,
+            "windowMarkers": window_markers,
         },
     )
 

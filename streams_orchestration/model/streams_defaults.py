@@ -128,6 +128,19 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
         {},
     ),
     Difference(
+        "Parse",
+        "`format: csv` has values as other programs write them; some texts are null.",
+        "It has SPL literals, as FileSource reads them.",
+        {"format": "splCsv"},
+        "csv",
+    ),
+    Difference(
+        "Parse",
+        "A window marker ends a row and is forwarded.",
+        "Markers of the input do not pass; a window marker follows the last tuple.",
+        {"windowMarkers": "end"},
+    ),
+    Difference(
         "Sort",
         "The time of `time(n)` is an attribute.",
         "It is the clock, which also closes windows without tuples.",

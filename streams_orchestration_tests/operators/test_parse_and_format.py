@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.format import Format
-from streams_orchestration.operators.standard.parse import LONGEST_ROW_BYTES, Parse, split_rows
+from streams_orchestration.operators.standard.parse import Parse
+from streams_orchestration.operators.standard.row_format import LONGEST_ROW_BYTES, split_rows
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.examples import examples
 
@@ -23,8 +24,8 @@ VALUES = {
 }
 
 
-def parse(output: str = ROW, inputs: str = BYTES, **parameters: Any) -> OperatorHarness:
-    return OperatorHarness(Parse, [inputs], [output], parameters={"format": "csv"} | parameters)
+def parse(outputs: str = ROW, inputs: str = BYTES, **parameters: Any) -> OperatorHarness:
+    return OperatorHarness(Parse, [inputs], [outputs], parameters={"format": "csv"} | parameters)
 
 
 def format_(outputs: str | None = BYTES, inputs: str = ROW, **parameters: Any) -> OperatorHarness:
@@ -108,14 +109,40 @@ def test_lines_are_written_as_they_are():
     assert format_(inputs="s string", format="line").send([("a",), (None,)]).rows() == [(b"a\n",), (b"\n",)]
 
 
+READ: dict[str, tuple[bytes, str, dict[str, Any], list[Any]]] = {
+    "values": (
+        b'head\n# x\n1, "a\\"b,c" ,[1,2]\r\n\n,,\n3', "n int NOT NULL, s string NOT NULL, l array<int> NOT NULL",
+        {"format": "splCsv", "hasHeaderLine": True, "defaultTuple": {"s": "'no'", "l": "array(7)"},
+         "windowMarkers": "end"},
+        [(1, 'a"b,c', [1, 2]), (0, "no", [7]), (3, "no", [7])],
+    ),
+    "tuples": (
+        b'{n=1,c=red}\n{n=2,c=green}\n', "n int NOT NULL, c string NOT NULL, k bigint",
+        {"format": "splTxt", "types": {"c": "enum{red, green}"}, "output": {"k": "TupleNumber()"},
+         "windowMarkers": "end"},
+        [(1, "red", 1), (2, "green", 2)],
+    ),
+    "delays": (b"0.5,1|a\n0,2|b|\n", "n int, s string", {"format": "splCsv", "separator": "|", "hasDelayField": True,
+               "ignoreExtraCSVValues": True, "windowMarkers": "end"}, [(1, "a"), (2, "b")]),
+    "lines": (b"a\n;;b;;c", "s string", {"format": "line", "eolMarker": ";;", "windowMarkers": "end"},
+              [("a\n",), ("b",), ("c",)]),
+    "blocks": (b"abcdefg", "s binary", {"format": "block", "blockSize": 3, "windowMarkers": "end"},
+               [(b"abc",), (b"def",), (b"g",)]),
+}  # fmt: skip
+"""Bytes, the output's schema, parameters, and the tuples that IBM Streams reads."""
+
 WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no bytes": (parse, {"inputs": "n int"}, "parseInput: n is int, binary or string is expected"),
     "several attributes": (parse, {"inputs": ROW}, "parseInput: say which attribute has the bytes: n, s"),
     "bytes that are not there": (parse, {"parseInput": "dat"}, "no attribute dat; the nearest is data"),
-    "nested values": (parse, {"output": "a array<int>"}, "format csv: the attribute a is array"),
+    "nested values": (parse, {"outputs": "a array<int>"}, "format csv: the attribute a is array"),
     "lines of two attributes": (parse, {"format": "line"}, "format line: .* the output stream has n, s"),
     "lines of two values": (format_, {"format": "line"}, "format line: a line is one attribute, but the row has n, s"),
     "a separator of lines": (parse, {"format": "line", "separator": ";"}, "separator is for format csv only"),
+    "blocks of no size": (parse, {"format": "block", "outputs": "b binary"}, "format block needs blockSize"),
+    "blocks of texts": (parse, {"format": "block", "blockSize": 3}, "format block: .* exactly one binary attribute"),
+    "a header of lines": (parse, {"format": "line", "hasHeaderLine": True}, "hasHeaderLine is for format splCsv"),
+    "sizes of rows": (parse, {"blockSize": 3}, "blockSize is for format block, and not for csv"),
     "no schema": (format_, {"outputs": None}, "the output stream needs a schema"),
     "nothing for the row": (format_, {"outputs": ROW}, "one attribute gets the row"),
     "two rows": (format_, {"outputs": "a string, b string"}, "one attribute gets the row"),
@@ -132,7 +159,35 @@ def test_wrong_parameters_of_parse_and_format_are_refused(case: str):
         make(**parameters)
 
 
-@pytest.mark.parametrize("kind", [Parse, Format])
-def test_formats_of_streams_that_are_not_here_are_refused(kind: type[Operator]):
-    with pytest.raises(ValueError, match="'csv', 'line' or 'jsonl'"):
+@pytest.mark.parametrize(("kind", "last"), [(Parse, "block"), (Format, "jsonl")])
+def test_formats_of_streams_that_are_not_here_are_refused(kind: type[Operator], last: str):
+    with pytest.raises(ValueError, match=f"'csv', 'line'.* or '{last}'"):
         kind.Parameters.model_validate({"format": "bin"})
+
+
+@given(cuts=st.lists(st.integers(0, 200), max_size=6), restarts=st.booleans(), reading=st.sampled_from(sorted(READ)))
+@examples(60)
+def test_rows_of_streams_do_not_depend_on_where_bytes_are_cut(cuts: list[int], restarts: bool, reading: str):
+    text, schema, parameters, expected = READ[reading]
+    harness, bounds = parse(schema, **parameters), sorted(cut % (len(text) + 1) for cut in cuts)
+    for begin, end in zip([0, *bounds], [*bounds, len(text)], strict=True):
+        harness.send([(text[begin:end],), (None,)]).mark()
+        if restarts:
+            harness.restart()
+    assert harness.end().items() == [*expected, Punctuation.WINDOW]
+
+
+def test_a_malformed_row_of_streams_fails_with_its_line():
+    with pytest.raises(DataError, match="the bytes, line 3, column n: 'x' is no value of type int32"):
+        parse("n int NOT NULL", format="splCsv").send([(b"1\n#\nx\n",)])
+    harness = parse("n int NOT NULL, k bigint", format="splCsv", parsing="permissive", output={"k": "TupleNumber()"})
+    assert harness.send([(b"1\nx\n2\n",)]).rows() == [(1, 1), (2, 2)]
+    assert harness.metrics == {"dropped": 1}
+
+
+def test_the_bytes_are_those_of_an_expression():
+    text = {"spl": 'convertToBlob(In.body + "\\n")', "types": {"In": ""}}
+    harness = parse(
+        "s string NOT NULL", inputs="n int NOT NULL, body string NOT NULL", parseInput=text, format="splCsv"
+    )
+    assert harness.send([(1, "a"), (2, '"b"')]).rows() == [("a",), ("b",)]

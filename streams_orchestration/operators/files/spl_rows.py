@@ -47,10 +47,10 @@ def read_rows(
     Raises:
         DataError: the file is damaged, or a row does not fit and `permissive` is false; the message names the line.
     """
-    read = _reader(format, schema, dialect, options)
+    read = row_reader(format, schema, dialect, options)
     with opened(path, options, start.number) as file:
         for lines in lines_of(file, options):
-            yield _rows(path, lines, format, schema, options, start, read, permissive=permissive)
+            yield rows_of_lines(str(path), lines, format, schema, options, start, read, permissive=permissive)
             start = FilePosition(start.number + sum(size for _, size in lines), start.line + len(lines))
 
 
@@ -68,10 +68,25 @@ def read_blocks(path: File, schema: pa.Schema, options: RowOptions, start: FileP
             start = FilePosition(start.number + len(block), start.line + len(parts))
 
 
-def _rows(
-    path: File, lines: Sequence[tuple[bytes, int]], format: str, schema: pa.Schema, options: RowOptions,
+def rows_of_lines(
+    place: str, lines: Sequence[tuple[bytes, int]], format: str, schema: pa.Schema, options: RowOptions,
     start: FilePosition, read: ReadRow, *, permissive: bool,
 ) -> FileRows:  # fmt: skip
+    """Return the rows of consecutive lines.
+
+    Args:
+        place: the name of the file or input, for errors.
+        lines: the lines, with the size in bytes of each.
+        format: the format of the rows.
+        schema: the schema of the tuples.
+        options: the options.
+        start: the position of the first line.
+        read: the function from the text of a row to its values, from `row_reader`.
+        permissive: True to return malformed rows beside the others.
+
+    Raises:
+        DataError: a row does not fit and `permissive` is false; the message names the line.
+    """
     values: list[Sequence[Any]] = []
     delays: list[float] = []
     malformed: list[Malformed] = []
@@ -85,8 +100,8 @@ def _rows(
         except (ValueError, OverflowError) as error:
             column = error.column if isinstance(error, RefusedCellError) else ""
             if not permissive:
-                place = f"line {number}{f', column {column}' if column else ''}"
-                message = f"{path}, {place}: {error}; {wanted_row(schema)}"
+                at = f"line {number}{f', column {column}' if column else ''}"
+                message = f"{place}, {at}: {error}; {wanted_row(schema)}"
                 raise DataError(message) from None
             text = line.decode(options.encoding, errors="replace")
             malformed.append(Malformed(len(values) + len(malformed), number, column, str(error), text))
@@ -102,7 +117,8 @@ def _turned(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> Sequence[Sequen
     return list(zip(*rows, strict=True)) if rows else [() for _ in schema]
 
 
-def _reader(format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOptions) -> ReadRow:
+def row_reader(format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOptions) -> ReadRow:
+    """Return the function from the text of a row to its delay and values."""
     if format == "line":
         return lambda text: (0.0, (text,))
     type_ = spl_tuple(schema, options.required, format, options.types)
@@ -159,3 +175,53 @@ def _after_delay(text: str, options: RowOptions) -> tuple[float, str]:
 
 def _of_tuple(delay: float, text: str, type_: Any) -> tuple[float, Sequence[Any]]:
     return delay, list(read_tuple(text, type_).values())
+
+
+class LineStream:
+    """Rows of lines that arrive in pieces, such as the bytes of several tuples.
+
+    Attributes:
+        rest: the bytes of a line whose end has not arrived.
+        lines: the number of lines so far.
+    """
+
+    def __init__(
+        self, place: str, format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOptions, *, permissive: bool
+    ) -> None:
+        self._place, self._format, self._schema, self._options = place, format, schema, options
+        self._permissive = permissive
+        self._read = row_reader(format, schema, dialect, options)
+        self.rest = b""
+        self.lines = 0
+
+    def more(self, content: bytes, *, ended: bool) -> FileRows | None:
+        """Return the rows that are complete now; None if there are none.
+
+        Args:
+            content: the next bytes.
+            ended: nothing follows, so the rest is a line as well.
+
+        Raises:
+            DataError: a row does not fit, and malformed rows are not set aside.
+        """
+        marker = (self._options.eol or "\n").encode()
+        *lines, self.rest = (self.rest + content).split(marker)
+        if ended and self.rest:
+            lines, self.rest = [*lines, self.rest], b""
+        if not lines:
+            return None
+        if self._options.eol is None:
+            lines = [line.removesuffix(b"\r") for line in lines]
+        start = FilePosition(line=self.lines + 1)
+        self.lines += len(lines)
+        sized = [(line, len(line)) for line in lines]
+        return rows_of_lines(
+            self._place,
+            sized,
+            self._format,
+            self._schema,
+            self._options,
+            start,
+            self._read,
+            permissive=self._permissive,
+        )

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from streams_orchestration import world
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.constants import constants
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import UnknownAttributeError
-from streams_orchestration.operators.files.row_options import RowOptions
 from streams_orchestration.operators.files.source_file import SourceFile
-from streams_orchestration.operators.files.spl_rows import SPL_FORMATS
 from streams_orchestration.operators.formats.spl_texts import check_types
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.logic.program import SplLogic
 from streams_orchestration.operators.logic.source_logic import SourceLogic, over_columns
 from streams_orchestration.operators.spl.text import SplText
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters
+from streams_orchestration.operators.standard.row_reading import RowReadingParameters
 from streams_orchestration.operators.storage.port import File
 
 _FACTS = ("FileName", "TupleNumber")
@@ -36,7 +35,7 @@ class Mark(NamedTuple):
     """The number of malformed rows before the position."""
 
 
-def file_schema(context: OperatorContext, parameters: FileParameters) -> pa.Schema:
+def file_schema(context: OperatorContext, parameters: RowReadingParameters) -> pa.Schema:
     """Return the attributes that are read from files.
 
     Raises:
@@ -66,33 +65,11 @@ def source_file(path: File, parameters: FileParameters, schema: pa.Schema, conte
     """Return a file with the settings from the parameters."""
     return SourceFile(
         path, parameters.format, schema, parameters.dialect(), parameters.named_columns,
-        permissive=parameters.parsing == "permissive", options=_options(parameters, schema, context),
+        permissive=parameters.parsing == "permissive",
+        options=replace(
+            parameters.row_options(schema, context), compression=parameters.compression, encoding=parameters.encoding
+        ),
     )  # fmt: skip
-
-
-def _options(parameters: FileParameters, schema: pa.Schema, context: OperatorContext) -> RowOptions:
-    spl = parameters.format in SPL_FORMATS
-    defaults = constants(parameters.default_tuple, schema, "defaultTuple", context.zone)
-    return RowOptions(
-        compression=parameters.compression,
-        encoding=parameters.encoding,
-        eol=parameters.eol_marker,
-        header_lines=parameters.header_lines,
-        defaults={name: _plain(value) for name, value in defaults.items()},
-        required=tuple(context.required_at()) if spl else (),
-        types=parameters.types,
-        ignore_extra=parameters.ignore_extra,
-        has_delay=parameters.has_delay_field,
-        block_size=parameters.block_size,
-    )
-
-
-def _plain(value: pa.Array) -> object:
-    """Return a constant in the form that SPL rows use: a time as nanoseconds."""
-    kind = value.type
-    if pa.types.is_timestamp(kind):
-        value = value.cast(pa.timestamp("ns", kind.tz)).cast(pa.int64())
-    return value[0].as_py()
 
 
 def made_columns(
@@ -100,7 +77,7 @@ def made_columns(
     number: int,
     batch: pa.RecordBatch,
     context: OperatorContext,
-    parameters: FileParameters,
+    parameters: RowReadingParameters,
     logic: SourceLogic | None = None,
 ) -> Sequence[pa.Array]:
     """Return the columns of the output stream: columns of the rows, or values that `output` computes.
@@ -128,7 +105,7 @@ def made_columns(
     ]
 
 
-def output_logic(context: OperatorContext, parameters: FileParameters) -> SourceLogic | None:
+def output_logic(context: OperatorContext, parameters: RowReadingParameters) -> SourceLogic | None:
     """Return the expressions of SPL in `output`, compiled; None if there are none."""
     logic: SplLogic | None = getattr(parameters, "spl", None)
     if logic is None and not any(isinstance(each, SplText) for each in parameters.output.values()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.naming import is_call
@@ -16,17 +16,26 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
+from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
 from streams_orchestration.operators.spl.text import ExpressionText, SplText
-from streams_orchestration.operators.standard.parse import RowParameters, message_format
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.standard.row_format import RowFormat, message_format
 
 
-class FormatParameters(RowParameters, ExpressionParameters):
+class FormatParameters(CsvParameters, ExpressionParameters):
     """The parameters of `Format`."""
 
+    format: RowFormat = Field(
+        default="csv", description="Format of a row, which ends with a line feed: csv, line, jsonl."
+    )
+    quote_strings: bool = Field(
+        default=True,
+        alias="quoteStrings",
+        description="CSV values may be quoted. If false, a quote is an ordinary character.",
+    )
     suppress: str | list[str] = Field(default_factory=list[str], description="Attributes that are not written.")
     output: dict[str, ExpressionText] = Field(
         default_factory=dict,
@@ -35,6 +44,13 @@ class FormatParameters(RowParameters, ExpressionParameters):
             "omitted if there is only that one. If the expressions are SPL, they make the rows as well."
         ),
     )
+
+    @model_validator(mode="after")
+    def _fits(self) -> FormatParameters:
+        if not self.quote_strings and self.format != "csv":
+            message = "quoteStrings is for format csv only"
+            raise ValueError(message)
+        return self
 
     def written(self, schema: pa.Schema) -> list[str]:
         """Return the attributes that a row contains. Raise ValueError if a suppressed one does not exist."""
@@ -78,7 +94,9 @@ class Format(Operator):
             every = Assignments(parameters.output, source, target, context.zone, context.required_at())
             return _Compiled([], "", every)
         written = parameters.written(source)
-        parameters.check_line(written, "row")
+        if parameters.format == "line" and len(written) != 1:
+            message = f"format line: a line is one attribute, but the row has {', '.join(written) or 'none'}"
+            raise ValueError(message)
         check_encodable(pa.schema([source.field(name) for name in written]), message_format(parameters.format))
         rows = [name for name, text in parameters.output.items() if _is_row(text)]
         rows = rows or [name for name in target.names if name not in source.names and name not in parameters.output]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -12,67 +11,77 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
-from streams_orchestration.operators.formats.csv_dialect import CsvParameters
+from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
+from streams_orchestration.operators.files.rows import FileRows
+from streams_orchestration.operators.files.spl_rows import SPL_FORMATS, LineStream
 from streams_orchestration.operators.formats.json_reading import BLANK
+from streams_orchestration.operators.formats.spl_texts import spl_tuple
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.messages.decoders import MessageFormat, check_decodable, decode, without_nulls
+from streams_orchestration.operators.messages.decoders import check_decodable, decode, without_nulls
+from streams_orchestration.operators.spl.text import ExpressionText, SplText
+from streams_orchestration.operators.standard.file_rows import file_schema, made_columns, output_logic
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.standard.row_format import message_format, split_rows
+from streams_orchestration.operators.standard.row_reading import RowReadingParameters
+from streams_orchestration.operators.standard.second_port import log_malformed
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 
-RowFormat = Literal["csv", "line", "jsonl"]
-LONGEST_ROW_BYTES = 1 << 20
-"""A quote without its pair within this many bytes is malformed; the row then ends with its line."""
+_OF_STREAMS = (*SPL_FORMATS, "block")
+"""Formats with a reader of their own; a `line` with an `eolMarker` is read like them."""
 
 
-def message_format(format: RowFormat) -> MessageFormat:
-    """Return the message format in which a row is decoded."""
-    formats: dict[RowFormat, MessageFormat] = {"csv": "csv", "line": "raw", "jsonl": "json"}
-    return formats[format]
+class ParseParameters(RowReadingParameters):
+    """The parameters of `Parse`."""
 
-
-class RowParameters(CsvParameters):
-    """The parameters that Parse and Format share."""
-
-    format: RowFormat = Field(
-        default="csv", description="Format of a row, which ends with a line feed: csv, line, jsonl."
+    format: Literal["csv", "line", "jsonl", "splCsv", "splTxt", "block"] = Field(
+        default="csv",
+        description=(
+            "Format of a row, which ends with a line feed. splCsv: SPL literals by position; splTxt: an SPL tuple; "
+            "block: blockSize bytes."
+        ),
     )
-    quote_strings: bool = Field(
-        default=True,
-        alias="quoteStrings",
-        description="CSV values may be quoted. If false, a quote is an ordinary character.",
+    parse_input: ExpressionText | None = Field(
+        default=None,
+        alias="parseInput",
+        description="Attribute that holds the bytes or text, or an expression. May be omitted if there is only one.",
+    )
+    window_markers: Literal["forward", "end"] = Field(
+        default="forward",
+        alias="windowMarkers",
+        description=(
+            "forward: a window marker ends a row and is forwarded. end: a single marker follows the last tuple."
+        ),
     )
 
     @model_validator(mode="after")
-    def _fits(self) -> RowParameters:
+    def _fits(self) -> ParseParameters:
+        message = ""
         if not self.quote_strings and self.format != "csv":
             message = "quoteStrings is for format csv only"
+        elif self.has_header_line is not None and self.format != "splCsv":
+            message = f"hasHeaderLine is for format splCsv, and not for {self.format}"
+        elif self.format == "block" and self.block_size is None:
+            message = "format block needs blockSize"
+        elif "FileName()" in self.output.values():
+            message = "output: FileName() is for FileSource, and Parse reads no file"
+        if message:
             raise ValueError(message)
         return self
 
-    def check_line(self, names: Sequence[str], port: str) -> None:
-        """Raise ValueError if format `line` is used with any number of attributes other than one."""
-        if self.format == "line" and len(names) != 1:
-            message = f"format line: a line is one attribute, but the {port} has {', '.join(names) or 'none'}"
-            raise ValueError(message)
+    @property
+    def by_lines_of_streams(self) -> bool:
+        """True if lines are read as IBM Streams reads them."""
+        return self.format in SPL_FORMATS or (self.format == "line" and self.eol_marker is not None)
 
-
-class ParseParameters(RowParameters):
-    """The parameters of `Parse`."""
-
-    parse_input: str | None = Field(
-        default=None,
-        alias="parseInput",
-        description="Attribute that holds the bytes or text. May be omitted if there is only one.",
-    )
-    parsing: Literal["strict", "permissive", "fast"] = Field(
-        default="strict", description="permissive: drop and count malformed rows. strict and fast: stop at one."
-    )
-
-    def attribute(self, schema: pa.Schema) -> str:
-        """Return the attribute that holds the bytes. Raise ValueError if it is missing or has another type."""
+    def content(self, schema: pa.Schema, context: OperatorContext) -> str | Expression:
+        """Return the attribute or expression with the bytes. Raise ValueError if it is missing or has another type."""
+        if isinstance(self.parse_input, SplText):
+            expression = parse_expression(self.parse_input, schema, "parseInput", context.zone)
+            _check_bytes("the value", expression.arrow_type)
+            return expression
         name = self.parse_input or schema.names[0]
         if self.parse_input is None and len(schema) != 1:
             message = f"parseInput: say which attribute has the bytes: {', '.join(schema.names)}"
@@ -80,18 +89,21 @@ class ParseParameters(RowParameters):
         if name not in schema.names:
             message = f"parseInput: the input stream has no attribute {name}{nearest(name, schema.names)}"
             raise UnknownAttributeError(message)
-        kind = schema.field(name).type
-        if not (pa.types.is_binary(kind) or pa.types.is_string(kind)):
-            message = f"parseInput: {name} is {type_name(kind)}, binary or string is expected"
-            raise ValueError(message)
+        _check_bytes(name, schema.field(name).type)
         return name
+
+
+def _check_bytes(name: str, kind: pa.DataType) -> None:
+    if not (pa.types.is_binary(kind) or pa.types.is_string(kind)):
+        message = f"parseInput: {name} is {type_name(kind)}, binary or string is expected"
+        raise ValueError(message)
 
 
 class Parse(Operator):
     """Joins the bytes of all tuples into one text and submits its rows as tuples.
 
     So a row may begin in one tuple and end in another. A window marker or the end of the stream also ends a row. The
-    marker is forwarded after that row.
+    marker is forwarded after that row, unless `windowMarkers` says otherwise.
 
     Parameters and semantics follow Parse of the SPL standard toolkit 1.4 (IBM Streams 4.3), which also keeps an
     unfinished row in its checkpoints. `jsonl` and text input are additions.
@@ -110,36 +122,86 @@ class Parse(Operator):
 
     @classmethod
     def mentions(cls, parameters: ParseParameters) -> Mentions:
-        """Return the attribute with the bytes."""
-        return Mentions(inputs=() if parameters.parse_input is None else (parameters.parse_input,))
+        """Return the attribute with the bytes, or the expression."""
+        given = parameters.parse_input
+        if isinstance(given, SplText):
+            return Mentions(expressions=(given,))
+        return Mentions(inputs=() if given is None else (given,))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: ParseParameters) -> None:
         """Raise ValueError if no attribute holds bytes, or the format cannot represent the output's attributes."""
-        parameters.attribute(context.inputs[0])
-        target = context.output_schema()
-        parameters.check_line(target.names, "output stream")
-        check_decodable(target, message_format(parameters.format))
+        parameters.content(context.inputs[0], context)
+        read = file_schema(context, parameters)
+        output_logic(context, parameters)
+        if parameters.format == "line" and len(read) != 1:
+            message = f"format line: a line is one attribute, but the output stream has {', '.join(read.names)}"
+            raise ValueError(message)
+        if parameters.format in SPL_FORMATS:
+            options = parameters.row_options(read, context)
+            spl_tuple(read, options.required, parameters.format, options.types)
+        elif parameters.format == "block":
+            if len(read) != 1 or not pa.types.is_binary(read.field(0).type):
+                message = "format block: the output stream must have exactly one binary attribute"
+                raise ValueError(message)
+        elif parameters.format in ("csv", "line", "jsonl"):
+            check_decodable(read, message_format(parameters.format))
 
     def setup(self) -> None:
         """Prepare the parser, which has no unfinished row yet."""
-        self.attribute = self.parameters.attribute(self.context.inputs[0])
-        schema = self.context.outputs[0]
-        assert schema is not None
-        self.schema = schema
+        self.content = self.parameters.content(self.context.inputs[0], self.context)
+        self.schema = file_schema(self.context, self.parameters)
+        self.logic_of_output = output_logic(self.context, self.parameters)
         self.reset_to_initial_state()
 
     def reset_to_initial_state(self) -> None:
         """Drop the unfinished row."""
         self.rest = b""
-        self.rows = 0
+        self.rows = self.malformed = 0
+        parameters, context = self.parameters, self.context
+        self.lines = LineStream(
+            "the bytes", parameters.format, self.schema, parameters.dialect(),
+            parameters.row_options(self.schema, context), permissive=parameters.parsing == "permissive",
+        )  # fmt: skip
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit the rows that are complete now."""
-        column = pc.drop_null(batch.arrow.column(self.attribute))
-        self._parse(b"".join(pc.cast(column, pa.binary()).to_pylist()), ended=False)
+        content = self.content
+        column = batch.arrow.column(content) if isinstance(content, str) else evaluate(content, batch.arrow)
+        self._parse(b"".join(pc.cast(pc.drop_null(column), pa.binary()).to_pylist()), ended=False)
 
     def _parse(self, more: bytes, *, ended: bool) -> None:
+        if self.parameters.format == "block":
+            self._divide(more, ended=ended)
+        elif self.parameters.by_lines_of_streams:
+            rows = self.lines.more(more, ended=ended)
+            if rows is not None:
+                self._submit(rows)
+        else:
+            self._decode(more, ended=ended)
+
+    def _divide(self, more: bytes, *, ended: bool) -> None:
+        """Submit the blocks that are complete, and at the end the rest."""
+        size, content = self.parameters.block_size, self.rest + more
+        whole = len(content) if ended else len(content) // size * size
+        blocks = [content[at : min(at + size, whole)] for at in range(0, whole, size)]
+        self.rest = content[whole:]
+        if blocks:
+            self._submit(FileRows(pa.RecordBatch.from_arrays([pa.array(blocks, pa.binary())], schema=self.schema)))
+
+    def _submit(self, rows: FileRows) -> None:
+        """Submit rows with the attributes that `output` computes, and count malformed rows."""
+        if rows.malformed:
+            log_malformed(self.context.logger, "Parse", rows.malformed, self.malformed)
+            self.context.metrics.dropped.add(len(rows.malformed))
+            self.malformed += len(rows.malformed)
+        logic = self.logic_of_output
+        columns = made_columns("", self.rows, rows.batch, self.context, self.parameters, logic)
+        self.rows += rows.batch.num_rows
+        self.submit(TupleBatch(pa.RecordBatch.from_arrays(columns, schema=self.context.output_schema())))
+
+    def _decode(self, more: bytes, *, ended: bool) -> None:
+        format_ = message_format(self.parameters.format)
         quoted = self.parameters.format == "csv" and self.parameters.quote_strings
         rows, self.rest = split_rows(self.rest + more, quoted=quoted, ended=ended)
         if self.parameters.format == "line":
@@ -148,7 +210,7 @@ class Parse(Operator):
             rows = [row for row in rows if row.strip(b"\r\n" if self.parameters.format == "csv" else BLANK)]
         if not rows:
             return
-        decoded = decode(rows, self.schema, message_format(self.parameters.format), self.parameters.dialect())
+        decoded = decode(rows, self.schema, format_, self.parameters.dialect())
         decoded = without_nulls(decoded, len(rows), self.context.required_at())
         for bad in decoded.bad:
             message = f"row {self.rows + bad.position + 1}: {bad.reason}: {rows[bad.position][:200]!r}"
@@ -157,50 +219,29 @@ class Parse(Operator):
             self.context.logger.warning("%s", message)
         if decoded.bad:
             self.context.metrics.dropped.add(len(decoded.bad))
-        self.rows += len(rows)
-        self.submit(TupleBatch(decoded.batch))
+        self._submit(FileRows(decoded.batch))
+        self.rows += len(decoded.bad)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Submit the bytes that are left as a row, and forward a window marker."""
+        """Submit the bytes that are left as a row, and send a window marker, as `windowMarkers` requires."""
+        at_end = self.parameters.window_markers == "end"
+        if at_end and mark is Punctuation.WINDOW:
+            return
         self._parse(b"", ended=True)
-        if mark is Punctuation.WINDOW:
-            self.punctuate(mark)
+        if at_end or mark is Punctuation.WINDOW:
+            self.punctuate(Punctuation.WINDOW)
 
     def checkpoint(self) -> State:
         """Return the unfinished row and the number of rows so far."""
-        return {"rest": pa.table({"rest": pa.array([self.rest], pa.binary())}), "rows": self.rows}
+        rest = self.lines.rest if self.parameters.by_lines_of_streams else self.rest
+        return {
+            "rest": pa.table({"rest": pa.array([rest], pa.binary())}),
+            "rows": self.rows,
+            "lines": self.lines.lines,
+            "malformed": self.malformed,
+        }
 
     def restore(self, state: State) -> None:
         """Restore the unfinished row and the number of rows."""
         self.rest, self.rows = state["rest"].column("rest")[0].as_py(), state["rows"]
-
-
-def split_rows(text: bytes, *, quoted: bool, ended: bool) -> tuple[Sequence[bytes], bytes]:
-    """Split a text into rows with their line feeds, and the unfinished rest.
-
-    Args:
-        text: a text that begins with a row.
-        quoted: a line feed between quotes does not end a row.
-        ended: nothing follows, so the rest is a row as well.
-    """
-    lines = text.splitlines(keepends=True) if b"\r" not in text else _lines(text)
-    rows: list[bytes] = []
-    at = 0
-    while at < len(lines) and (ended or lines[at].endswith(b"\n")):
-        end, size, quotes = at + 1, len(lines[at]), lines[at].count(b'"') if quoted else 0
-        while quotes % 2 and end < len(lines) and size < LONGEST_ROW_BYTES:
-            size, quotes, end = size + len(lines[end]), quotes + lines[end].count(b'"'), end + 1
-        paired = quotes % 2 == 0 and (ended or lines[end - 1].endswith(b"\n"))
-        if not paired and not ended and size < LONGEST_ROW_BYTES:
-            break
-        if not paired or size > LONGEST_ROW_BYTES:
-            end = at + 1
-        rows.append(b"".join(lines[at:end]))
-        at = end
-    return rows, b"".join(lines[at:])
-
-
-def _lines(text: bytes) -> list[bytes]:
-    """Split a text at line feeds only."""
-    parts = text.split(b"\n")
-    return [*(part + b"\n" for part in parts[:-1]), *([parts[-1]] if parts[-1] else [])]
+        self.lines.rest, self.lines.lines, self.malformed = self.rest, state["lines"], state["malformed"]

@@ -18,12 +18,6 @@ _RECEIVED = {
     "receiveBufferSize": "the system's own is taken; leave it out",
 }
 
-_OF_ROWS = {
-    "defaultTuple": "a missing value is null; give it one in a Functor, as in COALESCE(name, 'none')",
-    "eolMarker": "a line ends with a line feed, or a carriage return and a line feed; leave it out",
-    "ignoreExtraCSVValues": "a row with more values than attributes is malformed; see parsing",
-}
-
 _WAITING = {
     "bufferSize": "what waits for tuples of other ports is kept in the state, so that no port has to be stopped"
 }
@@ -63,9 +57,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "writePunctuations": "rows are tuples only; have a Custom turn marks into tuples",
     },
     "Parse": {
-        **_OF_ROWS,
-        "blockSize": "there is no format block; bytes are rows that end with a line feed",
-        "hasDelayField": "tuples come as the bytes do; leave it out",
         "readPunctuations": "there is no format bin; a Punctor makes window markers",
     },
     "SqlSink": {
@@ -103,8 +94,6 @@ STREAMS_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
     "Format": {"format": _FORMATS, "hasDelayField": _TRUTH, "writePunctuations": _TRUTH},
     "Parse": {
         "format": _FORMATS,
-        "hasDelayField": _TRUTH,
-        "ignoreExtraCSVValues": _TRUTH,
         "readPunctuations": _TRUTH,
     },
     "FileSink": {

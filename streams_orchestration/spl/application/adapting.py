@@ -76,11 +76,11 @@ def adapted(
             added |= each.parameters
     if kind == "FileSource" and ports[0]:
         parameters["directory"] = str(data)
-        if "hasDelayField" in parameters:
-            ignored("hasDelayField")
-    if kind in ("FileSource", "FileSink") and parameters.get("format", "csv") in _FORMATS:
+    if kind in ("FileSource", "Parse") and ports[0] and "hasDelayField" in parameters:
+        ignored("hasDelayField")
+    if kind in ("FileSource", "FileSink", "Parse") and parameters.get("format", "csv") in _FORMATS:
         parameters["format"] = _FORMATS[parameters.get("format", "csv")]
-        if types := _own_texts(ports[kind == "FileSource"]):
+        if types := _own_texts(ports[kind != "FileSink"]):
             parameters["types"] = types
     return added | parameters
 
