@@ -8,9 +8,9 @@ sources need not stop.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
 from streams_orchestration.operators.event_time.watermark import OWN
@@ -103,78 +103,143 @@ def plan_batch(
     # A PE that waits for its consumers reads nothing, but ends an epoch that needs no more tuples: consumers outside of
     # the region may be waiting for just that.
     held = view.outstanding >= OUTSTANDING_LIMIT
-    # As in Streams an operator-driven start stands still until its epoch is complete.
+    # As in Streams, a PE whose operator has triggered its region takes no new input until that epoch is complete.
     waits = program.driven and view.trigger_epoch > view.completed_epoch
-    still = held or waits or view.draining is not None
-    streams = (*program.inputs, *view.imported)
-    whole = _whole_batches(program, view, stream_limit)
-    counts = {
-        s.stream: 0
-        if held or _left_unread(view, s, waits=waits)
-        else whole.get(s.stream, _count(view, s, stream_limit))
-        for s in streams
-    }
-    taken = {s.stream: _readable(view, s)[: counts[s.stream]] for s in streams}
+    paused = held or waits or view.draining is not None
+    taken = _taken(program, view, stream_limit, held=held, waits=waits)
+    sources = _sources(program, view)
+    exhausted = tuple(sorted({*view.position.exhausted, *_ended_streams(program, view, taken)}))
+    connected = _connected(program, view)
+    work = any(taken.values()) or exhausted != view.position.exhausted
+    if not paused:
+        due = is_due(view, now) or connected != view.position.connected
+        work = work or due or (sources_due and bool(sources.producing))
+    if program.autonomous:
+        boundary = True
+        final = _has_ended(program, exhausted)
+        needed = work or final
+    else:
+        boundary = _may_close(program, view, taken)
+        final = boundary and view.final_epoch == view.epoch
+        needed = work or boundary
+    if not needed:
+        return None
+    return BatchPlan(
+        life=view.life,
+        generation=view.generation,
+        batch=view.batch + 1,
+        epoch=view.epoch,
+        boundary=boundary,
+        final=final,
+        limit=source_limit,
+        position=_position_after(program, view, taken, exhausted, connected),
+        inputs=tuple(_task_input(task, view, taken, sources, paused=paused) for task in program.levels[0]),
+        states=view.states,
+        bounded=view.bounded,
+    )
+
+
+def _taken(
+    program: PeProgram, view: PeView, limit: int | None, *, held: bool, waits: bool
+) -> dict[str, tuple[Segment, ...]]:
+    """Return the segments that a batch reads from each stream.
+
+    Args:
+        program: the program of the PE.
+        view: what the catalog shows.
+        limit: the most tuples that may be read from a stream, unless its next segment is larger.
+        held: True if the PE waits for its consumers, and reads nothing.
+        waits: True if the PE reads no foreign streams until the epoch that it has triggered is complete.
+    """
+    whole = _whole_batches(program, view, limit)
+    taken: dict[str, tuple[Segment, ...]] = {}
+    for each in (*program.inputs, *view.imported):
+        readable = _readable(view, each)
+        if held or _left_unread(view, each, waits=waits):
+            count = 0
+        elif each.stream in whole:
+            count = whole[each.stream]
+        else:
+            count = _count(readable, limit)
+        taken[each.stream] = readable[:count]
+    return taken
+
+
+class _Sources(NamedTuple):
+    """The sources of a PE before a batch, by their operators' numbers."""
+
+    names: dict[int, str]
+    """The names of all sources."""
+    producing: dict[int, str]
+    """The names of the sources that have more input, and wait for no slower source."""
+    slowest: dict[str, int]
+    """Name of a source -> the least watermark among the other sources of its graph (EV65)."""
+
+
+def _sources(program: PeProgram, view: PeView) -> _Sources:
+    """Return the sources of a PE, and which of them may produce tuples."""
     names = {source: program.operators[source].name for source in program.sources}
     through = {name for name, run in view.position.reached.items() if run == view.bounded}
     passed = through.union(view.position.exhausted)
     clocks = view.clocks | counted_clocks(view.position.clocks, passed)
     ahead = {name for name, role in program.drifting.items() if source_behind(name, role, clocks) is not None}
-    slowest = {name: slowest_peer(role, clocks) for name, role in program.drifting.items()}
-    producing = {s: name for s, name in names.items() if name not in passed.union(ahead)}
-    closing_foreign = _ended_streams(program, view, taken)
-    exhausted = tuple(sorted({*view.position.exhausted, *closing_foreign}))
-    work = bool(producing and sources_due and not still) or any(taken.values()) or exhausted != view.position.exhausted
-    work = work or (is_due(view, now) and not still)
-    connected = _connected(program, view)
-    work = work or (connected != view.position.connected and not still)
-    over = (*names.values(), *(stream.stream for stream in program.inputs))
-    ended = not program.imports and all(name in exhausted for name in over)
-    if program.autonomous:
-        boundary, final = True, ended
-        work = work or final
-    else:
-        boundary = _may_close(program, view, taken)
-        final = boundary and view.final_epoch == view.epoch
-    if not work and (program.autonomous or not boundary):
-        return None
-    inputs = tuple(
-        TaskInput(
-            partition=task.partition,
-            sources={
-                producing[s]: view.position.sources.get(producing[s], {})
-                for s in task.sources
-                if s in producing and not still
-            },
-            segments=tuple(
-                (stream.operator, stream.port, segment)
-                for stream in (*task.inputs, *_imported(view, task))
-                for segment in taken[stream.stream]
-            ),
-            filters={stream.stream: stream.filter for stream in _imported(view, task) if stream.filter is not None},
-            bounds=None if view.bounded is None else view.bounds,
-            slowest={names[s]: clocks[peer] for s in task.sources if (peer := slowest.get(names[s])) is not None},
-        )
-        for task in program.levels[0]
+    peers = {name: slowest_peer(role, clocks) for name, role in program.drifting.items()}
+    return _Sources(
+        names=names,
+        producing={source: name for source, name in names.items() if name not in passed and name not in ahead},
+        slowest={name: clocks[peer] for name, peer in peers.items() if peer is not None},
     )
-    position = Position(
-        inputs={stream.stream: _next(view, stream, len(taken[stream.stream])) for stream in streams},
-        sources=dict(view.position.sources),
+
+
+def _has_ended(program: PeProgram, exhausted: Sequence[str]) -> bool:
+    """Return True if no input can follow: all sources and streams have ended, and there are no Imports."""
+    sources = (program.operators[source].name for source in program.sources)
+    streams = (each.stream for each in program.inputs)
+    return not program.imports and all(name in exhausted for name in itertools.chain(sources, streams))
+
+
+def _task_input(
+    task: Task, view: PeView, taken: Mapping[str, tuple[Segment, ...]], sources: _Sources, *, paused: bool
+) -> TaskInput:
+    """Return the input of one task in a batch. The sources of a paused PE produce nothing."""
+    imported = tuple(_imported(view, task))
+    producing = [] if paused else [sources.producing[each] for each in task.sources if each in sources.producing]
+    names = [sources.names[each] for each in task.sources]
+    return TaskInput(
+        partition=task.partition,
+        sources={name: view.position.sources.get(name, {}) for name in producing},
+        segments=tuple(
+            (each.operator, each.port, segment) for each in (*task.inputs, *imported) for segment in taken[each.stream]
+        ),
+        filters={each.stream: each.filter for each in imported if each.filter is not None},
+        bounds=None if view.bounded is None else view.bounds,
+        slowest={name: sources.slowest[name] for name in names if name in sources.slowest},
+    )
+
+
+def _position_after(
+    program: PeProgram,
+    view: PeView,
+    taken: Mapping[str, tuple[Segment, ...]],
+    exhausted: tuple[str, ...],
+    connected: dict[str, dict[str, bool]],
+) -> Position:
+    """Return the position of the PE after a batch, with the offsets of its sources from before the batch."""
+    before = view.position
+    return Position(
+        inputs={each.stream: _next(view, each, len(taken[each.stream])) for each in (*program.inputs, *view.imported)},
+        sources=dict(before.sources),
         exhausted=exhausted,
-        outputs=dict(view.position.outputs),
-        reached={name: run for name, run in view.position.reached.items() if run == view.bounded},
+        outputs=dict(before.outputs),
+        reached={name: run for name, run in before.reached.items() if run == view.bounded},
         watermarks=_reached(program, view, connected),
-        clocks=view.position.clocks,
+        clocks=before.clocks,
         idle={
             name: [each for each in decisions if each.epoch is None or each.epoch > view.completed_epoch]
-            for name, decisions in view.position.idle.items()
+            for name, decisions in before.idle.items()
         },
         connected=connected,
     )
-    return BatchPlan(
-        view.life, view.generation, view.batch + 1, view.epoch, boundary, final, source_limit, position, inputs,
-        view.states, bounded=view.bounded,
-    )  # fmt: skip
 
 
 def is_due(view: PeView, now: float | None) -> bool:
@@ -237,9 +302,8 @@ def _readable(view: PeView, stream: InputStream) -> tuple[Segment, ...]:
     return tuple(segment for _, epoch, segment in shown if stream.foreign or epoch == view.epoch)
 
 
-def _count(view: PeView, stream: InputStream, limit: int | None) -> int:
-    """Return how many readable segments a batch takes."""
-    readable = _readable(view, stream)
+def _count(readable: Sequence[Segment], limit: int | None) -> int:
+    """Return how many of the readable segments of a stream a batch takes."""
     if limit is None:
         return min(len(readable), SEGMENTS_LIMIT)
     read = itertools.accumulate(segment.rows for segment in readable)
