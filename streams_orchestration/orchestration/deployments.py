@@ -63,7 +63,7 @@ def preview_compiled(home: api.Home, compilation: Compilation) -> Redeployment:
 def status_when_running(
     home: api.Home, application: str, timeout: float, unit: str | None = None, failed: int | None = None
 ) -> api.ApplicationStatus:
-    """Return the status once every PE runs; see `runtime.deployment.control.await_running` for arguments and errors."""
+    """Return the status once every PE runs. Arguments and errors: see `runtime.deployment.awaiting.await_running`."""
     api.await_running(home, application, timeout, unit, failed)
     return api.read_status(home, application)
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.catalog.upgrading import upgrade_older, upgrade_tables
     from streams_orchestration.runtime.catalog.versions import is_older, newest
     from streams_orchestration.runtime.clock import now
-    from streams_orchestration.runtime.deployment.control import await_engines, await_running, cancel, launch
+    from streams_orchestration.runtime.deployment.awaiting import await_engines, await_running
+    from streams_orchestration.runtime.deployment.control import cancel, launch
     from streams_orchestration.runtime.deployment.deployment import changed_application
     from streams_orchestration.runtime.deployment.going_on import RunKind, sources_with_more
     from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries

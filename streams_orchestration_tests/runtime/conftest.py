@@ -102,11 +102,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
     fake = FakeHosts()
     monkeypatch.setattr("streams_orchestration.runtime.units.status.is_alive", fake.alive)
-    for module in ("control", "reset"):
+    for module in ("claims", "control", "reset"):
         monkeypatch.setattr(f"streams_orchestration.runtime.deployment.{module}.kill", fake.kill)
     monkeypatch.setattr("streams_orchestration.runtime.deployment.control.LocalLauncher", lambda: fake)
     monkeypatch.setattr("streams_orchestration.runtime.deployment.control.stop_orphans", lambda *_, **__: ())
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.control.record_processes", lambda *_: None)
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.claims.record_processes", lambda *_: None)
     return fake
 
 

@@ -6,7 +6,8 @@ from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
-from streams_orchestration.runtime.deployment.control import launch, require_machines
+from streams_orchestration.runtime.deployment.awaiting import require_machines
+from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.home import Home

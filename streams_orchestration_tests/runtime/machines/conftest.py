@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment import claims, control
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.machines import agent as agents
 from streams_orchestration.runtime.units import status
@@ -18,7 +18,7 @@ def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
     fake = FakeHosts()
     for module in (agents, status):
         monkeypatch.setattr(module, "is_alive", lambda pid, started: pid == OURS or fake.alive(pid, started))
-    for module in (agents, control, orphans):
+    for module in (agents, claims, control, orphans):
         monkeypatch.setattr(module, "kill", fake.kill)
     monkeypatch.setenv("STREAMS_MACHINE", "before")
     return fake

@@ -8,7 +8,7 @@ import pytest
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment import awaiting, control
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import WaitingForMachineError
 from streams_orchestration.runtime.machines.register import set_state
@@ -43,7 +43,7 @@ def test_a_host_that_no_machine_takes_waits(place: Place):
 def test_a_caller_that_awaits_the_start_is_told_the_reason(place: Place):
     control.launch(place.home, place.name)
     with pytest.raises(WaitingForMachineError, match=r"app is WAITING: host 0: machine south is needed, .* by itself"):
-        control.await_running(place.home, place.name, 60.0)
+        awaiting.await_running(place.home, place.name, 60.0)
 
 
 def test_it_is_started_when_a_machine_comes(place: Place):

@@ -13,7 +13,7 @@ from sqlalchemy import update
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment import awaiting, control
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import HostLaunchError, StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
@@ -124,36 +124,36 @@ def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
 
 
 def test_awaiting_a_reset_ends_with_an_error_when_a_host_hangs(running: Running, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(control, "HEALING_SECONDS", 0.0)
+    monkeypatch.setattr(awaiting, "HEALING_SECONDS", 0.0)
     running.work()
     reset(running.home, running.name, "region-0")
     running.set(tables.host, heartbeat_at=time.time() - 2 * HEARTBEAT_LIMIT)
     with pytest.raises(HostLaunchError, match="region-0 of app needs a reset: host 0 gave no heartbeat for 4"):
-        control.await_running(running.home, running.name, 5.0, "region-0")
+        awaiting.await_running(running.home, running.name, 5.0, "region-0")
 
 
 def test_awaiting_a_reset_ends_with_an_error_when_a_pe_fails_again(running: Running, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(control, "HEALING_SECONDS", 0.0)
+    monkeypatch.setattr(awaiting, "HEALING_SECONDS", 0.0)
     running.work()
     reset(running.home, running.name, "region-0")
     running.local.report_running()
     running.set(tables.unit, asked=True)
     running.set(tables.pe, state="FAILED", error="boom")
     with pytest.raises(HostLaunchError, match="boom"):
-        control.await_running(running.home, running.name, 5.0, "region-0")
+        awaiting.await_running(running.home, running.name, 5.0, "region-0")
 
 
 def test_awaiting_a_reset_ends_if_the_unit_worked_and_has_failed_once_more(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(control, "HEALING_SECONDS", 0.0)
+    monkeypatch.setattr(awaiting, "HEALING_SECONDS", 0.0)
     running.work()
     reset(running.home, running.name, "region-0")
     running.work()
     running.set(tables.pe, state="FAILED", error="boom")
-    control.await_running(running.home, running.name, 0.0, "region-0", failed=1)
+    awaiting.await_running(running.home, running.name, 0.0, "region-0", failed=1)
     with pytest.raises(HostLaunchError, match="boom"):
-        control.await_running(running.home, running.name, 5.0, "region-0", failed=2)
+        awaiting.await_running(running.home, running.name, 5.0, "region-0", failed=2)
 
 
 def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):

@@ -1,0 +1,173 @@
+"""Claims of missing hosts.
+
+A process that starts a host first writes a new incarnation into the host's row, in a transaction. So of several
+processes that find a host missing, only one starts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, CursorResult, select, update
+
+from streams_orchestration import world
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
+from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart
+from streams_orchestration.runtime.hosts.orphans import record_processes
+from streams_orchestration.runtime.hosts.pes import has_queries, require_references
+from streams_orchestration.runtime.machines.placing import arrange, residents
+from streams_orchestration.runtime.machines.register import registered
+from streams_orchestration.runtime.processes import kill, process_space
+from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.status import HostStatus
+from streams_orchestration.runtime.units.wishes import read_wish
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The claim of this process to start a host: it has written a new incarnation into the host's row."""
+
+    start: HostStart
+    former: HostRow
+    """The host's row before the claim."""
+    pes: tuple[tuple[int, dict[str, Any]], ...]
+    """For each PE of the host, its number and the state columns of its row before the claim."""
+
+
+@dataclass(slots=True)
+class Chosen:
+    """The missing hosts, divided into those that this process starts and those that it does not."""
+
+    elsewhere: list[str] = field(default_factory=list[str])
+    """Descriptions of the hosts that agents start or that wait for a machine."""
+    here: list[Claim] = field(default_factory=list[Claim])
+
+
+def choose_missing(connection: Connection, home: Home, row: ApplicationRow, asked_at: float | None) -> Chosen:
+    """Mark missing hosts with unfinished PEs as STARTING. If machines are registered, their agents start the hosts."""
+    h, p, u = tables.host, tables.pe, tables.unit
+    application = row.name
+    settings = Settings(**row.settings)
+    machines = registered(connection)
+    now = clock.now()
+    chosen = Chosen()
+    open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
+    working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
+    hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_(working)))
+    # a COMPLETED host may still be alive to tidy up, but it runs no PEs any more
+    missing = [host for host in hosts if host.state == "COMPLETED" or not HostStatus.of(host, now).alive]
+    rows = HostRow.all(connection, select(h).where(h.c.machine.is_not(None) | (h.c.application == application)))
+    places = arrange(residents(rows, application, [host.id for host in missing], now), machines, now)
+    for host in missing:
+        incarnation = world.new_id()
+        where: dict[str, Any] = {"machine": None, "space": process_space(), "pid": None, "process_started": None}
+        if machines and host.id in places.refused:
+            chosen.elsewhere.append(f"host {host.id} waits: {places.refused[host.id]}")
+            _wait_for_machine(connection, host, str(places.refused[host.id]))
+            continue
+        if machines:
+            machine = places.machines[host.id]
+            chosen.elsewhere.append(f"host {host.id} on {machine.name}")
+            where |= {"machine": machine.name, "space": machine.space}
+        else:
+            tags = read_wish(host.id, host.wish).tags
+            engine = settings.engine(tags, queries=has_queries(connection, application, host.id))
+            start = HostStart(home, application, host.id, incarnation, Path(row.base), engine)
+            chosen.here.append(Claim(start, host, _pes_of(connection, host)))
+        connection.execute(
+            update(h)
+            .where(h.c.application == application, h.c.id == host.id)
+            .values(
+                **where, incarnation=incarnation, state="STARTING", asked_at=asked_at, launched_at=clock.now(),
+                heartbeat_at=None, error=None, start_up=None, launches=host.launches + 1,
+            )
+        )  # fmt: skip
+        connection.execute(
+            update(p)
+            .where(p.c.application == application, p.c.host == host.id, ~p.c.final, p.c.state != "FAILED")
+            .values(state="STARTING", error=None, permanent=False)
+        )
+    return chosen
+
+
+def _pes_of(connection: Connection, host: HostRow) -> tuple[tuple[int, dict[str, Any]], ...]:
+    p = tables.pe
+    mine = (p.c.application == host.application, p.c.host == host.id)
+    rows = connection.execute(select(p.c.id, p.c.state, p.c.error, p.c.permanent).where(*mine))
+    return tuple((row.id, {"state": row.state, "error": row.error, "permanent": row.permanent}) for row in rows)
+
+
+def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Claim]) -> list[str]:
+    """Start claimed hosts outside of any transaction, and record their processes; return the hosts in words.
+
+    If a host was stopped or claimed by another process meanwhile, the new process is killed.
+
+    Raises:
+        HostLaunchError, JavaError: a host could not be started. Its rows and those of the hosts after it are restored.
+    """
+    h = tables.host
+    started: list[str] = []
+    for number, claim in enumerate(claims):
+        start = claim.start
+        try:
+            with catalog.read() as connection:
+                require_references(connection, start)
+            process = launcher.launch(start)
+        except BaseException:
+            for each in claims[number:]:
+                _give_back(catalog, each)
+            raise
+        with catalog.write() as connection:
+            row = update(h).where(*_is_claimed(start, process.pid))
+            recorded = row.values(pid=process.pid, process_started=process.started)
+            entered: CursorResult[tuple[()]] = connection.execute(recorded)
+            if entered.rowcount:
+                record_processes(connection, start.application, start.host, start.incarnation, [process])
+        if entered.rowcount:
+            started.append(f"host {start.host}, pid {process.pid}")
+        else:
+            kill(process.pid, process.started)
+    return started
+
+
+def _give_back(catalog: Catalog, claim: Claim) -> None:
+    """Restore the rows of a claimed host and its PEs, unless another process has changed them."""
+    h, p = tables.host, tables.pe
+    start = claim.start
+    former = asdict(claim.former)
+    with catalog.write() as connection:
+        given: CursorResult[tuple[()]] = connection.execute(update(h).where(*_is_claimed(start)).values(**former))
+        for pe, values in claim.pes if given.rowcount else ():
+            its_row = (p.c.application == start.application, p.c.id == pe, p.c.state == "STARTING")
+            connection.execute(update(p).where(*its_row).values(**values))
+
+
+def _is_claimed(start: HostStart, pid: int = 0) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions for the row of a claimed host that has no process yet, or has reported this process."""
+    h = tables.host
+    mine = (h.c.application == start.application, h.c.id == start.host, h.c.incarnation == start.incarnation)
+    return (*mine, (h.c.pid.is_(None) & (h.c.state == "STARTING")) | (h.c.pid == pid))
+
+
+def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> None:
+    """Mark a host as WAITING until a machine takes it, with the reason why none does now."""
+    h, p = tables.host, tables.pe
+    if host.state == "WAITING" and host.error == reason:
+        return
+    connection.execute(
+        update(h)
+        .where(h.c.application == host.application, h.c.id == host.id)
+        .values(
+            machine=None, space=process_space(), pid=None, process_started=None, incarnation=world.new_id(),
+            state="WAITING", launched_at=clock.now(), heartbeat_at=None, start_up=None, error=reason,
+        )
+    )  # fmt: skip
+    mine = (p.c.application == host.application, p.c.host == host.id, ~p.c.final, p.c.state != "FAILED")
+    connection.execute(update(p).where(*mine).values(state="WANTED", error=None, permanent=False))
