@@ -24,7 +24,7 @@ from streams_orchestration.cli.starting import compiled_with_kept_options
 from streams_orchestration.compiler.brief import plural, short_list
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.checking.left_out import queries_of
-from streams_orchestration.compiler.compiling import violations
+from streams_orchestration.compiler.compiling import broken_conditions
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
@@ -69,8 +69,7 @@ def _finding(spec: Path, options: Options, *, queries: bool) -> Finding:
     try:
         wanted = deployable(compiled_with_kept_options(read, GivenOptions(options)))
         name, diagnostics = wanted.name, wanted.compilation.diagnostics
-        if wrong := list(violations(wanted.compilation)):
-            problem = f"a compiled stage did not pass its check, which is a bug: {'; '.join(wrong)}"
+        problem = broken_conditions(wanted.compilation)
         asked = queries_of(wanted.compilation.logical)
         if asked and queries:
             _ask_spark(wanted)

@@ -53,13 +53,13 @@ def bring_up_in_background(
     api.require_java()
     home = api.Home.default().prepare()
     facts: dict[str, Any] = {}
-    with locked_start(home, name, command):
+    with locked_start(home, name, command) as lock:
         upgrade_catalog(home)
         jobs = Jobs(home, name)
         stop_orphans(jobs)
         note(f"Starting {name} ...")
         savepoint = place_of(home, read, origin)
-        restored = api.bring_up(home, wanted, replace(request, savepoint=savepoint)).restored
+        restored = api.bring_up(home, lock, wanted, replace(request, savepoint=savepoint)).restored
         if restored is not None and savepoint is not None:
             for line in restored_lines(restored):
                 note(line)

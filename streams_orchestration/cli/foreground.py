@@ -79,31 +79,31 @@ class Foreground:
     def deploy(
         self,
         spec: Path,
+        lock: api.StartLock,
         wanted: Deployable,
         request: api.Request,
         *,
         say: Callable[[str], None],
-        started: Callable[[], None],
     ) -> None:
         """Bring the application up, launch its hosts, and wait until every PE runs.
 
         Args:
             spec: the path of the spec.
+            lock: the start lock of the application; it is released when the hosts are launched.
             wanted: the application.
             request: the state that the application begins with, and the kind of run.
             say: a function that prints a line about the savepoint from which the application begins.
-            started: a function that is called when the hosts are launched.
 
         Raises:
             HostLaunchError: a host or a PE did not start.
             StreamsRuntimeError, ApplicationError: the application cannot be deployed; `bring_up` lists the reasons.
         """
-        brought = api.bring_up(self._home, wanted, request)
+        brought = api.bring_up(self._home, lock, wanted, request)
         if brought.restored is not None:
             for line in restored_lines(brought.restored):
                 say(line)
         api.launch(self._home, self._name, asked_at=api.this_process_began())
-        started()
+        lock.release()
         try:
             api.await_engines(self._home, self._name, START_SECONDS)
         finally:
@@ -175,16 +175,16 @@ def _step_back() -> None:
 
 
 def run_application(
-    home: api.Home, spec: Path, wanted: Deployable, request: api.Request, *, started: Callable[[], None]
+    home: api.Home, spec: Path, lock: api.StartLock, wanted: Deployable, request: api.Request
 ) -> tuple[api.ApplicationStatus, int]:
     """Run an application until it ends, or until an interrupt stops it.
 
     Args:
         home: the state directory.
         spec: the path of the application's spec.
+        lock: the start lock of the application; it is released when the hosts are launched.
         wanted: the application.
         request: the state that the application begins with, and the kind of run.
-        started: a function that is called when the hosts are launched.
 
     Returns:
         The application's final status, and the exit status: that of an interrupt, or 0 without one.
@@ -196,7 +196,7 @@ def run_application(
         note(str(orphan))
 
     def deploy() -> None:
-        application.deploy(spec, wanted, request, say=display.say, started=started)
+        application.deploy(spec, lock, wanted, request, say=display.say)
 
     interrupts = Interrupts(lambda: display.say(f"Stopping {name}; Ctrl-C again leaves at once ..."))
     try:

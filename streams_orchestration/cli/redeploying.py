@@ -55,8 +55,8 @@ def redeploy(
         return bring_up_in_background("streams redeploy", read, wanted, None, api.Request(fresh=fresh))
     request = api.Request(replaces=True, drop=drop_state, within=within)
 
-    def put_in_place(jobs: Jobs) -> Redeployment:
-        redeployment = api.bring_up(home, wanted, request).redeployment
+    def put_in_place(lock: api.StartLock, jobs: Jobs) -> Redeployment:
+        redeployment = api.bring_up(home, lock, wanted, request).redeployment
         assert redeployment is not None, "it is deployed, and nothing drops it under the start lock"
         api.launch(home, application, asked_at=api.this_process_began())
         jobs.record_deployment(read.path, wanted.compilation)
@@ -86,7 +86,7 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], ag
     return 0 if outcome.acceptable else APPLICATION
 
 
-def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[Jobs], Redeployment]) -> int:
+def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[api.StartLock, Jobs], Redeployment]) -> int:
     """Replace the deployed plan by another one, and show the outcome; return the exit status.
 
     Args:
@@ -97,13 +97,13 @@ def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[Jobs],
     api.require_java()
     name = wanted.name
     reverted: api.RevertedError | None = None
-    with locked_start(home.prepare(), name, "streams redeploy"):
+    with locked_start(home.prepare(), name, "streams redeploy") as lock:
         upgrade_catalog(home)
         jobs = Jobs(home, name)
         stop_orphans(jobs)
         note(f"Redeploying {name} ...")
         try:
-            outcome = put_in_place(jobs)
+            outcome = put_in_place(lock, jobs)
         except api.RevertedError as error:
             reverted, outcome = error, error.redeployment
     status = jobs.status()
@@ -138,4 +138,6 @@ def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: floa
     report_diagnostics(before.compilation.diagnostics)
     if dry_run:
         return _preview(home, before, drop_state, f"streams run SPEC --name {name}")
-    return _redeploy(home, before, lambda _jobs: api.return_to(home, before, drop=drop_state, within=within))
+    return _redeploy(
+        home, before, lambda lock, _jobs: api.return_to(home, lock, before, drop=drop_state, within=within)
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from streams_orchestration.cli.starting import (
     run_words,
 )
 from streams_orchestration.cli.terminal import results
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.compiler.reading import read_application
@@ -46,26 +47,28 @@ def run(
     kept_of = partial(deployed_options, home) if goes_on else nothing_kept
     read = read_application(spec)
     compilation = compiled_with_kept_options(read, options, kept_of)
-    name, identity, again = compilation.logical.application, fingerprint(compilation), run_words(spec, options.options)
-    check = cache(partial(checked_to_run, compilation))  # loads the operators' code; a complete application needs none
-    if not (goes_on and _is_complete(home, name, identity)):
-        check()  # an application that cannot run leaves no state directory
+    name, again = compilation.logical.application, run_words(spec, options.options)
+    before = None
+    if goes_on and (home.root.exists() or api.Catalog(home).version() is not None):
+        with locked_start(home.prepare(), name, "streams run"):
+            upgrade_catalog(home)
+            before = _deployed_before(home, compilation)
+            if before is not None and before.state == "COMPLETED" and not _has_more(home, name):
+                note(f"{name} was complete already. `{again} --fresh` computes it anew.")
+                return _completed(home, before, max_rows)
+    wanted = checked_to_run(compilation)  # an application that cannot run leaves no state directory
+    api.require_java()
+    if before is not None:
+        note(_continuation(name, before))
+    # loads the code that deploys; a complete application needs none of it
+    from streams_orchestration.cli.foreground import run_application
+
+    savepoint = place_of(home, read, origin)
+    begins = api.RunKind(bounded=available_now, reopens=True)
+    request = api.Request(fresh=fresh, savepoint=savepoint, drop=drop_state, run=begins)
     with locked_start(home.prepare(), name, "streams run") as lock:
         upgrade_catalog(home)
-        before = status_if_deployed(home, name) if goes_on else None
-        if before is not None and before.fingerprint != identity:
-            deployed = api.deployed_compilation(home, name)
-            raise api.changed_application(deployed, compilation, complete=before.state == "COMPLETED")
-        if before is not None and _is_over(home, name, before, again):
-            return _completed(home, before, max_rows)
-        wanted = check()
-        api.require_java()
-        # loads the code that deploys; a complete application needs none of it
-        from streams_orchestration.cli.foreground import run_application
-
-        savepoint, begins = place_of(home, read, origin), api.RunKind(bounded=available_now, reopens=True)
-        request = api.Request(fresh=fresh, savepoint=savepoint, drop=drop_state, run=begins)
-        after, interrupted = run_application(home, spec, wanted, request, started=lock.release)
+        after, interrupted = run_application(home, spec, lock, wanted, request)
     if after.taken_at is not None:
         note(f"{name} has processed the available input. `{again} --available-now` continues after it.")
         return _completed(home, after, max_rows)
@@ -81,35 +84,26 @@ def run(
     return _completed(home, after, max_rows)
 
 
-def _is_complete(home: api.Home, application: str, identity: str) -> bool:
-    """Return True if this plan of the application is deployed and has run to its end, so that it needs no checks.
+def _deployed_before(home: api.Home, compilation: Compilation) -> api.ApplicationStatus | None:
+    """Return the status of an earlier deployment of the application; None if it was never deployed here.
 
-    Args:
-        home: the state directory.
-        application: the application's name.
-        identity: the fingerprint of the plan.
+    Raises:
+        ApplicationChangedError: the deployed application differs from the compiled one.
     """
-    try:
-        status = status_if_deployed(home, application)
-    except api.CatalogError:  # its version may be an older one; it is upgraded before the application is run
-        return False
-    return status is not None and status.state == "COMPLETED" and status.fingerprint == identity
+    name = compilation.logical.application
+    before = status_if_deployed(home, name)
+    if before is not None and before.fingerprint != fingerprint(compilation):
+        deployed = api.deployed_compilation(home, name)
+        raise api.changed_application(deployed, compilation, complete=before.state == "COMPLETED")
+    return before
 
 
-def _is_over(home: api.Home, name: str, before: api.ApplicationStatus, again: str) -> bool:
-    """Return True if nothing of the deployed application is left to run.
-
-    Otherwise print the point from which it continues.
-    """
-    if before.state == "COMPLETED" and not _has_more(home, name):
-        note(f"{name} was complete already. `{again} --fresh` computes it anew.")
-        return True
+def _continuation(name: str, before: api.ApplicationStatus) -> str:
+    """Describe in words the point from which a deployed application continues."""
     alive = [host.process for host in before.hosts if host.alive]
     if before.state == "RUNNING" and alive:
-        note(f"{name} runs already ({', '.join(alive)}); following it.")
-    else:
-        note(f"{name}: going on from {_point(before)}; `--fresh` would start anew.")
-    return False
+        return f"{name} runs already ({', '.join(alive)}); following it."
+    return f"{name}: going on from {_point(before)}; `--fresh` would start anew."
 
 
 def _has_more(home: api.Home, application: str) -> bool:

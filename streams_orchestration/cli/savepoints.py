@@ -22,9 +22,9 @@ def create(application: str, name: str | None, within: float) -> int:
     home = api.Home.default()
     current().application = application
     api.read_units(home, application)
-    with locked_start(home.prepare(), application, "streams savepoint create"):
+    with locked_start(home.prepare(), application, "streams savepoint create") as lock:
         note(f"Taking a savepoint of {application} ...")
-        created = api.create_savepoint(home, application, name, within=within)
+        created = api.create_savepoint(home, lock, name, within=within)
     facts = _facts(created.manifest, created.place) | {"pausedSeconds": created.paused_seconds}
     text = f"{created.manifest.title}: {_holds(created.manifest)}. {application} was paused for "
     return answer(lambda: facts, f"{text}{created.paused_seconds:.1f} s.")

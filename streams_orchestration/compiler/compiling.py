@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,10 +78,10 @@ def compute(stage: Stage, done: Progress) -> tuple[Progress, list[Diagnostic]]:
     return replace(done, **{stage.field: result}), [replace(each, stage=stage.name) for each in diagnostics]
 
 
-def violations(compilation: Compilation) -> Iterator[str]:
-    """Yield a sentence for each condition that a stage's result does not meet; each is a bug of the compiler."""
-    for stage in STAGES:
-        yield from (f"{stage.name}: {violation}" for violation in stage.invariant(compilation))
+def broken_conditions(compilation: Compilation) -> str | None:
+    """Return a message about the conditions that results of stages do not meet; None if all are met."""
+    broken = [f"{stage.name}: {each}" for stage in STAGES for each in stage.invariant(compilation)]
+    return f"a compiled stage did not pass its check, which is a bug: {'; '.join(broken)}" if broken else None
 
 
 @uncollected()

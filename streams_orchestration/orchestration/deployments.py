@@ -44,7 +44,9 @@ def deploy_compiled(
     place = api.savepoint_of(home, savepoint, compilation.logical.application) if savepoint else None
     run = api.RunKind(bounded=available_now)
     request = api.Request(fresh=fresh, savepoint=place, replaces=replaces, drop=drop, run=run)
-    return api.bring_up(home, _deployable(compilation), request)
+    wanted = _deployable(compilation)
+    with api.lock_start(home, wanted.name, "deploy") as lock:
+        return api.bring_up(home, lock, wanted, request)
 
 
 def preview_compiled(home: api.Home, compilation: Compilation) -> Redeployment:

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from streams_orchestration.compiler.checking.deployable import Deployable
-from streams_orchestration.compiler.compiling import violations
+from streams_orchestration.compiler.compiling import broken_conditions
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.runtime.catalog.start_lock import lock_start
+from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.deployment import deploy, go_on
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
 from streams_orchestration.runtime.errors import NotDeployableError
@@ -54,14 +54,15 @@ class BroughtUp:
     """The savepoint that the application began from; None if it began without a savepoint."""
 
 
-def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:
+def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:
     """Write an application into the catalog as the one to run under its name; `launch` then starts its hosts.
 
-    The start lock is held from the first look at what is deployed to the last write, so no other process changes it in
-    between. Repeating a call that has succeeded changes nothing, unless the request is `fresh`.
+    If a plan is replaced, the call also starts the hosts that the redeploy needs, and waits until its trial is decided.
+    Repeating a call that has succeeded changes nothing, unless the request is `fresh`.
 
     Args:
-        home: the state directory; it is made if it is missing.
+        home: the state directory.
+        lock: the start lock of the application, so that no other process changes what is deployed meanwhile.
         wanted: the application.
         request: the state that it begins with.
 
@@ -71,19 +72,18 @@ def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> Brough
         RedeployRefusedError, RevertedError, NotDrainedError, NotWrittenError, OnTrialError: see `redeploy`.
         SavepointError, DropStateError: see `restore`.
         ApplicationError: Spark cannot run a query of the application.
-        StateDirectoryError, CatalogError, BeingStartedError: the home cannot be used.
+        StateDirectoryError, CatalogError: the home cannot be used.
     """
-    if wrong := list(violations(wanted.compilation)):
-        message = f"{wanted.name}: a compiled stage did not pass its check, which is a bug: {'; '.join(wrong)}"
+    if broken := broken_conditions(wanted.compilation):
+        message = f"{wanted.name}: {broken}"
         raise NotDeployableError(message)
     redeployment, restored = None, None
-    with lock_start(home.prepare(), wanted.name, "deploy") as lock:
-        if request.savepoint is not None:
-            restored = restore(home, lock, wanted, request.savepoint, drop=request.drop, fresh=request.fresh)
-            go_on(home, lock, wanted, request.run)
-        elif request.replaces and not request.fresh and wanted.name in deployed_applications(home):
-            redeployment = redeploy(home, lock, wanted, drop=request.drop, within=request.within)
-            go_on(home, lock, wanted, request.run)
-        else:
-            deploy(home, lock, wanted, fresh=request.fresh, run=request.run)
+    if request.savepoint is not None:
+        restored = restore(home, lock, wanted, request.savepoint, drop=request.drop, fresh=request.fresh)
+        go_on(home, lock, wanted, request.run)
+    elif request.replaces and not request.fresh and wanted.name in deployed_applications(home):
+        redeployment = redeploy(home, lock, wanted, drop=request.drop, within=request.within)
+        go_on(home, lock, wanted, request.run)
+    else:
+        deploy(home, lock, wanted, fresh=request.fresh, run=request.run)
     return BroughtUp(redeployment, restored)

@@ -17,6 +17,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.bringing_up import BroughtUp, Request
+from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -36,7 +37,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
 
-    def bring_up(_home: Home, wanted: Deployable, request: Request) -> BroughtUp:
+    def bring_up(_home: Home, _lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
         FakeJobs.asked.append(("start anew" if request.fresh else "go on", wanted.name))
         return BroughtUp()
 

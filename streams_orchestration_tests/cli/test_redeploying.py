@@ -19,6 +19,7 @@ from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
@@ -197,7 +198,7 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(
     assert {"New[0]", "New[1]", "New[2]"} <= {each["operator"] for each in shown["operators"]}
     asked: list[Any] = []
 
-    def back(_home: Home, before: Deployable, **options: object) -> None:
+    def back(_home: Home, _lock: StartLock, before: Deployable, **options: object) -> None:
         asked.append((before.compilation.options.widths, options))
         message = "that is all"
         raise StreamsRuntimeError(message)

@@ -26,7 +26,7 @@ from streams_orchestration.runtime import api, bringing_up
 from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.deployment import deployment
-from streams_orchestration.runtime.errors import StateDirectoryError
+from streams_orchestration.runtime.errors import BeingStartedError, StateDirectoryError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -67,6 +67,7 @@ def world(before: ApplicationStatus | None, after: ApplicationStatus, monkeypatc
         calls.append("run")
         return after
 
+    Home.default().prepare()
     monkeypatch.setattr(running, "status_if_deployed", lambda _home, _name: before)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
     return calls
@@ -198,9 +199,10 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def follow(deploy: Callable[[], None], *_: object) -> ApplicationStatus:
-        assert home.start_lock("copy") in start_lock._held
+        with pytest.raises(BeingStartedError):
+            start_lock.lock_start(home, "copy", "streams deploy", limit=0.0)
         deploy()
-        assert home.start_lock("copy") not in start_lock._held
+        start_lock.lock_start(home, "copy", "streams deploy", limit=0.0).release()
         return status(state="COMPLETED", sinks=())
 
     home = Home(tmp_path / "home").prepare()
@@ -321,9 +323,11 @@ def test_a_plan_that_violates_the_condition_of_a_stage_is_not_deployed(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     monkeypatch.setattr(foreground, "run_in_foreground", lambda deploy, *_: deploy())
-    monkeypatch.setattr(bringing_up, "violations", lambda _: iter(["fusion_plan: operator Copy is in no PE"]))
+    monkeypatch.setattr(
+        bringing_up, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Copy is in no PE"
+    )
     assert main(["run", spec]) == 1
-    assert "did not pass its check, which is a bug: fusion_plan: operator Copy" in capsys.readouterr().err
+    assert "copy: which is a bug: fusion_plan: operator Copy is in no PE" in capsys.readouterr().err
     assert not Home(tmp_path / "home").catalog.exists()
 
 

@@ -16,6 +16,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.bringing_up import BroughtUp, Request
+from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -99,7 +100,7 @@ class Runtime(SimpleNamespace):
         if self.error is not None and self.refused in (None, name):
             raise self.error
 
-    def bring_up(self, home: Home, wanted: Deployable, request: Request) -> BroughtUp:
+    def bring_up(self, home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
         """`redeployment` is what becomes of what is deployed."""
         if request.fresh:
             self._called("start anew", wanted.name)

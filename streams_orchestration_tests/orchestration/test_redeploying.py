@@ -26,14 +26,13 @@ from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedE
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, reverting, trying
 from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
-from streams_orchestration.runtime.savepoints.creating import create_savepoint
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.trial import read_trial, revert
 from streams_orchestration_tests.orchestration.conftest import Runtime, step
 from streams_orchestration_tests.orchestration.redeployments import KEPT, LOST, MOVED, outcome
 from streams_orchestration_tests.orchestration.statuses import running
 from streams_orchestration_tests.runtime import locked
-from streams_orchestration_tests.runtime.locked import deploy
+from streams_orchestration_tests.runtime.locked import create_savepoint, deploy
 
 SPEC = """\
 specVersion: 1

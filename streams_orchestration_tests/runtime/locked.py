@@ -1,4 +1,4 @@
-"""Deploying, redeploying and restoring under a start lock of their own."""
+"""Functions that change what is deployed, each under a start lock of its own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from typing import Any
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.runtime import bringing_up
+from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp, Request
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment import deployment
-from streams_orchestration.runtime.redeployment import redeploying
-from streams_orchestration.runtime.savepoints import restoring
+from streams_orchestration.runtime.redeployment import redeploying, reverting
+from streams_orchestration.runtime.savepoints import creating, restoring
+from streams_orchestration.runtime.savepoints.creating import Created
 from streams_orchestration.runtime.savepoints.place import SavepointPlace
 from streams_orchestration.runtime.savepoints.restoring import Restored
 from streams_orchestration.runtime.storage.home import Home
@@ -18,6 +21,21 @@ from streams_orchestration.runtime.storage.home import Home
 def deploy(home: Home, wanted: Deployable, **options: Any) -> None:
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
         deployment.deploy(home, lock, wanted, **options)
+
+
+def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:
+    with lock_start(home.prepare(), wanted.name, "deploy") as lock:
+        return bringing_up.bring_up(home, lock, wanted, request)
+
+
+def create_savepoint(home: Home, application: str, name: str | None = None, **options: Any) -> Created:
+    with lock_start(home.prepare(), application, "streams savepoint create") as lock:
+        return creating.create_savepoint(home, lock, name, **options)
+
+
+def return_to(home: Home, before: Deployable) -> Redeployment:
+    with lock_start(home.prepare(), before.name, "redeploy") as lock:
+        return reverting.return_to(home, lock, before)
 
 
 def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:

@@ -11,16 +11,16 @@ import pytest
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime import bringing_up
-from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp, Request, bring_up
+from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp, Request
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.savepoints.creating import create_savepoint
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
 from streams_orchestration.runtime.savepoints.places import savepoint_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import totals, write_rows
+from streams_orchestration_tests.runtime.locked import bring_up, create_savepoint
 
 
 @pytest.fixture
@@ -119,11 +119,13 @@ def test_nobody_else_deploys_between_the_look_and_the_deployment(
     assert deployed_compilation(home, wanted.name).fusion == plan(1).fusion
 
 
-def test_a_stage_that_breaks_its_condition_leaves_no_state_directory(
+def test_a_stage_that_breaks_its_condition_is_not_deployed(
     home: Home, plan: Callable[[int], Compilation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = deployable(plan(1))
-    monkeypatch.setattr(bringing_up, "violations", lambda _: iter(["fusion_plan: operator Rows is in no PE"]))
+    monkeypatch.setattr(
+        bringing_up, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Rows is in no PE"
+    )
     with pytest.raises(NotDeployableError, match="which is a bug: fusion_plan: operator Rows"):
         bring_up(home, wanted)
-    assert not home.root.exists()
+    assert not home.catalog.exists()

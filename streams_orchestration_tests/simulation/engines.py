@@ -13,7 +13,6 @@ from unittest.mock import patch
 from streams_orchestration import world
 from streams_orchestration.operators import durable_files
 from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
 from streams_orchestration.runtime.engine.spark import stages
@@ -206,5 +205,4 @@ def switch(process: SimulatedProcess, before: SimulatedProcess | None) -> None:
     else:
         os.environ.pop(MACHINE, None)
     stages._CACHE = process.state.setdefault("instances", InstanceCache())
-    start_lock._held = process.state.setdefault("start locks", set())
     durable_files._named = process.state.setdefault("directories on disk", set())

@@ -10,7 +10,6 @@ from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.operators.storage.port import is_address
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError, StreamsRuntimeError
 from streams_orchestration.runtime.redeployment import reverting
-from streams_orchestration.runtime.savepoints import creating
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.simulation.disks import Disk
@@ -60,7 +59,7 @@ class Redeploys:
         return begun
 
     def _save(self, name: str) -> None:
-        place = creating.create_savepoint(self.home, self.plans[0].name, name).place
+        place = locked.create_savepoint(self.home, self.plans[0].name, name).place
         if is_address(place.address):
             return
         lost = [path for path in sorted(Path(place.address).rglob("*")) if path.is_file() and not self.disk.keeps(path)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Deployable:
-    """A compiled application that can run here; made by `deployable` only, so that nothing else checks it again."""
+    """A compiled application that can run here; made by `deployable` only."""
 
     compilation: Compilation
     """The compilation with its deployment plan and the warnings of its operators."""

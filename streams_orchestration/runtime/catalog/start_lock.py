@@ -48,27 +48,22 @@ class Starter:
         return f"`{self.command}` (pid {self.pid}{where}{since})"
 
 
-_held: set[Path] = set()
-"""Lock files that this process has locked."""
-
-
 class StartLock:
     """A start lock that is held; a context manager that releases it.
 
     A function that changes what is deployed takes the lock as an argument, so that its caller must hold it.
     """
 
-    def __init__(self, home: Home, application: str, file: IO[str] | None, shared: SharedLock | None = None) -> None:
+    def __init__(self, home: Home, application: str, file: IO[str], shared: SharedLock | None = None) -> None:
         self.application = application
         """The name of the application."""
         self._path = home.start_lock(application)
-        self._file = file
+        self._file: IO[str] | None = file
         self._shared = shared
 
     def release(self) -> None:
         """Release the lock for other processes; do nothing if it was released before."""
         if self._file is not None:
-            _held.discard(self._path)
             self._file.truncate(0)
             self.abandon()
 
@@ -87,7 +82,6 @@ class StartLock:
     def hold(self, command: str) -> None:
         """Write into the lock file which process holds it, and with which command."""
         assert self._file is not None
-        _held.add(self._path)
         self._file.truncate(0)
         json.dump({"pid": world.pid(), "since": world.now(), "command": command}, self._file)
         self._file.flush()
@@ -117,8 +111,6 @@ def lock_start(
 ) -> StartLock:
     """Wait until no other process holds the start lock of an application, then take it.
 
-    If this process holds the lock already, nothing happens.
-
     Args:
         home: the state directory, which exists.
         application: the name of the application.
@@ -132,8 +124,6 @@ def lock_start(
         CatalogError: the database cannot be reached.
     """
     path = home.start_lock(application)
-    if path in _held:
-        return StartLock(home, application, None)
     shared = database_of(home).shared_lock(f"start of {application}", _name(command))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
-from streams_orchestration.runtime.catalog.start_lock import lock_start
+from streams_orchestration.runtime.catalog.start_lock import StartLock, lock_start
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.errors import OtherVersionError, StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
@@ -94,38 +94,40 @@ def restore_previous_plan(home: Home, application: str, *, drop: Collection[str]
 
     Raises:
         NotRevertedError, OtherVersionError, ApplicationError: see `previous_plan`.
-        RevertedError, RedeployRefusedError, NotDrainedError, NotWrittenError, NotDeployableError, OnTrialError,
-        StateDirectoryError, BeingStartedError: see `return_to`.
+        StateDirectoryError, BeingStartedError: the start of the application cannot be locked.
+        RevertedError, RedeployRefusedError, NotDrainedError, NotWrittenError, NotDeployableError, OnTrialError: see
+            `return_to`.
         NotDeployedError: the catalog does not know the application.
         HostLaunchError: a host of the restored plan cannot be started.
         CatalogError: the catalog cannot be used.
     """
     if on_trial(home, application) and end_trial_by_hand(home, application):
         return None
-    return return_to(home, previous_plan(home, application), drop=drop)
+    before = previous_plan(home, application)
+    with lock_start(home.prepare(), application, "redeploy") as lock:
+        return return_to(home, lock, before, drop=drop)
 
 
 def return_to(
-    home: Home, before: Deployable, *, drop: Collection[str] = (), within: float = WITHIN_SECONDS
+    home: Home, lock: StartLock, before: Deployable, *, drop: Collection[str] = (), within: float = WITHIN_SECONDS
 ) -> Redeployment:
     """Redeploy to the previous plan, which continues from the current position and state of the application.
 
     Args:
         home: the state directory.
+        lock: the start lock of the application.
         before: see `previous_plan`.
         drop: operators whose state may be lost.
         within: see `redeploy`.
 
     Raises:
-        StateDirectoryError, BeingStartedError: the start of the application cannot be locked.
         RevertedError, RedeployRefusedError, NotDrainedError, NotWrittenError, NotDeployableError, ApplicationError,
         OnTrialError, NotDeployedError, HostLaunchError, CatalogError: see `redeploy`.
     """
     catalog = opened_catalog(home, before.name)
     with catalog.read() as connection:
         left = application_row(connection, home, before.name).fingerprint
-    with lock_start(home.prepare(), before.name, "redeploy") as lock:
-        redeployment = redeploy(home, lock, before, drop=drop, within=within)
+    redeployment = redeploy(home, lock, before, drop=drop, within=within)
     if left != before.fingerprint:
         t = tables.trial
         with catalog.write() as connection:

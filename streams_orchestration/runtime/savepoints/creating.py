@@ -19,7 +19,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, ConnectionRow
-from streams_orchestration.runtime.catalog.start_lock import lock_start
+from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.hosts.pes import deployed_pes
@@ -82,7 +82,7 @@ class _Taken:
 
 def create_savepoint(
     home: Home,
-    application: str,
+    lock: StartLock,
     name: str | None = None,
     *,
     within: float = WITHIN_SECONDS,
@@ -94,7 +94,7 @@ def create_savepoint(
 
     Args:
         home: the state directory.
-        application: name of the application.
+        lock: the start lock of the application.
         name: name of the savepoint; None for the current time in UTC.
         within: seconds in which the application must reach a cut.
 
@@ -102,25 +102,24 @@ def create_savepoint(
         NotDeployedError: the catalog does not know the application.
         SavepointError: the application did not reach a cut in time, one of its operators cannot be imported here, or
             the savepoint cannot be written. Nothing is left of the savepoint.
-        BeingStartedError: another process has been starting or redeploying the application for too long.
         OnTrialError: its last redeploy is on trial, and the application is stopped.
         OperatorError: a state cannot be read.
     """
+    application = lock.application
     catalog = opened_catalog(home, application)
     with catalog.read() as connection:
         import_from(application_row(connection, home, application).base)  # of operators beside the spec
-    with lock_start(home.prepare(), application, "streams savepoint create"):
-        await_trial(home, application)
-        sweep(home, application)
-        place = place_of(home, application, name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
-        programs = [pe.program for pe in deployed_pes(catalog, application)]
-        began = world.monotonic()
-        with new_directory(place) as directory:
-            with _at_rest(home, catalog, application, programs, within):
-                taken = _take(home, catalog, application, programs, directory)
-            paused = world.monotonic() - began
-            manifest = _described(directory, place.name, taken)
-            write_manifest(directory, manifest)
+    await_trial(home, application)
+    sweep(home, application)
+    place = place_of(home, application, name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
+    programs = [pe.program for pe in deployed_pes(catalog, application)]
+    began = world.monotonic()
+    with new_directory(place) as directory:
+        with _at_rest(home, catalog, application, programs, within):
+            taken = _take(home, catalog, application, programs, directory)
+        paused = world.monotonic() - began
+        manifest = _described(directory, place.name, taken)
+        write_manifest(directory, manifest)
     return Created(manifest, place, paused)
 
 

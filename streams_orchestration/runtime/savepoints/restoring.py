@@ -88,7 +88,7 @@ def restore(
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     application = lock.application
-    Settings.from_environment(home.environment)
+    settings = Settings.from_environment(home.environment)
     catalog = create_catalog(home)
     manifest = read_manifest(place)
     _refuse_other_application(manifest, wanted.compilation)
@@ -106,7 +106,7 @@ def restore(
         refuse_running(home, application)
         forget(home, catalog, application, after.plan.programs)
     refuse_other_files(home, after, manifest)
-    return _Restoring(home, catalog, place, manifest).restore(saved, after, redeployment)
+    return _Restoring(home, settings, catalog, place, manifest).restore(saved, after, redeployment)
 
 
 def preview_restore(
@@ -134,8 +134,11 @@ def preview_restore(
 class _Restoring:
     """The start of one application from one savepoint."""
 
-    def __init__(self, home: Home, catalog: Catalog, place: SavepointPlace, manifest: Manifest) -> None:
+    def __init__(
+        self, home: Home, settings: Settings, catalog: Catalog, place: SavepointPlace, manifest: Manifest
+    ) -> None:
         self._home = home
+        self._settings = settings
         self._catalog = catalog
         self._place = place
         self._manifest = manifest
@@ -208,8 +211,7 @@ class _Restoring:
         prepare_stored()
         unmarked = unmarked_directories_there(self._home, new.compilation, self._manifest)
         with self._catalog.write() as connection:
-            settings = Settings.from_environment(self._home.environment)
-            insert_application(connection, new.compilation, redeployment.after, settings)
+            insert_application(connection, new.compilation, redeployment.after, self._settings)
             begin(connection, new, {})
             enter_directories(connection, redeployment.application, unmarked)
             refuse_doubled_exports(connection, redeployment.application, self._manifest)

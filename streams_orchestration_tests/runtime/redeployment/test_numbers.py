@@ -21,7 +21,7 @@ from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.orchestration.application import known_lineage
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
-from streams_orchestration.runtime.bringing_up import Request, bring_up
+from streams_orchestration.runtime.bringing_up import Request
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.reading import read_status
@@ -31,7 +31,7 @@ from streams_orchestration.runtime.units.trial import _pass, read_trial
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.redeployment.chains import HEAD, chain
 from streams_orchestration_tests.runtime import locked
-from streams_orchestration_tests.runtime.locked import deploy
+from streams_orchestration_tests.runtime.locked import bring_up, deploy
 from streams_orchestration_tests.specs import read
 
 BEFORE, AFTER = HEAD + chain("A") + chain("B"), HEAD + chain("C") + chain("B") + chain("D")

@@ -26,7 +26,6 @@ from streams_orchestration.runtime.redeployment.reverting import (
     end_trial_by_hand,
     on_trial,
     previous_plan,
-    return_to,
     taken_back,
 )
 from streams_orchestration.runtime.redeployment.trying import OnTrialError
@@ -38,7 +37,7 @@ from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.locked import deploy
+from streams_orchestration_tests.runtime.locked import deploy, return_to
 from streams_orchestration_tests.runtime.redeployed import (
     COUNT,
     adopt,

@@ -25,7 +25,6 @@ from streams_orchestration.runtime.redeployment import draining
 from streams_orchestration.runtime.redeployment.trying import OnTrialError
 from streams_orchestration.runtime.savepoints import copying, creating, places
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
-from streams_orchestration.runtime.savepoints.creating import create_savepoint
 from streams_orchestration.runtime.savepoints.manifest import SavepointError, read_manifest
 from streams_orchestration.runtime.savepoints.place import SavepointPlace
 from streams_orchestration.runtime.savepoints.places import remove_savepoint, saved, savepoint_of
@@ -36,7 +35,7 @@ from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import published
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.locked import deploy
+from streams_orchestration_tests.runtime.locked import create_savepoint, deploy
 from streams_orchestration_tests.runtime.redeployed import counts, drained, expected_counts, redeploy, run_some, visits
 from streams_orchestration_tests.runtime.running import FakeHosts
 from streams_orchestration_tests.runtime.saved import begun, take
