@@ -60,7 +60,7 @@ class PaneGroups(NamedTuple):
     running: Mapping[str, tuple[np.ndarray, np.ndarray]]
     """Maps each output attribute to the counts and values of the groups."""
     fresh: np.ndarray
-    """True for each group that got tuples since its last firing, if it has one cell."""
+    """True for each group that got tuples since its last firing."""
     rows: np.ndarray
     """The rows of all cells that were read."""
 
@@ -228,7 +228,7 @@ class PaneCells:
             running[name] = counts, values
         chosen, keys, partitions = chosen[heads], keys[heads], self.partitions_of(firsts)
         order = self._in_order(ranges.rank[chosen], partitions, firsts)
-        fresh = self.cells.column("fresh")[firsts]
+        fresh = np.bincount(codes, self.cells.column("fresh")[rows], len(heads)) > 0
         if only_fresh is not None:
             order = order[fresh[order] | ~only_fresh[chosen[order]]]
         running = {name: (counts[order], values[order]) for name, (counts, values) in running.items()}

@@ -184,7 +184,7 @@ def intervals(draw: st.DrawFn) -> tuple[dict[str, Any], NaiveIntervals]:
 def sessions(draw: st.DrawFn) -> tuple[dict[str, Any], NaiveSessions]:
     """The parameters of an Aggregate over sessions, and its account."""
     gap, discard = draw(st.integers(1, 8)), draw(st.sampled_from([0, 1, 4, 30]))
-    refinement = draw(st.sampled_from(["accumulating", "retracting"]))
+    refinement = draw(st.sampled_from(["accumulating", "discarding", "retracting"]))
     parameters, keys = draw(grouped(f"session, gap({gap / 1000}), discardAge({discard / 1000})"))
     naive = NaiveSessions(
         discard, results_of, lambda row: tuple(row[i] for i in keys[0]), lambda row: tuple(row[i] for i in keys[1]),
