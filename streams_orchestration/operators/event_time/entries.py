@@ -107,6 +107,11 @@ class Entries:
         return Watermarks.of((0, END))
 
     @property
+    def rests(self) -> bool:
+        """True if all connections are idle (EV51)."""
+        return self._rests
+
+    @property
     def touched(self) -> bool:
         """True if any connection has had a watermark or has been idle."""
         return bool(self._idle) or any(value is not None for value in self.values.values())
@@ -178,8 +183,11 @@ class Entries:
         done = 0
         for place, value in (*watermarks, (tuples, None)):
             if place > done:
+                if connection in self._idle:
+                    self._idle.discard(connection)
+                    if (step := self._step()) is not None:
+                        steps.append((done + 1, step))
                 done = place
-                self._idle.discard(connection)
             if value == IDLE:
                 self._idle.add(connection)
             elif value is not None:

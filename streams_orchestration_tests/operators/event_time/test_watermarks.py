@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.batch import TupleBatch
@@ -103,6 +103,32 @@ def test_the_least_of_two_connections_counts():
             steps = entries.enter(connection, Watermarks.of((0, value)), 0)
         seen += [{"w": value / 1000} for _, value in steps or ()]
     assert seen == case["expect"]["seen"]
+
+
+BATCHES = st.lists(
+    st.tuples(st.sampled_from("ab"), st.lists(st.one_of(st.none(), st.just(IDLE), st.integers(0, 20)), max_size=8)),
+    max_size=8,
+)
+"""Batches of two connections: tuples (None) and watermarks."""
+
+
+def steps_of(entries: Entries, connection: str, items: list[int | None]) -> list[tuple[int, int]]:
+    """Return the steps that a batch of a connection causes, each with the number of tuples in front of it."""
+    places = list(accumulate((item is None for item in items), initial=0))
+    marks = [(places[number], item) for number, item in enumerate(items) if item is not None]
+    return [*(entries.enter(connection, Watermarks.of(*marks) if marks else None, places[-1]) or ())]
+
+
+@given(BATCHES)
+@example([("a", [3, IDLE]), ("a", [None, IDLE])])
+def test_the_steps_of_a_merge_do_not_depend_on_where_batches_end(batches: list[tuple[str, list[int | None]]]):
+    whole, single = Entries("ab"), Entries("ab")
+    for connection, items in batches:
+        one_by_one, tuples = list[tuple[int, int]](), 0
+        for item in items:
+            one_by_one += [(tuples + place, value) for place, value in steps_of(single, connection, [item])]
+            tuples += item is None
+        assert steps_of(whole, connection, items) == one_by_one
 
 
 ITEMS = st.lists(
