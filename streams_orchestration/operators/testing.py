@@ -180,6 +180,7 @@ class OperatorHarness:
         self.context.now = max(self.context.now, now)
         if isinstance(self.operator, ClockOperator):
             check_nothing(self.operator.on_time(), "on_time")
+            self._watermarks.let_go(self.operator)
         return self
 
     def mark(self, mark: Punctuation = Punctuation.WINDOW, port: int = 0) -> Self:

@@ -103,7 +103,12 @@ class TrialWatermarks:
             return
         own = self._own
         call_between(batch, process, lambda steps: reach_steps(operator, own, steps, self._sent, lambda call: call()))
-        if own.role.mode == "heldInput":
+        self.let_go(operator)
+
+    def let_go(self, operator: Operator) -> None:
+        """Send the watermarks that follow when the operator has submitted tuples that it kept (EV62)."""
+        own = self._own
+        if own is not None and own.role.mode == "heldInput" and not operator.places_watermarks:
             reach_steps(operator, own, None, self._sent, lambda call: call())
 
     def _sent(self, steps: Watermarks | None) -> None:

@@ -57,6 +57,8 @@ class OperatorWatermark:
         """The input watermark that the operator has reached: it has processed all tuples before it."""
         self._held: int | None = None
         """The least time of a tuple that the operator keeps (EV62); None without any."""
+        self._rests = False
+        """True if the operator was sent as idle in the mode `heldInput`: its input is, and it keeps no tuple (EV51)."""
 
     @property
     def value(self) -> int | None:
@@ -186,7 +188,8 @@ class OperatorWatermark:
         """Return the watermarks that the operator sends after processing all tuples before given input watermarks.
 
         In the mode `inputWatermark` these are the input watermarks, in the mode `heldInput` the least of the input
-        watermark and `held`, recorded as sent. The result is None in other modes, and if nothing rises.
+        watermark and `held`, recorded as sent. An operator in that mode is idle while its input is and it keeps no
+        tuple; a repeated watermark ends this (EV51). The result is None in other modes, and if nothing changes.
 
         Args:
             steps: changes of the input watermark, with no tuples between them; None without any.
@@ -197,13 +200,17 @@ class OperatorWatermark:
         if self.role.mode != "heldInput":
             return None
         self._held = held
-        idle = steps is not None and steps.values[-1] == IDLE
+        rests = held is None and (self.entries.rests if steps is None else steps.values[-1] == IDLE)
         if steps is not None and (values := steps.values[steps.values != IDLE]).size:
             self._reached = int(values[-1])
         due = self._reached if held is None or self._reached is None else min(self._reached, held)
         values = [] if due is None or (self._sent is not None and due <= self._sent) else [(0, due)]
         self._sent = due if values else self._sent
-        values += [(0, IDLE)] if idle and held is None else []
+        if rests and not self._rests:
+            values.append((0, IDLE))
+        elif self._rests and not rests and not values and self._sent is not None:
+            values.append((0, self._sent))
+        self._rests = rests
         return Watermarks.of(*values) if values else None
 
     def keeps(self, held: int | None) -> None:
@@ -266,13 +273,17 @@ class OperatorWatermark:
 
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON (EV43)."""
-        return self.entries.dump() | {"sent": self._sent} if self.clock is None else self.clock.dump()
+        if self.clock is not None:
+            return self.clock.dump()
+        own = {"resting": self._rests} if self.role.mode == "heldInput" else {}
+        return self.entries.dump() | {"sent": self._sent} | own
 
     def load(self, state: dict[str, Any]) -> None:
         """Restore a state that `dump` returned."""
         if self.clock is None:
             self.entries.load(state)
             self._reached, self._sent = state["watermark"], state.get("sent")
+            self._rests = state.get("resting", False)
         else:
             self.clock.load(state)
 

@@ -71,6 +71,13 @@ class EventTimeCalls:
         if instance.keeps_tuples:
             reached(None)
 
+    def let_go(self, programs: Iterable[OperatorProgram], instance_of: Callable[[int], OperatorInstance]) -> None:
+        """Send the watermarks that follow when operators have submitted tuples by the clock (EV62)."""
+        for program in programs:
+            instance = instance_of(program.index)
+            if instance.keeps_tuples:
+                self._reached(program, instance, None)
+
     def _gather(self, program: OperatorProgram, instance: OperatorInstance, call: Callable[[], None]) -> None:
         """Call an operator, then send all its results with their watermarks as one batch for each output port."""
         gathered = instance.gathered = Gathered(partial(self._send, program))

@@ -103,6 +103,7 @@ class TaskRun:
         pauses: dict[str, float] = {}
         idle: dict[str, list[IdleDecision]] = {}
         self._clock.tell(self.changed)
+        self._event_time.let_go(self._clock.programs, self._instance)
         self._event_time.connect(self.task, self.plan.position, self._instance, self.changed)
         if inputs is not None:
             for name, offset in inputs.sources.items():

@@ -24,7 +24,7 @@ SPLITTERS = "@splitters"
 """Key in an operator's state for the positions of its round-robin splitters (rule 21)."""
 WATERMARK = "@watermark"
 """Key in an operator's state for its watermark and those of its connections (EV43)."""
-OF_CONNECTIONS = frozenset(("entries", "idle", "rests"))
+OF_CONNECTIONS = frozenset(("entries", "idle", "rests", "resting"))
 """Keys of a stored watermark for the connections, which another plan does not keep (EV45)."""
 OF_RUNTIME = frozenset((SPLITTERS, WATERMARK, FLOORS))
 """Keys in an operator's state for parts that the runtime adds."""
