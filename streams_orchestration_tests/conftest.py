@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from streams_orchestration_tests import write_turns
+from streams_orchestration_tests.combinations import leave_combinations
 from streams_orchestration_tests.examples import register_profiles
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Slow tests come first, so that at the end no worker waits for the long test of another.
     """
+    leave_combinations(items)
     for item in items:
         if not item.get_closest_marker(marker := kind(item)):
             item.add_marker(marker)

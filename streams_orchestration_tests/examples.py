@@ -1,6 +1,6 @@
 """The number of examples of the property tests: each test has its own number, the profile of the run scales them all.
 
-`quick` and `ci` are a fifth, `deep` is twenty times as many. `make quick`, `make test` and `make deep`
+`quick` and `ci` are a tenth, `deep` is twenty times as many. `make quick`, `make test` and `make deep`
 choose the profile; any other run does with `--hypothesis-profile`, and takes `ci` when it names none. The examples of
 `ci` are the same in every run, so that what lands does not depend on chance; the other profiles search on.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-PERCENT = {"quick": 20, "ci": 20, "deep": 2_000}
+PERCENT = {"quick": 10, "ci": 10, "deep": 2_000}
 """A profile's examples of a test that has 100 of them."""
 
 

@@ -22,7 +22,7 @@ from streams_orchestration.model.diagnostics import ApplicationError
 HERE = Path(__file__).parent
 EDITS = 500
 """Edits of a batch."""
-BATCHES, DEEP_BATCHES = 5, 10
+BATCHES, DEEP_BATCHES = 2, 10
 VALUES: list[Any] = [
     *(None, True, False, 0, 1, -1, 3, 2**40, 0.0, 1.5, float("nan"), "", " ", "x", "é", "a.b", "${width}", "${nosuch}"),
     *("${getChannel()}", "byChannel()", "byReplica()", "carrier", "Flights", "Departed", "Filter", "Import", "Export"),
@@ -133,6 +133,7 @@ def test_a_mutated_spec_compiles_or_is_refused(batch: int, tmp_path: Path) -> No
     assert 0 < refused < EDITS, "the edits are neither all harmless nor all fatal"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_an_error_at_one_operator_has_no_other_one_blamed(seed: int, tmp_path: Path) -> None:
     """Findings of operators come with errors of the graph; none may be a mere effect of these."""

@@ -16,6 +16,7 @@ CASES: dict[str, Any] = yaml.safe_load(
 )
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("batch", [2, 1000])
 @pytest.mark.parametrize("name", CASES["applications"])
 def test_an_application_gives(tmp_path: Path, name: str, batch: int):

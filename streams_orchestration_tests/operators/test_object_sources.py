@@ -36,6 +36,7 @@ def proxy(s3: S3) -> Iterator[Proxy]:
     proxy.close()
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_gives_the_same_tuples_from_every_offset(s3: S3, directory: str, name: str):
     file, encode, parameters = FORMATS[name]
@@ -96,6 +97,7 @@ def test_a_store_that_is_away_holds_up_and_is_tried_again(s3: S3, directory: str
     assert bench.metrics["failed_tries"] == 0
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(
     ("after", "limit"),
     [(1, 7_000), (100, 100_000), (4000, 7_000), (1 << 20, 100_000), (2_500_000, 7_000), (3_500_000, 100_000)],

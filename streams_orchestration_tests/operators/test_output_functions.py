@@ -118,6 +118,7 @@ def test_a_function_has_the_value_that_spark_gives(function: str, kind: str, val
     assert found == value or repr(found + 0.0) == repr(value)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize(("function", "kind", "value"), CASES)
 @given(cuts=st.sets(st.integers(0, 4)))

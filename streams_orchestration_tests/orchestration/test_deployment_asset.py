@@ -146,6 +146,7 @@ class PodLauncher(DefaultRunLauncher):
     """Stands for a launcher that gives each run a container of its own."""
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("machines", [(), (NORTH,)])
 @pytest.mark.parametrize("job", [redeploying, resetting])
 def test_a_run_with_a_container_of_its_own_starts_hosts_by_agents_only(

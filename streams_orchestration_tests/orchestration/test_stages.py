@@ -53,6 +53,7 @@ def test_all_stages_compile_and_pass_their_checks(defs: dg.Definitions):
     assert all(evaluation.passed and evaluation.blocking for evaluation in evaluations)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("job", ["demo__compile", "demo__redeploy"])
 @pytest.mark.parametrize(
     ("change", "said"),

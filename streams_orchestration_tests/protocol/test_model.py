@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from streams_orchestration_tests.combinations import often
 from streams_orchestration_tests.protocol.product import Product, state_of_model, told_by_model
 from streams_orchestration_tests.protocol.setting import OUTSIDE
 from streams_orchestration_tests.protocol.steps import Protocol, Step
@@ -17,6 +18,15 @@ from streams_orchestration_tests.protocol.world import World
 
 WALKS, DEEP_WALKS, MORE = 1, 60, 7
 """Walks of a graph, and those that follow where these have not seen everything."""
+OFTEN = (
+    "chain of 3",
+    "diamond",
+    "query",
+    "two channels",
+    "two regions in a row",
+    "autonomous consumer behind the region",
+)
+"""Graphs that together have all that the others have."""
 STEPS = 200
 REDEPLOYS = 5
 CAUSES = ("", "one", "another", OUTSIDE)
@@ -42,7 +52,7 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "walks", [pytest.param(WALKS, marks=pytest.mark.slow), pytest.param(DEEP_WALKS, marks=pytest.mark.deep)]
 )
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", often(GRAPHS, OFTEN))
 def test_model_and_product_agree_after_every_step(tmp_path: Path, name: str, walks: int):
     choose = random.Random(name)
     everything = {"begin", "commit", "late commit", "trigger", "reset", "move", "complete"}

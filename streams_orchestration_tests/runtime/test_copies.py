@@ -25,6 +25,8 @@ from streams_orchestration_tests.runtime.applications import (
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
+pytestmark = pytest.mark.slow
+
 COUNT = 20
 
 
@@ -77,6 +79,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(str(value) for value in options.values()))
 @pytest.mark.parametrize("application", [fan_out, totals], ids=["fan-out", "parallel"])
 def test_copies_happen_exactly_where_the_plan_says(

@@ -64,6 +64,7 @@ def knowing(file: Path, *, region: bool) -> Callable[..., Compilation]:
     return lambda **options: compiled(graph, composites, **options)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("region", [True, False], ids=["in a region", "autonomous"])
 @pytest.mark.parametrize(
     "machines",

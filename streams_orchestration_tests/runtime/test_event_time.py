@@ -75,6 +75,7 @@ def test_a_channel_meets_the_watermarks_of_all_tuples(tmp_path: Path, width: int
     assert sorted(row for row in shown(run(tmp_path, graph, **fusion)) if row[1] != "end") == sorted(wanted)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("fusion", FUSION, ids=lambda options: "-".join(map(str, options.values())))
 @pytest.mark.parametrize("source_limit", [1, 7, 60])
 def test_a_tuple_that_is_in_time_in_its_stream_is_in_time_behind_a_merge(
@@ -107,6 +108,7 @@ def test_a_reset_brings_the_watermarks_back(tmp_path: Path, turns: int):
     assert shown(local) == met_by(TUPLES, 1000)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("turns", [1, 3, 6])
 @pytest.mark.parametrize("pes", [1, 4])
 def test_a_redeploy_keeps_the_watermarks(tmp_path: Path, turns: int, pes: int):
@@ -130,6 +132,7 @@ def merged(directory: Path, others: list[Timed], width: int) -> list[dict[str, A
     ]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("turns", [1, 3, 6])
 @pytest.mark.parametrize("widths", [(1, 3), (3, 2)])
 def test_a_redeploy_with_other_channels_keeps_the_watermarks(tmp_path: Path, turns: int, widths: tuple[int, int]):

@@ -44,12 +44,14 @@ def check(application: LocalApplication) -> None:
     assert published(application.published("Raw")) == sorted(rows(COUNT))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("width", [1, 3, *(pytest.param(width, marks=pytest.mark.deep) for width in (2, 4))])
 @pytest.mark.parametrize("fusion", FUSION, ids=lambda options: "-".join(map(str, options.values())))
 def test_results_are_those_of_pandas_for_every_width_and_fusion(tmp_path: Path, width: int, fusion: dict[str, Any]):
     check(results(tmp_path, width=width, **fusion))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("threading", ["manual", "automatic", "dynamic", "dedicated"])
 @pytest.mark.parametrize("fusion", ["manual", "legacy", "automatic"])
 def test_results_do_not_depend_on_the_threading_model(tmp_path: Path, threading: str, fusion: str):

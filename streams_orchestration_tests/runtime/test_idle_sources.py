@@ -121,6 +121,7 @@ def test_an_idle_partition_holds_nothing_up(tmp_path: Path, machine: Machine):
     assert run.end() == WANTED
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("source_limit", [1, 3, 50])
 @pytest.mark.parametrize("cut", [False, True])
 def test_a_reset_repeats_what_a_clock_decided(tmp_path: Path, machine: Machine, cut: bool, source_limit: int):

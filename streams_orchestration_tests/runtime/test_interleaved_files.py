@@ -37,6 +37,7 @@ def shown(local: LocalApplication) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for path in local.published("Out") for row in pq.read_table(path).to_pylist()]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("source_limit", [7, 1000])
 @pytest.mark.parametrize("turns", [0, 4, 9])
 def test_no_tuple_of_files_in_order_is_late(tmp_path: Path, source_limit: int, turns: int):

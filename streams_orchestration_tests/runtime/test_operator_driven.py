@@ -23,6 +23,7 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 pytestmark = pytest.mark.usefixtures("no_hosts")
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("fusion", [{"fusion": "legacy"}, {"fusion": "manual", "pes": 1}], ids=["legacy", "one PE"])
 @pytest.mark.parametrize("limit", [3, 7, 1000])
 def test_an_epoch_ends_after_so_many_tuples_however_they_come(tmp_path: Path, fusion: dict[str, Any], limit: int):

@@ -76,6 +76,7 @@ def check(local: LocalApplication, *, merged: bool) -> None:
     assert shown(local, "TooLate") == ([] if merged else [LATE])
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("width", [1, 3])
 @pytest.mark.parametrize("fusion", FUSION, ids=lambda options: "-".join(map(str, options.values())))
 def test_panes_are_equal_for_every_width_and_fusion(tmp_path: Path, merged: bool, width: int, fusion: dict[str, Any]):
@@ -86,6 +87,7 @@ def test_panes_are_equal_for_every_width_and_fusion(tmp_path: Path, merged: bool
     check(local, merged=merged)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("source_limit", [1, 60])
 def test_panes_are_equal_in_batches_of_every_size(tmp_path: Path, merged: bool, source_limit: int):
     plan = in_event_time(panes_of(tmp_path, 2, merged=merged), fusion="manual", pes=2)
@@ -94,6 +96,7 @@ def test_panes_are_equal_in_batches_of_every_size(tmp_path: Path, merged: bool, 
     check(local, merged=merged)
 
 
+@pytest.mark.covering
 @pytest.mark.usefixtures("no_hosts")
 @pytest.mark.parametrize("turns", [2, 5])
 def test_panes_are_equal_after_resets(tmp_path: Path, merged: bool, turns: int):
@@ -106,6 +109,7 @@ def test_panes_are_equal_after_resets(tmp_path: Path, merged: bool, turns: int):
     check(local, merged=merged)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("turns", [1, 7])
 @pytest.mark.parametrize("widths", [(1, 3), (3, 2), (2, 2)])
 def test_panes_are_equal_after_redeploys(tmp_path: Path, merged: bool, turns: int, widths: tuple[int, int]):

@@ -19,7 +19,7 @@ from streams_orchestration_tests.runtime.power import Disk, recorded
 from streams_orchestration_tests.runtime.redeployed import redeploy, run_some, visits
 from streams_orchestration_tests.runtime.saved import begun, take
 
-pytestmark = pytest.mark.usefixtures("no_hosts")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 COUNT = 20
 
@@ -106,6 +106,7 @@ def test_a_batch_is_written_in_the_order_of_what_relies_on_what(tmp_path: Path, 
     assert len(directories) == len({call.split()[1] for call in directories}), "a directory is synchronised once"
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("visibility", ["read_committed", "read_uncommitted"])
 @pytest.mark.parametrize("call", range(1, 10))
 def test_publishing_loses_nothing_with_the_power(

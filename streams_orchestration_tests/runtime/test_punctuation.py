@@ -77,6 +77,7 @@ def test_final_punctuation_comes_once_for_every_port(tmp_path: Path, options: di
     assert (seen["0:window"], seen["1:window"]) == (SOURCE_MARKS, SOURCE_MARKS)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("options", FUSIONS, ids=str)
 @pytest.mark.parametrize("limit", [1, 5, 100])
 def test_round_robin_deals_one_by_one_across_batches(tmp_path: Path, options: dict[str, Any], limit: int):

@@ -53,6 +53,7 @@ def test_keys_fall_silent_in_the_middle_of_the_stream_too():
     assert len(WANTED) > 7 + 5
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("source_limit", [1, 13, 100])
 @pytest.mark.parametrize("pes", [1, 3])
@@ -63,6 +64,7 @@ def test_timers_fire_in_batches_of_every_size(tmp_path: Path, kind: dict[str, An
     assert shown(local) == WANTED
 
 
+@pytest.mark.covering
 @pytest.mark.usefixtures("no_hosts")
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("turns", [2, 6])
@@ -76,6 +78,7 @@ def test_a_reset_brings_timers_back(tmp_path: Path, kind: dict[str, Any], turns:
     assert shown(local) == WANTED
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("turns", [2, 6])
 def test_a_redeploy_keeps_timers(tmp_path: Path, kind: dict[str, Any], turns: int):
@@ -87,6 +90,7 @@ def test_a_redeploy_keeps_timers(tmp_path: Path, kind: dict[str, Any], turns: in
     assert shown(local) == WANTED
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("turns", [2, 6, 9])
 @pytest.mark.parametrize("widths", [(1, 3), (3, 2), (2, 4)])
 def test_a_redeploy_with_other_channels_divides_timers_by_their_keys(

@@ -261,6 +261,7 @@ def test_lost_data_fails_with_partition_and_offsets_or_is_skipped(kafka: Broker,
     assert ([row[0] for row in skipping.rows()], skipping.metrics["lost"]) == (list(range(10, 20)), 6)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("again", [5, 30])
 @pytest.mark.parametrize("is_open", [True, False], ids=["while it is read", "between two runs"])
 def test_a_topic_that_is_made_anew_fails_by_name_or_is_read_from_its_beginning(

@@ -69,6 +69,7 @@ CONTENTS: dict[str, Callable[[bytes], bytes]] = {
 COMMANDS = (["status"], ["status", "app"], ["cancel", "app"], ["top"], ["machines"])
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("content", [each for each in CONTENTS if each != PAGE])
 def test_every_command_names_the_file_and_what_to_do(

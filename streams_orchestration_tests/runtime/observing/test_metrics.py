@@ -133,6 +133,7 @@ def test_tuples_out_of_one_are_tuples_into_the_next(
     assert actual["End"].inputs[0].tuples == COUNT * len(plain)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("options", [{"fusion": "manual", "pes": 1}, {"fusion": "legacy"}, {"threading": "dedicated"}])
 def test_channels_together_have_what_was_split(tmp_path: Path, options: dict[str, Any]):
     compilation = totals(write_rows(tmp_path / "rows.parquet", COUNT), width=3, **options)

@@ -23,6 +23,7 @@ def file(tmp_path: Path) -> Path:
     return write_rows(tmp_path / "rows.parquet", 20)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 16])
 @pytest.mark.parametrize("threading", [None, "manual", "automatic", "dynamic", "dedicated"])
 @pytest.mark.parametrize("fusion", FUSIONS, ids=lambda options: "-".join(map(str, options.values())))

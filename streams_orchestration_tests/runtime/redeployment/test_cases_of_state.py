@@ -15,6 +15,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.combinations import often
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import redeploy
@@ -100,7 +101,14 @@ DIVIDED = {
 }
 
 
-@pytest.mark.parametrize("case", DIVIDED)
+OFTEN = (
+    *("a dictionary", "DeDuplicate for good", "tumbling count of two parts", "tumbling time"),
+    *("sliding count", "sliding delta trigger", "Join by time"),
+)
+"""Cases of each form of state; test_rescaling.py divides the states of all of them without an application."""
+
+
+@pytest.mark.parametrize("case", often(DIVIDED, OFTEN))
 def test_state_that_is_divided_gives_what_it_gives_undivided(case: str, tmp_path: Path):
     file = write(tmp_path / "rows.parquet")
     plans = [parallel(file, DIVIDED[case], width) for width in WIDTHS]
@@ -117,6 +125,7 @@ TYPES: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("change", TYPES)
 @pytest.mark.parametrize("width", [2, 3])
 def test_tuples_in_a_state_are_converted(change: str, width: int, tmp_path: Path):

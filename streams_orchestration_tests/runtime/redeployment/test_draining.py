@@ -76,6 +76,7 @@ CHANGES: dict[str, tuple[dict[str, str], str, str]] = {
 """PEs, condition, what becomes of the region."""
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("case", CHANGES)
 @pytest.mark.parametrize("epochs", [3, 60])
 def test_consumers_of_a_region_that_have_read_unequally_read_everything_once(tmp_path: Path, case: str, epochs: int):

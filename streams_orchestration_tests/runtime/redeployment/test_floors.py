@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -115,6 +117,10 @@ def application(directory: Path, judge: dict[str, Any], width: int) -> Compilati
     return in_event_time(graph, composites=composites, operators={"Deadlines": OWN}, fusion="manual", pes=2)
 
 
+Results = dict[str, list[tuple[Any, ...]]]
+"""The rows of each sink, in order."""
+
+
 @dataclass
 class Judging:
     directory: Path
@@ -135,7 +141,7 @@ class Judging:
     def redeploy(self, width: int) -> None:
         redeploy(self.local, application(self.directory, self.judge, width))
 
-    def end(self) -> dict[str, list[tuple[Any, ...]]]:
+    def end(self) -> Results:
         with (self.directory / "rows.txt").open("a") as file:
             file.write("end\n")
         self.local.run()
@@ -155,7 +161,7 @@ def begun(directory: Path, kind: str) -> Judging:
     return run
 
 
-def of_its_own_time(kind: str, found: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
+def of_its_own_time(kind: str, found: Results) -> Results:
     """The results that only the key's own tuples decide; a timer of the slow key now also goes by the other one's."""
     return {name: [row for row in rows if kind != "timers" or row[1] == FAST] for name, rows in found.items()}
 
@@ -164,46 +170,65 @@ FIRST = ((8, SLOW), (9, SLOW), (13, FAST), (17, SLOW))
 THEN = ((16, SLOW), (21, FAST), (36, FAST), (39, FAST), (41, SLOW), (48, FAST), (52, SLOW), (61, FAST), (70, SLOW))
 OTHERS = tuple((80 + number, key) for number, key in enumerate("cdefghij"))
 """Tuples for all channels."""
+KINDS = [pytest.param(kind, marks=pytest.mark.xdist_group(f"floors of {kind}")) for kind in JUDGES]
+"""The tests of a kind are in one worker, and compare with one run whose channels stay."""
 
 
-@pytest.mark.parametrize("kind", JUDGES)
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Results]:
+    """The results of a kind whose channels stay as they are."""
+
+    @functools.cache
+    def results(kind: str) -> Results:
+        alone = begun(tmp_path_factory.mktemp("alone"), kind)
+        alone.write(*FIRST, *THEN, *OTHERS)
+        return of_its_own_time(kind, alone.end())
+
+    return results
+
+
+@pytest.mark.covering
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("width", [1, 3])
-def test_no_pane_comes_twice_and_no_tuple_is_lost(tmp_path: Path, kind: str, width: int):
+def test_no_pane_comes_twice_and_no_tuple_is_lost(
+    tmp_path: Path, kind: str, width: int, undisturbed: Callable[[str], Results]
+):
     """As if the channels had never changed, since the new channels go on in the same order of time."""
-    alone, run = begun(tmp_path / "alone", kind), begun(tmp_path / "run", kind)
+    run = begun(tmp_path, kind)
     run.redeploy(width)
-    for each in (alone, run):
-        each.write(*FIRST)
-        each.write(*THEN, *OTHERS)
+    run.write(*FIRST)
+    run.write(*THEN, *OTHERS)
     run.redeploy(2)
-    assert of_its_own_time(kind, run.end()) == of_its_own_time(kind, alone.end())
+    assert of_its_own_time(kind, run.end()) == undisturbed(kind)
 
 
-@pytest.mark.parametrize("kind", JUDGES)
-def test_a_reset_goes_back_into_the_time_when_keys_are_judged_by_their_old_channels(tmp_path: Path, kind: str):
-    alone, run = begun(tmp_path / "alone", kind), begun(tmp_path / "run", kind)
-    alone.write(*FIRST, *THEN)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_reset_goes_back_into_the_time_when_keys_are_judged_by_their_old_channels(
+    tmp_path: Path, kind: str, undisturbed: Callable[[str], Results]
+):
+    run = begun(tmp_path, kind)
     run.redeploy(1)
     run.write(*FIRST[:2])
     run.cut()
     run.write(*FIRST[2:])
     reset(run.local.home, run.local.name, run.local.units[0], force=True)
-    run.write(*THEN)
+    run.write(*THEN, *OTHERS)
     reset(run.local.home, run.local.name, run.local.units[0], force=True)
-    assert of_its_own_time(kind, run.end()) == of_its_own_time(kind, alone.end())
+    assert of_its_own_time(kind, run.end()) == undisturbed(kind)
 
 
-@pytest.mark.parametrize("kind", JUDGES)
+@pytest.mark.covering
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("widths", [(3, 1, 2), (1, 3, 4), (2, 3, 3)])
-def test_channels_may_change_again_before_event_time_has_passed(tmp_path: Path, kind: str, widths: tuple[int, ...]):
-    alone, run = begun(tmp_path / "alone", kind), begun(tmp_path / "run", kind)
-    parts = FIRST[:2], FIRST[2:], (*THEN, *OTHERS)
-    for width, part in zip(widths, parts, strict=True):
+def test_channels_may_change_again_before_event_time_has_passed(
+    tmp_path: Path, kind: str, widths: tuple[int, ...], undisturbed: Callable[[str], Results]
+):
+    run = begun(tmp_path, kind)
+    for width, part in zip(widths, (FIRST[:2], FIRST[2:], (*THEN, *OTHERS)), strict=True):
         run.redeploy(width)
-        for each in (alone, run):
-            each.write(*part)
+        run.write(*part)
     run.redeploy(2)
-    assert of_its_own_time(kind, run.end()) == of_its_own_time(kind, alone.end())
+    assert of_its_own_time(kind, run.end()) == undisturbed(kind)
 
 
 def test_a_redeploy_that_leaves_the_channels_keeps_the_watermarks_of_old_ones(tmp_path: Path):

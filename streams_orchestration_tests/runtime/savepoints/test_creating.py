@@ -318,6 +318,7 @@ STEPS: dict[str, Step] = {
 }
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("survived", [0, pytest.param(1, marks=pytest.mark.deep), 3])
 def test_a_disk_that_is_full_leaves_nothing(

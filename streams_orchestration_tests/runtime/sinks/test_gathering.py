@@ -227,6 +227,7 @@ def test_a_file_has_no_more_epochs_than_it_may_and_is_not_closed_before(
     assert set(before) <= set(out.files())
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("partition", [False, True])
 @pytest.mark.parametrize("size", [1, 100, 1000])
 def test_a_file_is_closed_when_it_has_its_size(tmp_path: Path, size: int, partition: bool):

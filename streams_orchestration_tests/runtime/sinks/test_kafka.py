@@ -87,6 +87,7 @@ def test_a_topic_that_was_deleted_and_made_again_gets_all_that_was_not_delivered
     assert sorted((*delivered, *there(kafka, target))) == list(range(COUNT))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("visibility", ["read_committed", "read_uncommitted"])
 @pytest.mark.parametrize(
     "seed", [0, 1, pytest.param(2, marks=pytest.mark.deep), pytest.param(3, marks=pytest.mark.deep)]

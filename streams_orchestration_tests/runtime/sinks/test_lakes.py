@@ -113,6 +113,7 @@ FAULT_KINDS = (
 )
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("key", [[], ["k"]], ids=["append", "upsert"])
 @pytest.mark.parametrize("faults", [5, pytest.param(25, marks=pytest.mark.deep)])
 def test_rows_are_those_of_an_undisturbed_run(lake: Delta, key: list[str], faults: int):

@@ -84,6 +84,7 @@ def test_publishing_may_die_at_any_step_and_be_repeated(
     assert (application.visible(), application.waiting()) == (sorted(rows(COUNT)), [])
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("after", [0, 1, 400])
 def test_a_store_that_is_away_loses_nothing(s3: S3, tmp_path: Path, proxy: Proxy, after: int):
     storage = {**s3.storage, "endpoint": f"http://127.0.0.1:{proxy.port}"}

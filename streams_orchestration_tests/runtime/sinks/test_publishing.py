@@ -27,7 +27,7 @@ from streams_orchestration_tests.runtime.applications import compiled, published
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = pytest.mark.usefixtures("no_hosts")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 COUNT = 20
 
@@ -144,6 +144,7 @@ def test_files_that_stay_visible_leave_no_rows_in_the_catalog(uncommitted: Local
     assert (status(uncommitted).rows, status(uncommitted).uncommitted) == (COUNT, 0)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("visibility", ["read_committed", "read_uncommitted"])
 @pytest.mark.parametrize("call", range(1, 12))
 def test_publishing_may_die_at_any_step_and_be_repeated(
@@ -164,6 +165,7 @@ def test_publishing_may_die_at_any_step_and_be_repeated(
     assert visible(local) == sorted(rows(COUNT))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("moved", [False, True])
 @pytest.mark.parametrize("call", range(1, 8))
 def test_retracting_may_die_at_any_step_and_be_repeated(

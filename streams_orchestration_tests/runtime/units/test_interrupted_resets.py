@@ -16,6 +16,7 @@ from streams_orchestration.runtime.deployment import reset as resetting
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration_tests.combinations import often
 from streams_orchestration_tests.runtime.running import Running
 
 pytestmark = pytest.mark.slow
@@ -81,7 +82,10 @@ def _break(running: Running, fault: str) -> None:
             running.expire()
 
 
-@pytest.mark.parametrize("statement", range(1, 40, 3))
+STATEMENTS = range(1, 40, 3)
+
+
+@pytest.mark.parametrize("statement", often(STATEMENTS, STATEMENTS[::4]))
 def test_a_transaction_that_dies_at_any_statement_changes_nothing(
     running: Running, monkeypatch: pytest.MonkeyPatch, statement: int
 ):
