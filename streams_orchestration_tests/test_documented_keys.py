@@ -67,6 +67,7 @@ def test_the_table_of_operators_has_parameters_that_there_are():
     assert {kind: names for kind, names in wrong.items() if names} == {}
 
 
+@pytest.mark.slow
 def test_variables_of_pages_are_read_somewhere():
     code = [*ROOT.glob("streams_orchestration*/**/*.py"), *ROOT.glob("benchmarks/**/*.py"), ROOT / "Makefile"]
     known = {name for path in code for name in VARIABLE.findall(path.read_text("utf-8"))}

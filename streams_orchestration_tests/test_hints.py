@@ -55,6 +55,7 @@ def test_pages_name_commands_and_options_that_there_are(page: Path):
     assert unknown(page, set(bare_options(text))) == set()
 
 
+@pytest.mark.slow
 def test_messages_name_commands_and_options_that_there_are():
     texts = [(module, text) for module in MODULES for text in texts_of(module.read_text(encoding="utf-8"))]
     lines = {(module.name, line): wrong_with(line) for module, text in texts for line in in_code(text)}

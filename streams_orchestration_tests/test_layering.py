@@ -125,6 +125,7 @@ def test_imports_go_down_only(imports: dict[Path, list[tuple[int, str]]]):
     assert upwards == []
 
 
+@pytest.mark.slow
 @READS_SOURCES
 def test_the_language_spl_needs_nothing_of_other_packages(imports: dict[Path, list[tuple[int, str]]]):
     above = [ROOT / "spl" / name for name in ("application", "adl")]  # they make documents of the model
@@ -291,6 +292,7 @@ def test_the_shared_conftest_loads_nothing_heavy():
     assert loaded.isdisjoint({*HEAVY, "networkx", "psycopg", "pulp", "rich", "streams_orchestration"})
 
 
+@pytest.mark.slow
 def test_compiling_loads_nothing_heavy(tmp_path: Path):
     spec = tmp_path / "tiny.yaml"
     spec.write_text(SPEC)
@@ -298,6 +300,7 @@ def test_compiling_loads_nothing_heavy(tmp_path: Path):
     assert loaded_by(script, str(spec)).isdisjoint(HEAVY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["compile", "explain Groups", "graph", "check"])
 def test_a_command_that_needs_no_host_loads_neither_spark_nor_dagster(tmp_path: Path, command: str):
     spec = tmp_path / "standard.yaml"
@@ -308,6 +311,7 @@ def test_a_command_that_needs_no_host_loads_neither_spark_nor_dagster(tmp_path: 
     assert loaded.isdisjoint({"pyspark", "py4j", "dagster"})
 
 
+@pytest.mark.slow
 def test_plain_parameters_of_standard_operators_are_checked_without_arrow_and_polars(tmp_path: Path):
     spec = tmp_path / "standard.yaml"
     spec.write_text(STANDARD)
@@ -318,6 +322,7 @@ def test_plain_parameters_of_standard_operators_are_checked_without_arrow_and_po
     assert not compilation.deployment.refusal, "the programs of the PEs are made, too"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["file: out, format: parket", "file: out, quoteStrings: maybe", "file: [out]"])
 def test_wrong_values_of_standard_operators_are_found_without_arrow_and_polars(tmp_path: Path, wrong: str):
     spec = tmp_path / "standard.yaml"
@@ -332,6 +337,7 @@ def test_java_is_looked_for_with_the_standard_library_alone():
     assert {name for name in loaded - ours if name not in sys.stdlib_module_names and "distutils" not in name} == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "left"),
     [
@@ -351,6 +357,7 @@ def test_a_host_starts_its_engine_before_it_loads_the_rest():
     assert loaded_by(script).isdisjoint({*HEAVY, "pydantic", "yaml", "networkx"})
 
 
+@pytest.mark.slow
 def test_operators_are_checked_without_pandas():
     """Pyarrow imports it with the first array that is made from Python's values or from numpy's."""
     script = """

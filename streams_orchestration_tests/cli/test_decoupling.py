@@ -50,6 +50,7 @@ def test_json_is_alone_on_standard_output(problem: str, capsys: pytest.CaptureFi
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["highs", "HiGHS", "search"])
 def test_machines_and_solver_are_options(solver: str, problem: str, capsys: pytest.CaptureFixture[str]):
     actual = answer(capsys, problem, "--machines", "3", "--solver", solver, "--time-limit", "2")

@@ -31,6 +31,7 @@ def test_nothing_is_collected_meanwhile_and_everything_afterwards(monkeypatch):
         assert len(kept) == 10_000
 
 
+@pytest.mark.slow
 def test_very_many_new_objects_count_as_old_at_once(monkeypatch):
     monkeypatch.setattr(collector, "_MANY", 1000)
     gc.collect()

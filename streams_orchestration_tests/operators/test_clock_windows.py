@@ -139,6 +139,7 @@ def run(bench: Bench, account: Account, events: list[Any], *, restarts: bool) ->
     assert bench.items() == account.told
 
 
+@pytest.mark.slow
 @given(EVENTS, EVICTIONS, TRIGGERS, st.booleans(), st.booleans(), st.booleans(), st.booleans())
 @examples(300)
 def test_sliding_windows_are_evicted_and_triggered_by_the_clock(

@@ -20,6 +20,7 @@ def test_another_name_is_no_attribute():
         package.Operatr  # noqa: B018
 
 
+@pytest.mark.slow
 def test_importing_the_package_loads_no_data_libraries():
     code = "import sys, streams_orchestration.operators; print(*{'polars', 'pyarrow', 'numpy'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

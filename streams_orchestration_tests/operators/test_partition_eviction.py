@@ -83,6 +83,7 @@ def account(rows: list[Row], tumbling: bool, size: Any, policy: Any, evicted: bo
             yield from give_up()
 
 
+@pytest.mark.slow
 @given(ROWS, CUTS, st.booleans(), SIZES, POLICIES, st.booleans(), st.booleans())
 @examples(250)
 def test_partitions_are_given_up_wherever_batches_end(

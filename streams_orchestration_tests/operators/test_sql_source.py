@@ -358,6 +358,7 @@ def test_parameters_that_do_not_fit_are_named(parameters: dict[str, Any], messag
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.slow
 def test_transactions_that_commit_late_within_settle_lose_nothing(tmp_path: Path, clock: Clock):
     chance, target = random.Random(5), sqlite(tmp_path / "x.db")
     events(target)

@@ -43,6 +43,7 @@ def test_a_document_is_read_as_written(store: ArtifactStore, stage: str):
     assert set(document.inputs) == set(BY_NAME[stage].inputs or ("spec",))
 
 
+@pytest.mark.slow
 def test_the_version_goes_by_the_result_alone(store: ArtifactStore):
     document = store.read("demo", COPIES)
     assert replace(document, inputs={}, spec="elsewhere").data_version == document.data_version

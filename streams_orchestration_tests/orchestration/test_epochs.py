@@ -117,6 +117,7 @@ STEPS = [(at(9, 1), "life", 0), (at(10, 2), "life", 1), (at(19, 3), "life", 0), 
 """Status, life of the application, and how many runs follow when ten epochs are waited for."""
 
 
+@pytest.mark.slow
 def test_a_condition_is_true_once_after_ten_new_epochs(instance: dg.DagsterInstance):
     defs, cursor, requested = defined(epochs_since(SINK)), None, []
     for status, life, _ in STEPS:

@@ -5,6 +5,8 @@ import logging
 import shutil
 from pathlib import Path
 
+import pytest
+
 from streams_orchestration.runtime.logs import operator_logger, pe_logger
 
 
@@ -18,6 +20,7 @@ def test_all_operators_of_a_pe_write_to_its_log(tmp_path: Path):
     assert lines == ["INFO one", "WARNING two"]
 
 
+@pytest.mark.slow
 def test_a_log_is_closed_when_no_operator_has_it_any_more(tmp_path: Path):
     before = set(logging.Logger.manager.loggerDict)
     logger = operator_logger("A", str(tmp_path / "pe-0.log"))

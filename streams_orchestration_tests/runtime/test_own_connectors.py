@@ -77,6 +77,7 @@ class LogOrdeal(DeliveringOrdeal):
         self.turn(0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("files")
 def test_each_line_is_in_the_table_once_after_15_faults(tmp_path: Path):
     ordeal, chance, faults = LogOrdeal(tmp_path), random.Random(1), 0

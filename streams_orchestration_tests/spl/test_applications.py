@@ -123,6 +123,7 @@ def test_the_mistakes_of_an_application_are_found(case: dict[str, Any], tmp_path
     assert listed == case["findings"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", of_kind("run"))
 def test_an_application_gives_the_tuples_that_streams_gives(name: str):
     case = EXPECTED[name]

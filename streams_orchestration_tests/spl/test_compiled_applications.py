@@ -135,6 +135,7 @@ def test_a_file_that_is_no_bundle_is_refused(tmp_path: Path):
     assert messages(tmp_path / "missing.sab") == [("SO0001", "there is no such file")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [NEWER, OLDER], ids=["newer", "older"])
 def test_an_adl_file_with_any_part_removed_or_altered_raises_no_error(path: Path, tmp_path: Path):
     text = path.read_text()

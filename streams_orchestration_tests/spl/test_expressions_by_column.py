@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def plainly(expression: typed.Expression, rows: list[dict[str, Any]]) -> list[An
     return [evaluate(expression, row) for row in rows]
 
 
+@pytest.mark.slow
 @examples(400)
 @given(st.sampled_from(TYPES).flatmap(expressions), st.lists(tuples(), min_size=1, max_size=4))
 def test_an_expression_has_the_same_value_by_column_in_a_loop_and_plainly(

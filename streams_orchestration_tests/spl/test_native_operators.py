@@ -210,6 +210,7 @@ def test_a_class_that_does_not_fit_its_invocation_is_found_when_compiling(
     assert words in first.message
 
 
+@pytest.mark.slow
 def test_logic_runs_beside_a_native_operator(tmp_path: Path):
     plain = rows(application(tmp_path, "geocode_without_logic"))
     (tmp_path / "logic").mkdir()

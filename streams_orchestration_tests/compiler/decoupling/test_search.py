@@ -121,6 +121,7 @@ def test_bounds_see_more_than_the_mean():
     assert wanted <= spreading_bound(contraction, simple, search.best, 60.0, wanted) <= search.evaluation.objective
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [{"forward": True}, {"latency_budget": 3}, {"machine_budget": 6}])
 def test_moves_come_close_to_the_mean_where_they_are_restricted(params: dict[str, Any]):
     document = large(400, **params)

@@ -123,6 +123,7 @@ def test_names_are_escaped(demo: Compilation):
     assert "C<&> · start" in texts(draw_svg(replace(demo, logical=logical)))
 
 
+@pytest.mark.slow
 @given(applications(), st.sampled_from(["legacy", "manual", "automatic"]), st.integers(0, 6))
 @examples(40)
 def test_any_application_can_be_drawn_at_any_stage(application: Application, fusion: Any, count: int):

@@ -62,6 +62,7 @@ def aggregate(parameters: dict[str, Any], output: dict[str, str], types: str, **
     return OperatorHarness(Aggregate, [source], [result, source], parameters=given_, event_time="at", **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_worked_cases_hold_at_every_division_and_with_a_restart_after_every_item(case: dict[str, Any]):
     items = items_of(case)

@@ -89,6 +89,7 @@ def test_sums_have_the_same_bits_in_every_division(
     assert [tuple(map(repr, row)) for row in parts.rows()] == [tuple(map(repr, row)) for row in whole.rows()]
 
 
+@pytest.mark.slow
 @given(WINDOWS, REFINEMENTS, GROUPS, ITEMS, st.integers(0, 24), st.integers(1, 3), st.integers(1, 3))
 @examples(200)
 def test_panes_move_with_their_partitions_when_channels_are_divided_anew(

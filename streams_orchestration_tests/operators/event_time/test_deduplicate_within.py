@@ -106,6 +106,7 @@ def test_the_worked_case_at_every_division_with_restarts():
         assert [dedup.rows(0), dedup.rows(1), dedup.rows(2)] == wanted(case, "passed", "duplicates", "late")
 
 
+@pytest.mark.slow
 def test_forgotten_times_leave_the_state():
     dedup = bench(discardAge=0.002)
     for at in range(1000):

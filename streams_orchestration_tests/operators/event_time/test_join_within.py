@@ -197,6 +197,7 @@ def test_an_outer_side_that_keeps_tuples_is_not_idle():
     assert (inner.items_out(), outer.items_out()) == ([19_000, IDLES], [9_000])
 
 
+@pytest.mark.slow
 def test_tuples_that_have_left_leave_the_state():
     operator = bench((-0.002, 0.002), discardAge=0.001)
     for at in range(1000):

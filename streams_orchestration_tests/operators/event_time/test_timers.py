@@ -325,6 +325,7 @@ def test_the_key_of_timers_may_become_wider_at_a_redeploy():
     assert state["timers"].entries.keys_schema == Timers("k bigint").entries.keys_schema
 
 
+@pytest.mark.slow
 def test_only_changes_of_timers_are_stored():
     alarms = harness(after=100_000)
     alarms.send([(n, f"key {n}", 1) for n in range(5_000)]).checkpoint()

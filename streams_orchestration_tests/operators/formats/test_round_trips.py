@@ -116,6 +116,7 @@ def test_a_file_of_csv_is_read_with_the_parameters_that_it_was_written_with(
         assert shown(read) == shown(batch)
 
 
+@pytest.mark.slow
 @given(batch=batches(NESTED))
 @examples(200)
 def test_json_that_polars_writes_equals_json_written_value_by_value(batch: pa.RecordBatch):

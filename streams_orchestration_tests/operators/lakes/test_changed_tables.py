@@ -20,6 +20,7 @@ def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Delta:
     return LAKES[request.param](tmp_path)
 
 
+@pytest.mark.slow
 def test_columns_are_added_while_rows_are_replaced(lake: Delta):
     """By another schema of the sink, and by another writer in the middle."""
     first = lake.sink(key=["k"])

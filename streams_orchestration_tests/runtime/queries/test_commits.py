@@ -133,6 +133,7 @@ def test_a_reset_of_an_older_generation_does_nothing(local: LocalApplication):
     assert reset(local.home, local.name, "region-0", generation=2) == 3
 
 
+@pytest.mark.slow
 def test_resets_in_a_row_are_limited(local: LocalApplication):
     for attempt in range(1, 6):
         reset(local.home, local.name, "region-0")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
@@ -31,6 +33,7 @@ def two_regions(directory: Path, **options: Any) -> Compilation:
     return compiled(graph, **options)
 
 
+@pytest.mark.slow
 def test_results_of_a_complete_unit_are_not_published_again(tmp_path: Path):
     before, after = two_regions(tmp_path, fusion="manual", pes=2), two_regions(tmp_path, fusion="legacy")
     local = LocalApplication(Home(tmp_path / "home"), before, source_limit=2)

@@ -83,6 +83,7 @@ def document(capsys: pytest.CaptureFixture[str], *command: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_commands_and_pages_speak_of_the_pes_that_run(home: Home, spec: Path, capsys: pytest.CaptureFixture[str]):
     running = running_pes(home)
     assert running != pes_of(compile_spec(spec)), "else nothing is tested"

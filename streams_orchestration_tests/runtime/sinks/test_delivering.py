@@ -28,7 +28,7 @@ from streams_orchestration_tests.runtime.event_times import in_event_time, lines
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.sinks.letters import LOADED, Letters, NumberedLetters, letters
 
-pytestmark = pytest.mark.usefixtures("no_hosts")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 COUNT = 20
 

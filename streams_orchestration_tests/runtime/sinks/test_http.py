@@ -45,6 +45,7 @@ class HttpOrdeal(DeliveringOrdeal):
         super().finish()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.deep), pytest.param(3, marks=pytest.mark.deep)])
 def test_after_25_faults_each_tuple_was_taken_once_by_key_and_no_secret_is_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int

@@ -68,6 +68,7 @@ def flows(local: LocalApplication, what: str) -> dict[str, int]:
     return dict(total)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", WINDOWS)
 def test_marks_that_nobody_handles_are_counted_but_cut_no_batches(window: str, tmp_path: Path):
     plain = ran(tmp_path / "plain", window)

@@ -19,6 +19,8 @@ from streams_orchestration.runtime.engine.spark.fork_server import expect_fork_s
 from streams_orchestration.runtime.processes import family
 from streams_orchestration_tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 TOLD = """
 import os, sys
 print(sys.argv[1:], os.getcwd(), os.environ["TOLD"], sys.stdin.read(), "decimal" in sys.modules, flush=True)

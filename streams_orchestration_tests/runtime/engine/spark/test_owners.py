@@ -34,6 +34,8 @@ from streams_orchestration.runtime.engine.spark.owners import (
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration_tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 FORK = multiprocessing.get_context("fork")
 
 

@@ -92,6 +92,7 @@ def test_operators_that_were_not_called_are_named(tmp_path: Path):
     assert not {each.operator for each in profile.operators} & {each.name for each in late}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "basis"), [({"fusion": "legacy"}, {"measured", "scaled"}), ({}, {"calibrated"})])
 def test_the_basis_of_the_costs_of_sending_is_given(tmp_path: Path, options: dict[str, Any], basis: set[str]):
     application, before, after = readings(tmp_path, **options)
