@@ -398,16 +398,17 @@ def DynamicFilter(
 
 def FileSink(
     *,
-    file: str,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
+    file: str | None = None,
+    name_by: str | None = None,
     storage: Mapping[str, Any] | None = None,
     format: Literal["parquet", "csv", "jsonl", "arrow", "splCsv", "splTxt", "line"] | None = None,
     quote_strings: bool | Reference | None = None,
     suppress: Sequence[Any] | None = None,
     partition_by: Sequence[Any] | None = None,
     complete_after: str | None = None,
-    close_mode: Literal["size", "time", "epochs", "batch", "count", "punct", "watermark"] | None = None,
+    close_mode: Literal["size", "time", "epochs", "batch", "count", "punct", "watermark", "dynamic"] | None = None,
     tuples_per_file: int | Reference | None = None,
     write_punctuations: bool | Reference | None = None,
     has_delay_field: bool | Reference | None = None,
@@ -424,16 +425,17 @@ def FileSink(
     """Writes files `part-<epoch>-<batch>-<channel>` into the directory `file`, or into its `partitionBy` directories.
 
     Args:
-        file: Directory or address for the parts. A relative directory is among the results.
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        file: Directory or address for the parts; with nameBy, by default the operator's name. A relative directory is among the results.
+        name_by: Expression with the name of a file: the directory below file for the parts of a tuple or, with closeMode count and punct, of the part that a tuple begins. /dev/null drops tuples.
         storage: Options of the object store that the address names.
         format: Format of the files.
         quote_strings: Quote CSV values that require it.
         suppress: Attributes that are not written.
         partition_by: Attributes whose values name directories for the files.
         complete_after: Expression over the values of partitionBy: the event time at which a directory is complete; needs closeMode watermark.
-        close_mode: Event that closes a file; punct: a window marker; watermark: the end of its directory, which then gets `_SUCCESS`. If omitted, the size, time or epochs parameter decides.
+        close_mode: Event that closes a file; punct: a window marker; watermark: the end of its directory, which then gets `_SUCCESS`. If omitted, or dynamic, the size, time or epochs parameter decides; dynamic needs nameBy.
         tuples_per_file: Number of tuples in a file; needs closeMode count.
         write_punctuations: Write a line for each mark among the tuples; for the formats splCsv, splTxt and line.
         has_delay_field: Begin each line of splCsv and splTxt with the seconds since the tuple or mark before it, by the time of the batches; 0 for the first.
@@ -450,9 +452,10 @@ def FileSink(
     return named_use(
         "FileSink",
         {
-            "file": file,
             "separator": separator,
             "nullTexts": null_texts,
+            "file": file,
+            "nameBy": name_by,
             "storage": storage,
             "format": format,
             "quoteStrings": quote_strings,

@@ -83,6 +83,12 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
         {},
     ),
     Difference(
+        "FileSink",
+        "A name that comes again with `closeMode: dynamic` adds to its files, below the directory of the operator.",
+        "The file begins anew, unless `append` is true.",
+        {},
+    ),
+    Difference(
         "FileSource",
         "`format: csv` has values by the names of a header line; texts such as NA are null.",
         "It has SPL literals by position; there is no header and no null, and lines with `#` are left out.",

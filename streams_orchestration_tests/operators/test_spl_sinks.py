@@ -149,6 +149,44 @@ def test_a_file_ends_with_a_window_marker(tmp_path: Path, cut: int):
     assert [*files, *contents(bench)] == ["1\n2\nPunctuation received: WindowMarker\n", "3\n"]
 
 
+def named(bench: Bench) -> dict[str, str]:
+    """Return the texts of the files of a batch by their directories below the directory of pending files."""
+    operator: Any = bench.operator
+    return {
+        str(part.pending.parent.relative_to(operator.pending())): part.pending.read_text() for part in bench.commit()
+    }
+
+
+NAMED = {"file": "", "nameBy": "s", "closeMode": "dynamic", "suppress": ["s"]}
+
+
+def test_every_tuple_goes_into_the_file_that_it_names(tmp_path: Path):
+    rows = [(1, "b/_x.csv"), (2, "/tmp/a=1"), (3, "/dev/null"), (4, "b/_x.csv")]
+    bench = sink(tmp_path, **NAMED, hasDelayField=True).at(1.0).send(rows[:1]).at(2.5).send(rows[1:])
+    assert named(bench) == {"b/%5Fx.csv": "0,1\n0,4\n", "tmp/a%3D1": "1.5,2\n"}
+    assert FileSink.directory(bench.context, bench.parameters) == tmp_path / bench.context.name
+    place = tmp_path / bench.context.name / "b" / "%5Fx.csv"
+    place.mkdir(parents=True)
+    part = place / "part-000001-000000-000.csv"
+    part.write_text("")
+    assert FileSink.published(bench.context, bench.parameters) == (part,)
+
+
+@pytest.mark.parametrize("name", ["", "/", "a/../b", "x" * 256, None])
+def test_a_name_that_is_none_of_a_file_is_refused(tmp_path: Path, name: str | None):
+    with pytest.raises(DataError, match="is no name of a file below the sink's directory"):
+        sink(tmp_path, **NAMED).send([(1, name)]).commit()
+
+
+@pytest.mark.parametrize("cut", range(5))
+def test_the_first_tuple_of_a_file_names_it(tmp_path: Path, cut: int):
+    rows = [(1, "a"), (2, "b"), (3, "c"), (4, "/dev/null"), (5, "d")]
+    bench = sink(tmp_path, **NAMED | {"closeMode": "count"}, tuplesPerFile=2)
+    first = named(bench.send(rows[:cut]))
+    rest = named(bench.restart().send(rows[cut:]).end())
+    assert first | rest == {"a": "1\n2\n", "c": "3\n4\n", "d": "5\n"}
+
+
 def test_files_of_one_batch_have_names_of_their_own(tmp_path: Path):
     parts = sink(tmp_path, "n int", closeMode="count", tuplesPerFile=1).send([(1,), (2,)]).commit()
     names = [Path(str(part.final)).name for part in parts]
@@ -167,6 +205,13 @@ def test_files_of_one_batch_have_names_of_their_own(tmp_path: Path):
         ({"closeMode": "count"}, "closeMode: count needs tuplesPerFile"),
         ({"tuplesPerFile": 3, "closeMode": None}, "tuplesPerFile needs closeMode: count"),
         ({"closeMode": "punct", "partitionBy": ["n"]}, "closeMode: punct cannot be combined with partitionBy"),
+        ({"file": ""}, "the parameter file is missing"),
+        ({"closeMode": "dynamic"}, "closeMode: dynamic needs nameBy"),
+        ({"nameBy": "s"}, "nameBy, or in SPL a file that reads attributes, needs closeMode: dynamic, count or punct"),
+        (NAMED | {"partitionBy": ["n"]}, "nameBy and partitionBy both name directories"),
+        (NAMED | {"writePunctuations": True}, "writePunctuations: with closeMode: dynamic no file has all tuples"),
+        (NAMED | {"nameBy": "n"}, "nameBy"),
+        (NAMED | {"nameBy": "m"}, "m"),
         ({"encoding": "utf-16"}, "encoding: 'utf-16' is none in which a line feed is one byte"),
     ],
 )

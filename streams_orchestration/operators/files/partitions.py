@@ -20,6 +20,10 @@ _ESCAPED = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{}\[\]^]""")
 """Matches the characters that Hive and Spark escape as `%` and two hexadecimal digits."""
 
 
+_HIDDEN = re.compile(r"^[_.]")
+"""Matches the first character of names that readers skip."""
+
+
 def check_partitions(schema: pa.Schema, names: Sequence[str]) -> None:
     """Raise ValueError if an attribute has a type whose values cannot name directories."""
     types = pa.types
@@ -45,14 +49,35 @@ def partitioned(table: pa.Table, names: Sequence[str], *, keep: bool = False) ->
     Raises:
         DataError: a value is too long for a directory name.
     """
-    places = _directories(table, names).dictionary_encode()
-    rest = table if keep else table.drop_columns(list(names))
+    yield from divided(table if keep else table.drop_columns(list(names)), _directories(table, names))
+
+
+def divided(table: pa.Table, directories: pa.Array) -> Iterator[tuple[str, pa.Table]]:
+    """Yield each directory with its tuples. Directories are sorted; the order of tuples is kept."""
+    places = directories.dictionary_encode()
     codes = places.indices.to_numpy(zero_copy_only=False)
     order = np.argsort(codes, kind="stable")
     bounds = np.searchsorted(codes[order], np.arange(len(places.dictionary) + 1))
     by_name = sorted(enumerate(places.dictionary.to_pylist()), key=lambda item: item[1])
     for code, name in by_name:
-        yield name, rest.take(pa.array(order[bounds[code] : bounds[code + 1]]))
+        yield name, table.take(pa.array(order[bounds[code] : bounds[code + 1]]))
+
+
+def named_directory(name: str | None) -> str:
+    """Return the directory for a file that IBM Streams would give a name, relative to the sink's own directory.
+
+    >>> named_directory("/data/a=1/_x.csv")
+    'data/a%3D1/%5Fx.csv'
+
+    Raises:
+        DataError: the text is no name of a file below the directory.
+    """
+    parts = [part for part in (name or "").split("/") if part not in ("", ".")]
+    escaped = [_HIDDEN.sub(lambda mark: f"%{ord(mark[0]):02X}", _escaped(part)) for part in parts]
+    if not parts or ".." in parts or any(len(part.encode()) > LONGEST for part in escaped):
+        message = f"nameBy: {name!r:.80} is no name of a file below the sink's directory"
+        raise DataError(message)
+    return "/".join(escaped)
 
 
 def partition_values(directory: str) -> dict[str, str | None]:

@@ -15,6 +15,7 @@ from streams_orchestration.operators.arrow_types import schema_ddl
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, PendingFile, Punctuation
 from streams_orchestration.operators.errors import OutsideError, RefusedError, UnknownAttributeError
+from streams_orchestration.operators.expressions import evaluate
 from streams_orchestration.operators.files.part_formats import header_line, merge_files, write_file
 from streams_orchestration.operators.files.partitions import check_partitions, partitioned
 from streams_orchestration.operators.files.spl_lines import (
@@ -34,6 +35,7 @@ from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.outside import REFUSED_BY_SYSTEM
 from streams_orchestration.operators.sinks.epoch_sink import waiting_directory
 from streams_orchestration.operators.sinks.gathering import SUCCESS, GatheringSink, Roll
+from streams_orchestration.operators.standard.file_sink_names import NAME, divided_by_name, named_items, names_of_files
 from streams_orchestration.operators.standard.file_sink_parameters import FileSinkParameters
 from streams_orchestration.operators.standard.partition_deadlines import PartitionDeadlines
 from streams_orchestration.operators.standard.refused import REFUSED
@@ -47,6 +49,8 @@ from streams_orchestration.operators.storage.storages import storage_of
 PENDING = "_pending"
 """The directory within a sink's directory for files that are not visible yet; readers skip names that begin with `_`.
 """
+_CHANNEL = re.compile(r"\[\d+\]")
+"""Matches the channel in the name of an operator; all channels have one directory."""
 _PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-n\d+)?(-g\d+|-[0-9a-f]{32})?\.(parquet|csv|jsonl|arrow|txt|line)")
 
 
@@ -57,7 +61,9 @@ def ending_of(format_: str) -> str:
 
 def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> Path | str:
     """Return the directory or address where the sink publishes its files."""
-    return parameters.file.rstrip("/") if is_address(parameters.file) else context.results / parameters.file
+    if is_address(parameters.file):
+        return parameters.file.rstrip("/")
+    return context.results / (parameters.file or _CHANNEL.sub("", context.name))
 
 
 def _pending(context: OperatorContext, parameters: FileSinkParameters) -> Path:
@@ -92,8 +98,8 @@ class FileSink(GatheringSink):
     @classmethod
     def mentions(cls, parameters: FileSinkParameters) -> Mentions:
         """Return the suppressed attributes and those that name directories."""
-        after = () if parameters.complete_after is None else (parameters.complete_after,)
-        return Mentions(inputs=[*parameters.suppress, *parameters.partition_by], expressions=after)
+        texts = [each for each in (parameters.complete_after, parameters.name_by) if each is not None]
+        return Mentions(inputs=[*parameters.suppress, *parameters.partition_by], expressions=texts)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSinkParameters) -> None:
@@ -103,6 +109,7 @@ class FileSink(GatheringSink):
             raise ValueError(message)
         schema = _written_schema(context, parameters)
         check_partitions(context.inputs[0], parameters.partition_by)
+        names_of_files(context, parameters)
         _deadlines(context, parameters)
         if parameters.format == "csv":
             check_csv_schema(schema)
@@ -129,7 +136,10 @@ class FileSink(GatheringSink):
             file
             for file in storage_of(place, options=parameters.storage).below(place)
             if (_PART.fullmatch(file.name) or (parameters.marks and file.name == SUCCESS))
-            and all(each.startswith(partition) for each in str(file).removeprefix(f"{place}/").split("/")[:-1])
+            and all(
+                each.startswith(partition) or parameters.name_by is not None
+                for each in str(file).removeprefix(f"{place}/").split("/")[:-1]
+            )
         )
 
     @classmethod
@@ -168,8 +178,10 @@ class FileSink(GatheringSink):
         """The tuples of this micro-batch, and marks that are written, in order."""
         self.heeds_marks = self.parameters.holds_files or self.parameters.write_punctuations
         schema = pa.schema([self.context.inputs[0].field(name) for name in self.names])
-        self.since = SinceLast(self.context)
-        self.files = WholeFiles(with_delay(schema) if self.parameters.has_delay_field else schema, self.parameters)
+        self.since, self.names_of_files = SinceLast(self.context), names_of_files(self.context, self.parameters)
+        schema = with_delay(schema) if self.parameters.has_delay_field else schema
+        named = self.names_of_files is not None
+        self.files = WholeFiles(schema.append(pa.field(NAME, pa.string())) if named else schema, self.parameters)
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Keep the tuples for the files of this micro-batch."""
@@ -180,6 +192,8 @@ class FileSink(GatheringSink):
         everything = self.names == batch.arrow.schema.names
         tuples = batch.arrow if everything else batch.arrow.select(self.names)
         tuples = self.since.in_front_of(tuples) if self.parameters.has_delay_field else tuples
+        if self.names_of_files is not None:
+            tuples = tuples.append_column(NAME, evaluate(self.names_of_files, batch.arrow))
         if self.parameters.holds_files:
             self.files.add(tuples)
         else:
@@ -199,17 +213,19 @@ class FileSink(GatheringSink):
     def prepare_commit(self) -> tuple[PendingFile, ...]:
         """Write a pending file for each partition directory, or each file that is complete."""
         if self.parameters.holds_files:
-            files = self.files.complete()
-            return tuple(self._write("", items, number) for number, items in enumerate(files))
+            files = [named_items(items) for items in self.files.complete()]
+            return tuple(
+                self._write(place, items, number) for number, (place, items) in enumerate(files) if place is not None
+            )
         items, self.items = self.items, []
         if not items:
             return ()
-        if not self.parameters.partition_by:
+        if not self.parameters.partition_by and self.names_of_files is None:
             return (self._write("", items),)
         table = pa.Table.from_batches([item for item in items if not isinstance(item, WrittenMark)])
-        return tuple(
-            self._write(place, part.to_batches()) for place, part in partitioned(table, self.parameters.partition_by)
-        )
+        by_name = self.names_of_files is not None
+        parts = divided_by_name(table) if by_name else partitioned(table, self.parameters.partition_by)
+        return tuple(self._write(place, part.to_batches()) for place, part in parts)
 
     @classmethod
     def has_state(cls, parameters: FileSinkParameters) -> bool:

@@ -26,7 +26,19 @@ class FileSinkParameters(CsvParameters):
     """The parameters of `FileSink`."""
 
     file: str = Field(
-        min_length=1, description="Directory or address for the parts. A relative directory is among the results."
+        default="",
+        description=(
+            "Directory or address for the parts; with nameBy, by default the operator's name. A relative directory is "
+            "among the results."
+        ),
+    )
+    name_by: ExpressionText | None = Field(
+        default=None,
+        alias="nameBy",
+        description=(
+            "Expression with the name of a file: the directory below file for the parts of a tuple or, with closeMode "
+            "count and punct, of the part that a tuple begins. /dev/null drops tuples."
+        ),
     )
     storage: StorageOptions | None = Field(
         default=None, repr=False, description="Options of the object store that the address names."
@@ -45,12 +57,12 @@ class FileSinkParameters(CsvParameters):
             "closeMode watermark."
         ),
     )
-    close_mode: Literal["size", "time", "epochs", "batch", "count", "punct", "watermark"] | None = Field(
+    close_mode: Literal["size", "time", "epochs", "batch", "count", "punct", "watermark", "dynamic"] | None = Field(
         default=None,
         alias="closeMode",
         description=(
             "Event that closes a file; punct: a window marker; watermark: the end of its directory, which then gets "
-            "`_SUCCESS`. If omitted, the size, time or epochs parameter decides."
+            "`_SUCCESS`. If omitted, or dynamic, the size, time or epochs parameter decides; dynamic needs nameBy."
         ),
     )
     tuples_per_file: int | None = Field(
@@ -108,6 +120,7 @@ class FileSinkParameters(CsvParameters):
 
     @model_validator(mode="after")
     def _go_together(self) -> FileSinkParameters:
+        self._check_names()
         if not self.truncate_on_reset:
             message = (
                 "truncateOnReset: false would leave the tuples of a replay in the result twice; a part becomes visible "
@@ -126,6 +139,21 @@ class FileSinkParameters(CsvParameters):
         self._check_lines()
         self._check_closing()
         return self
+
+    def _check_names(self) -> None:
+        message = ""
+        if not self.file and self.name_by is None:
+            message = "the parameter file is missing"
+        elif (self.close_mode == "dynamic") > (self.name_by is not None):
+            message = "closeMode: dynamic needs nameBy, which names the file of each tuple"
+        elif self.name_by is not None and self.close_mode not in ("dynamic", "count", "punct"):
+            message = "nameBy, or in SPL a file that reads attributes, needs closeMode: dynamic, count or punct"
+        elif self.name_by is not None and self.partition_by:
+            message = "nameBy and partitionBy both name directories; leave one of them out"
+        elif self.close_mode == "dynamic" and self.write_punctuations:
+            message = "writePunctuations: with closeMode: dynamic no file has all tuples between two marks"
+        if message:
+            raise ValueError(message)
 
     def _check_lines(self) -> None:
         given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
@@ -187,12 +215,12 @@ class FileSinkParameters(CsvParameters):
             message = "completeAfter needs closeMode: watermark"
         elif self.marks and self.epochs_per_file is not None:
             message = "epochsPerFile cannot be combined with closeMode: watermark; use bytesPerFile or timePerFile"
-        elif self.close_mode is not None and not self.marks and (others := [name for name in there if name != needed]):
+        elif self._closes_by_one and (others := [name for name in there if name != needed]):
             message = (
                 f"{others[0]} cannot be combined with closeMode: {self.close_mode}; without closeMode a file is closed "
                 "at whichever comes first"
             )
-        elif self.visibility == "read_uncommitted" and (there or self.close_mode not in (None, "batch")):
+        elif self.visibility == "read_uncommitted" and (there or self.close_mode not in (None, "batch", "dynamic")):
             message = (
                 "with visibility: read_uncommitted every micro-batch is visible at once, in files of its own; "
                 f"leave out {there[0] if there else 'closeMode'}"
@@ -201,6 +229,11 @@ class FileSinkParameters(CsvParameters):
             message = "tuplesPerFile needs closeMode: count"
         if message:
             raise ValueError(message)
+
+    @property
+    def _closes_by_one(self) -> bool:
+        """True if a single event closes a file."""
+        return self.close_mode not in (None, "dynamic") and not self.marks
 
     def roll(self) -> Roll | None:
         """Return the limits that close a file, or None if every micro-batch has its own files."""

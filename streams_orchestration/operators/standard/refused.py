@@ -98,7 +98,7 @@ STREAMS_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "FileSink": {
         "append": _TRUTH,
-        "closeMode": ("punct", "count", "size", "time", "dynamic", "never"),
+        "closeMode": ("punct", "count", "size", "time", "never"),
         "format": _FORMATS,
         "writeFailureAction": ("ignore", "log", "terminate"),
     },

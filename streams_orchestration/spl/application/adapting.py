@@ -10,7 +10,7 @@ from typing import Any
 from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.programs import CONSTANTS, LOGIC, is_program
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
-from streams_orchestration.spl.language.tokens import string_text
+from streams_orchestration.spl.language.tokens import string_text, tokenize
 from streams_orchestration.spl.types.columns import has_text_of_column
 from streams_orchestration.spl.typing.scopes import Port
 
@@ -70,6 +70,8 @@ def adapted(
     read = _READ.get(kind, "")
     if read in parameters:
         parameters[read] = _within(data, parameters[read])
+    if kind == "FileSink":
+        _name_files(parameters, ports[0])
     added: dict[str, Any] = {}
     for each in STREAMS_DEFAULTS:
         if each.operator == kind and _holds(each.when, parameters, windows):
@@ -83,6 +85,16 @@ def adapted(
         if types := _own_texts(ports[kind != "FileSink"]):
             parameters["types"] = types
     return added | parameters
+
+
+def _name_files(parameters: dict[str, Any], inputs: Sequence[Port]) -> None:
+    """Replace a `file` that reads attributes by `nameBy`, and close modes that change nothing without one."""
+    file: Any = parameters.get("file")
+    labels = {port.label for port in inputs}
+    if is_program(file) and labels & set(tokenize(str(file[LOGIC])).texts):
+        parameters["nameBy"] = parameters.pop("file")
+    elif parameters.get("closeMode") in ("dynamic", "never"):
+        del parameters["closeMode"]
 
 
 def _own_texts(ports: Sequence[Port]) -> dict[str, str]:
