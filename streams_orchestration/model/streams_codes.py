@@ -231,7 +231,8 @@ STREAMS_CODES: dict[str, Code] = {
         "Correct the name, or add the attribute to an output.",
     ),
     "CDISP0875E": error(
-        "The event-time attribute has a type that is no time.", "Use a timestamp, a timestamp_ntz or a bigint."
+        "The event-time attribute has a type that is no time.",
+        "Use a timestamp, a timestamp_ntz, a timestamp_ns or a bigint.",
     ),
     "CDISP0876E": error("eventTime annotates a composite.", "Annotate the primitive operators inside of it."),
     "CDISP0877E": error(

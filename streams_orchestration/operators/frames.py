@@ -185,7 +185,7 @@ def _check_graph_time(context: OperatorContext, stream: str, schema: pa.Schema) 
         )
         raise ValueError(message)
     kind = schema.field(name).type if name in schema.names else None
-    if kind is not None and not (pa.types.is_timestamp(kind) and kind.tz):
+    if kind is not None and not (pa.types.is_timestamp(kind) and kind.tz and kind.unit == "us"):
         message = (
             f"watermarks: the event time {name} of {stream} is {type_name(kind)}, and Spark's event time is a "
             "timestamp; add one with a Functor in front of it, and annotate that"

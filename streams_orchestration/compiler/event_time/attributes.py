@@ -9,7 +9,8 @@ from streams_orchestration.model.annotations import EventTimeResolution
 from streams_orchestration.model.schema import parse_schema
 
 _STRUCT = "struct<"
-TIMESTAMPS = frozenset(("timestamp", "timestamp_ntz"))
+TIMESTAMPS = {"timestamp": "Microseconds", "timestamp_ntz": "Microseconds", "timestamp_ns": "Nanoseconds"}
+"""The types of event-time attributes whose ticks do not depend on the annotation -> their ticks."""
 TYPES = frozenset((*TIMESTAMPS, "bigint"))
 """The types of event-time attributes."""
 _TICKS = {"Milliseconds": 1_000, "Microseconds": 1_000_000, "Nanoseconds": 1_000_000_000}
@@ -27,8 +28,8 @@ class TimeAttribute(NamedTuple):
 
     @property
     def ticks(self) -> int:
-        """The number of ticks in a second. A timestamp always counts microseconds."""
-        return _TICKS["Microseconds" if self.type in TIMESTAMPS else self.resolution]
+        """The number of ticks in a second. A timestamp always counts microseconds, a timestamp_ns nanoseconds."""
+        return _TICKS[TIMESTAMPS.get(self.type, self.resolution)]
 
     def __str__(self) -> str:
         return f"{self.attribute} ({self.type}" + ("" if self.type in TIMESTAMPS else f", {self.resolution}") + ")"

@@ -45,7 +45,7 @@ def _time(link: ImportExport) -> TimeAttribute | tuple[str, str]:
         names = parse_schema(link.schema).names if link.schema else ()
         return "CDISP0874E", f"the imported stream has no attribute {attribute}{nearest(attribute, names)}"
     if kind not in TYPES:
-        return "CDISP0875E", f"{attribute} is {kind}; a timestamp, timestamp_ntz or bigint is a time"
+        return "CDISP0875E", f"{attribute} is {kind}; a time is a timestamp, timestamp_ntz, timestamp_ns or bigint"
     resolution = written.get("resolution") or default_resolution(kind)
     if resolution not in ("Milliseconds", "Microseconds", "Nanoseconds"):
         return "CDISP0867E", f"the resolution is Milliseconds, Microseconds or Nanoseconds, not {resolution!r}"

@@ -64,7 +64,10 @@ def _faults(operator: LogicalOperator, annotation: EventTimeAnnotation) -> Itera
         message = f"{annotation.attribute} is {distinct[0]} on one output port and {distinct[1]} on another"
         yield "CDISP0873E", message
     elif distinct[0] not in TYPES:
-        yield "CDISP0875E", f"{annotation.attribute} is {distinct[0]}; a timestamp, timestamp_ntz or bigint is a time"
+        yield (
+            "CDISP0875E",
+            f"{annotation.attribute} is {distinct[0]}; a time is a timestamp, timestamp_ntz, timestamp_ns or bigint",
+        )
     elif distinct[0] in TIMESTAMPS and annotation.resolution not in (None, "Nanoseconds"):
         yield (
             "CDISP0877E",

@@ -59,6 +59,8 @@ class EventTime:
         """
         if self.type == pa.int64():
             return ticks
+        if self.type.unit == "ns":
+            return pa.scalar(ticks, self.type).as_py()
         shown = _EPOCH + min(max(ticks, _LEAST), _GREATEST) * _MICROSECOND
         return shown if self.type.tz is None else shown.replace(tzinfo=dt.UTC)
 
@@ -80,6 +82,8 @@ def ticks_of(value: Any, kind: pa.DataType, attribute: str) -> int:
     else:
         naive = kind.tz is None
         if isinstance(value, dt.datetime) and (value.tzinfo is None) == naive:
+            if kind.unit == "ns":
+                return pa.scalar(value, kind).cast(pa.int64()).as_py()
             return (value.replace(tzinfo=None) - (value.utcoffset() or dt.timedelta()) - _EPOCH) // _MICROSECOND
         wanted = "a datetime without a time zone" if naive else "a datetime with a time zone"
     message = f"the time is {value!r:.60} ({type(value).__name__}), but {attribute} is {type_name(kind)}: give {wanted}"

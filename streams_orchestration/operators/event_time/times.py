@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.arrow_types import per_second, type_name
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.libraries import compute as pc
@@ -49,7 +49,8 @@ def ahead_column(tuples: pa.RecordBatch, role: EventTimeRole) -> pa.Array | None
     if role.ahead_of is None:
         return None
     column, time = _column(tuples, role.ahead_of), _column(tuples, role.attribute)
-    ticks = role.ticks if column.type == time.type else 1_000_000 if pa.types.is_timestamp(column.type) else 1_000
+    own = per_second(column.type) if pa.types.is_timestamp(column.type) else 1_000
+    ticks = role.ticks if column.type == time.type else own
     values = column.cast(pa.int64())
     if ticks > role.ticks:
         return pc.divide(values, ticks // role.ticks)
@@ -103,6 +104,14 @@ def as_times(ticks: np.ndarray, kind: pa.DataType) -> pa.Array:
     """Return ticks as values of the event-time attribute's type."""
     values = pa.array(ticks, pa.int64())
     return values if kind == pa.int64() else values.view(kind)
+
+
+def as_given_times(ticks: np.ndarray, role: EventTimeRole, kind: pa.DataType) -> pa.Array:
+    """Return ticks as values of the attribute's type, or of timestamp_ns, whose range limits them."""
+    if not pa.types.is_timestamp(kind) or kind.unit != "ns" or role.ticks == per_second(kind):
+        return as_times(ticks, kind)
+    factor = per_second(kind) // role.ticks
+    return as_times(np.clip(ticks, -(END // factor), END // factor) * factor, kind)
 
 
 def described_tuple(tuples: pa.RecordBatch, place: int) -> str:

@@ -80,7 +80,11 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
             report(ValueError(message))
         elif name in measures or name in functions or (name not in output and name in source.names):
             kind = (
-                measure.result_type if measure else function.result_type(time) if function else source.field(name).type
+                measure.result_type
+                if measure
+                else function.result_type(time, field.type)
+                if function
+                else source.field(name).type
             )
             if kind is None:
                 continue

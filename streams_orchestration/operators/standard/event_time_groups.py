@@ -13,7 +13,7 @@ from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.event_time.clause import CalendarWindow, IntervalWindow, SessionWindow
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.steps import NO_WATERMARK, Steps
-from streams_orchestration.operators.event_time.times import as_times, time_type
+from streams_orchestration.operators.event_time.times import as_given_times, time_type
 from streams_orchestration.operators.event_time_input import LATE_PORT
 from streams_orchestration.operators.failed_tuples import own_outputs
 from streams_orchestration.operators.libraries import np, pa
@@ -181,15 +181,19 @@ class EventTimeGroups:
 
     def _values(self, results: PaneResults) -> dict[str, Reached]:
         """Return the values of the functions over panes."""
-        make: dict[str, Callable[[], pa.Array]] = {
-            "intervalStart": lambda: as_times(results.starts, self._time),
-            "intervalEnd": lambda: as_times(results.ends, self._time),
-            "paneTime": lambda: as_times(results.ends - 1, self._time),
-            "paneTiming": lambda: pa.array(_TIMINGS).take(pa.array(results.timing)),
-            "paneIndex": lambda: pa.array(results.nth),
-            "isRetraction": lambda: pa.array(results.retracts),
+        make: dict[str, Callable[[pa.DataType], pa.Array]] = {
+            "intervalStart": lambda kind: as_given_times(results.starts, self._role, kind),
+            "intervalEnd": lambda kind: as_given_times(results.ends, self._role, kind),
+            "paneTime": lambda kind: as_given_times(results.ends - 1, self._role, kind),
+            "paneTiming": lambda _: pa.array(_TIMINGS).take(pa.array(results.timing)),
+            "paneIndex": lambda kind: pa.array(results.nth).cast(kind),
+            "isRetraction": lambda _: pa.array(results.retracts),
         }
-        return {name: Reached(make[function.name]()) for name, function in self.groups.functions.items()}
+        target = self._operator.context.output_schema()
+        return {
+            name: Reached(make[function.name](function.result_type(self._time, target.field(name).type)))
+            for name, function in self.groups.functions.items()
+        }
 
     def checkpoint(self) -> State:
         """Return the panes, cells and keys, the watermark, and the attribute whose ticks they count."""

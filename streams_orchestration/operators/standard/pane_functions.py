@@ -20,11 +20,18 @@ class PaneFunction:
     """The type of the result; a time has the type of the event-time attribute."""
     summary: str
 
-    def result_type(self, time: pa.DataType | None) -> pa.DataType | None:
+    def result_type(self, time: pa.DataType | None, wanted: pa.DataType | None = None) -> pa.DataType | None:
         """Return the type of the result.
 
-        For a function that returns a time it is `time`, the type of the event-time attribute.
+        Args:
+            time: the type of the event-time attribute, which a function that returns a time has.
+            wanted: the type of the attribute that gets the result, if known. As in SPL, it may be a timestamp_ns for a
+                time, and an unsigned integer for an index.
         """
+        if time is not None and self.gives == "time" and wanted == pa.timestamp("ns", "UTC"):
+            return wanted
+        if self.gives == "bigint" and wanted == pa.uint64():
+            return wanted
         types = {"time": time, "string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_()}
         return types[self.gives]
 

@@ -31,7 +31,9 @@ class CalendarGrid:
         self._ticks = ticks
         self._starts: dict[int, int] = {}
         """The first tick of each pane that was asked for."""
-        self._least, self._greatest = ((day - _EPOCH).days * _DAY * ticks for day in (_FIRST, _LAST))
+        most = 2**63 - 800 * _DAY * ticks  # the next pane's end is within 64 bits, too
+        least, greatest = ((day - _EPOCH).days * _DAY * ticks for day in (_FIRST, _LAST))
+        self._least, self._greatest = max(least, -most), min(greatest, most)
 
     def slices(self, times: np.ndarray) -> np.ndarray:
         """Return the pane of every time."""

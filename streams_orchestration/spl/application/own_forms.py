@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.types.types import INT32, Enumeration, Tuple
-from streams_orchestration.spl.typing.typed import Cast, Expression, Member, OutputCall, TupleOf
+from streams_orchestration.spl.typing.typed import Call, Cast, Expression, Member, OutputCall, TupleOf
 
 _BY_FIRST = frozenset(("ArgMin", "ArgMax", "CollectArgMin", "CollectArgMax"))
 """Output functions that compare by their first argument in Streams, and by their second argument here."""
@@ -22,7 +23,15 @@ def attributes_of(value: Expression) -> list[tuple[str, Expression]]:
 
 
 def own_call(call: OutputCall) -> OutputCall:
-    """Return a call of an output function as a call of our function: arguments in our order, enumerations by number."""
+    """Return a call of an output function as a call of our function: arguments in our order, enumerations by number.
+
+    Functions about a pane of event time are output functions here, and ordinary functions in Streams.
+    """
+    match call.arguments:
+        case (Call(signature=Signature(namespace="spl.eventtime", name=name), arguments=()),) if call.name == "Last":
+            return replace(call, name=name, arguments=())
+        case _:
+            pass
     if call.name in _BY_FIRST:
         first, second = call.arguments
         return replace(call, arguments=(second, in_order(first)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from streams_orchestration.operators.contract import Operator
@@ -35,6 +36,7 @@ def event_time(kind: str, attribute: str = "at") -> EventTime:
         ("at timestamp", dt.datetime(1970, 1, 1, 0, 0, 1, 5, dt.UTC), 1_000_005),
         ("at timestamp_ntz", dt.datetime(1969, 12, 31, 23, 59, 59), -1_000_000),
         ("at timestamp_ntz", dt.datetime.max, 253402300799999999),
+        ("at timestamp_ns", pd.Timestamp(1_000_000_005, tz="UTC"), 1_000_000_005),
     ],
 )
 def test_values_and_ticks_are_two_forms_of_a_time(kind: str, value: Any, ticks: int):
@@ -53,6 +55,7 @@ def test_a_timestamp_of_any_zone_is_an_instant():
         ("at bigint", END),
         ("at timestamp", dt.datetime.max.replace(tzinfo=dt.UTC)),
         ("at timestamp_ntz", dt.datetime.max),
+        ("at timestamp_ns", pd.Timestamp(END, tz="UTC")),
     ],
 )
 def test_the_end_is_the_greatest_value(kind: str, value: Any):

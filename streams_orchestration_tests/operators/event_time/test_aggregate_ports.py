@@ -69,11 +69,12 @@ ZONES = ["UTC", "Europe/Berlin", "America/Sao_Paulo", "Asia/Kathmandu", "Pacific
 )  # fmt: skip
 @examples(200)
 def test_a_time_is_in_the_pane_of_its_local_date(unit: Any, zone: str, times: list[dt.datetime]):
-    grid = CalendarGrid(unit, zone, 1)
+    grid, per_second = CalendarGrid(unit, zone, 1), 1_000_000_000
     ticks = np.array([int(time.replace(tzinfo=dt.UTC, microsecond=0).timestamp()) for time in times])
     panes = grid.slices(ticks)
     assert (grid.start(panes) <= ticks).all()
     assert (ticks < grid.end(panes)).all()
+    assert CalendarGrid(unit, zone, per_second).slices(ticks * per_second).tolist() == panes.tolist()
     assert grid.complete(grid.end(panes)).tolist() == panes.tolist()
     assert grid.complete(grid.end(panes) - 1).tolist() == (panes - 1).tolist()
     for tick, start in zip(ticks.tolist(), grid.start(panes).tolist(), strict=True):
