@@ -8,16 +8,12 @@ from typing import Any
 from streams_orchestration.spl.application.located import mapping
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.types.columns import ddl_of
-from streams_orchestration.spl.types.types import COMPLEX, UNKNOWN, XML, Tuple, Type, parts_of_type
+from streams_orchestration.spl.types.types import COMPILED_ONLY, UNKNOWN, Tuple, Type, parts_of_type
 from streams_orchestration.spl.typing.scopes import Meaning, Scope, StreamName, TypeName, Unclear
 from streams_orchestration.spl.typing.typed import Source
 
 UNKNOWN_TUPLE = Tuple(())
 """The tuple type that represents an unknown one: a tuple without attributes."""
-
-
-_COMPILED_ONLY = {XML, *COMPLEX}
-"""Types of which no values can be sent."""
 
 
 class StreamNames(dict[str, Meaning]):
@@ -65,7 +61,7 @@ def stream_entry(stream: tree.Name, type_: Tuple, source: Source, report: Callab
     parts = set(parts_of_type(type_))
     if not type_.attributes or UNKNOWN in parts:
         return {"stream": stream.name}
-    if only := sorted(str(each) for each in parts & _COMPILED_ONLY):
+    if only := sorted(str(each) for each in parts & COMPILED_ONLY):
         report("SO0720", f"{stream} has the types {', '.join(only)}, which only compile", stream)
         return {"stream": stream.name}
     return mapping(source, stream, {"stream": stream.name, "schema": ddl_of(type_)})

@@ -124,6 +124,8 @@ DECIMALS = {Primitive("decimal32"): 7, Primitive("decimal64"): 16, Primitive("de
 REALS = INTEGERS.keys() | FLOATS.keys() | DECIMALS.keys()
 """The numeric types except complex ones."""
 COMPLEX = frozenset({Primitive("complex32"), Primitive("complex64")})
+COMPILED_ONLY = COMPLEX | {Primitive("xml")}
+"""Types of which no values exist here, so that an application with them only compiles."""
 EMPTY_LIST = Collection("list", (UNKNOWN,))
 """The type of the literal `[]`."""
 

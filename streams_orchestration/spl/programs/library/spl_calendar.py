@@ -175,18 +175,29 @@ _TIME_STRING = re.compile(
     r"(?P<day>\d\d).(?P<month>[A-Za-z]{3}).(?P<year>\d{4}) "
     r"(?P<hour>\d\d).(?P<minute>\d\d).(?P<second>\d\d).(?P<ms>\d{3})"
 )
+_LOCAL_TIME_STRING = re.compile(
+    r"\s*(?P<day>\d\d?)-(?P<month>[A-Za-z]{3})[A-Za-z]*-(?P<year>\d{1,4})\s+"
+    r"(?P<hour>\d\d?):(?P<minute>\d\d?):(?P<second>\d\d?)\.(?P<ms>\d{0,3}).*"
+)
+"""The form with names of months of the locale, which is C here: numbers may have fewer digits."""
 
 
 @plain("timeStringToTimestamp", "timeStringtoTimestamp", run=True)
 def time_string(run: Any, date: str, hours: str, *rest: Any) -> int:
-    """Parse a date such as `04-OCT-2005` and a time such as `14:18:19.324` as a timestamp."""
-    found = _TIME_STRING.fullmatch(f"{date} {hours}")
+    """Parse a date such as `04-OCT-2005` and a time such as `14:18:19.324` as a timestamp.
+
+    If the last argument is true, numbers may have fewer digits, and a wrong text gives 1970-01-01.
+    """
+    lenient = bool(rest and rest[-1])
+    found = (_LOCAL_TIME_STRING if lenient else _TIME_STRING).fullmatch(f"{date} {hours}")
     if found is None or found["month"].lower() not in _MONTHS:
+        if lenient:
+            return 0
         message = (
             f"timeStringToTimestamp: '04-OCT-2005' and '14:18:19.324' are expected, not {date!r:.20} and {hours!r:.20}"
         )
         raise RunError(message)
-    parts = {name: int(value) for name, value in found.groupdict().items() if name != "month"}
+    parts = {name: int(value or "0") for name, value in found.groupdict().items() if name != "month"}
     parts["month"] = _MONTHS.index(found["month"].lower()) + 1
     return _timestamp_of_parts(parts, (rest[0] if len(rest) > 1 else "") or run.zone)
 

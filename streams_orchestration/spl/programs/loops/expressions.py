@@ -22,6 +22,7 @@ from streams_orchestration.spl.programs.values import copying, default_of, freez
 from streams_orchestration.spl.programs.wrapping import ordering
 from streams_orchestration.spl.types.types import (
     BOOLEAN,
+    COMPILED_ONLY,
     FLOATS,
     INTEGERS,
     Collection,
@@ -122,6 +123,9 @@ class Expressions:
 
     def code(self, expression: typed.Expression) -> PythonCode:
         """Return the Python expression for a typed expression, and the range of its value."""
+        if expression.type in COMPILED_ONLY:
+            message = f"values of type {expression.type} only compile (SO0720)"
+            raise ProgramError(message, expression.span)
         before, self.writer.line = self.writer.line, expression.span.line
         written = self._code(expression)
         self.writer.line = before
