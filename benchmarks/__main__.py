@@ -34,11 +34,11 @@ NAMES = (
     *("standby", "hosts_apart", "cluster"),
 )
 OTHERS = ("flights_long", "flights_parquet", "soak")
-"""Those that take too long for every time."""
+"""The benchmarks that take too long for each run."""
 
 
 def main() -> None:
-    """Run what is named, or all."""
+    """Run the named benchmarks, or all."""
     names = (*NAMES, *OTHERS)
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
@@ -53,7 +53,7 @@ def main() -> None:
     if unknown := [name for name in arguments.names if name not in names]:
         parser.error(f"there is no benchmark {unknown[0]}; there are {', '.join(names)}")
     if arguments.out_of_order and arguments.names != ["nexmark"]:
-        parser.error("--out-of-order goes with nexmark")
+        parser.error("--out-of-order is an option of nexmark only: name no other benchmark")
     chosen = ["nexmark.out_of_order"] if arguments.out_of_order else arguments.names or NAMES
     failed = measure(chosen, quick=arguments.quick)
     if failed:

@@ -33,17 +33,17 @@ class Run:
     """Commits of the PEs that were watched: when, and how many tuples they had read."""
 
     def steady(self, operator: str) -> float:
-        """Tuples a second of one PE after start-up."""
+        """Return the tuples a second of one PE after start-up."""
         return steady(self.points[operator])
 
     def through(self, first: str, last: str) -> float:
-        """Tuples a second from the first commit of the one PE to the last commit of the other."""
+        """Return the tuples a second from the first commit of one PE to the last commit of the other."""
         (began, before), (ended, tuples) = self.points[first][0], self.points[last][-1]
         return (tuples - before) / (ended - began)
 
 
 def run(spec: Path, home: Home, watched: Sequence[str], *options: str) -> Run:
-    """`streams run`, with the commits of the PEs that hold some operators.
+    """Run `streams run`, and note the commits of the PEs that hold some operators.
 
     Args:
         spec: the application.
@@ -70,7 +70,7 @@ def run(spec: Path, home: Home, watched: Sequence[str], *options: str) -> Run:
 
 
 def last_commits(home: Home, watched: Sequence[str]) -> dict[str, Point]:
-    """When the PE with each operator made its last commit, and how many tuples it has read; not before the first."""
+    """Return the time of each operator's last commit and the tuples that its PE has read; none before its first."""
     pe = tables.pe
     try:
         if not Catalog(home).exists:

@@ -54,7 +54,7 @@ Durations = dict[str, list[float]]
 
 
 def application(levels: int) -> Compilation:
-    """A PE that makes tuples and counts them by key; queues divide it into levels, and change nothing else."""
+    """Return an application of one PE that makes tuples and counts them by key; queues divide the PE into levels."""
     graph: list[dict[str, Any]] = []
     for task in range(TASKS):
         graph += [
@@ -95,7 +95,7 @@ def _node(name: str, operator: str, *streams: str, queue: bool) -> dict[str, Any
 
 @contextmanager
 def running_pe(spark: SparkSession, home: Home, levels: int) -> Iterator[StreamingQuery]:
-    """The query of the application's only PE, under a host."""
+    """Yield the query of the application's only PE, which runs under a host."""
     compilation = application(levels)
     with hosted(spark, home, compilation):
         until = time.monotonic() + PATIENCE_SECONDS
@@ -124,7 +124,7 @@ class Counting(StatefulProcessor):
 
 
 def bare(spark: SparkSession, *, stateful: bool) -> DataFrame:
-    """A query in Spark alone."""
+    """Return a query in Spark alone; a stateful one counts the tuples of each key."""
     rows = (
         spark.readStream.format("rate-micro-batch")
         .option("rowsPerBatch", TASKS * TUPLES)
@@ -139,7 +139,7 @@ def bare(spark: SparkSession, *, stateful: bool) -> DataFrame:
 
 @contextmanager
 def running_bare(spark: SparkSession, *, stateful: bool) -> Iterator[StreamingQuery]:
-    """A bare query that throws its rows away."""
+    """Yield a query in Spark alone that runs and discards its rows."""
     with TemporaryDirectory(ignore_cleanup_errors=True) as checkpoint:  # Spark may still upload a state
         writer = bare(spark, stateful=stateful).writeStream.format("noop").outputMode("update")
         query = writer.option("checkpointLocation", checkpoint).start()
@@ -150,7 +150,7 @@ def running_bare(spark: SparkSession, *, stateful: bool) -> Iterator[StreamingQu
 
 
 def durations(query: StreamingQuery) -> list[float]:
-    """Of the triggers behind the first ones, in seconds."""
+    """Return the seconds of the triggers that follow the warm-up."""
     until = time.monotonic() + PATIENCE_SECONDS
     taken: dict[int, float] = {}  # Spark keeps some of them only
     while WARM + COUNTED not in taken:
@@ -163,7 +163,7 @@ def durations(query: StreamingQuery) -> list[float]:
 
 
 def measured(variants: dict[str, Callable[[], Any]], rounds: int) -> Durations:
-    """Every variant by turns, `rounds` times."""
+    """Return the durations of every variant. The variants take turns, for `rounds` rounds."""
     measured: Durations = {name: [] for name in variants}
     for _ in range(rounds):
         for name, running in variants.items():
@@ -173,7 +173,7 @@ def measured(variants: dict[str, Callable[[], Any]], rounds: int) -> Durations:
 
 
 def session(scratch: Path, *, queries: bool = False) -> SparkSession:
-    """That of a host, with queries of Spark's own or without, which remembers the batches that are looked at."""
+    """Return the session of a host, with or without Spark queries, that remembers the progress of 100 batches."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     remembered = {"spark.sql.streaming.numRecentProgressUpdates": "100"}
     settings = session_settings("bench", scratch / "spark", memory="1g", queries=queries) | remembered
@@ -184,13 +184,16 @@ def session(scratch: Path, *, queries: bool = False) -> SparkSession:
 
 
 def new_homes(scratch: Path) -> Iterator[Home]:
-    """State directories of their own: who deploys an application anew ends its hosts, which are this process here."""
+    """Yield new state directories.
+
+    A second deployment in one directory would end the hosts of the first, and those are this process.
+    """
     for number in itertools.count():
         yield Home(scratch / f"home-{number}").prepare()
 
 
 def ours(scratch: Path, rounds: int) -> Durations:
-    """All in the session of a host."""
+    """Return the durations of the bare queries and of PEs with 1 to 3 levels, in the session of a host."""
     os.environ[LIMIT] = str(TUPLES)
     homes, spark = new_homes(scratch), session(scratch)
     spark.conf.set("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
@@ -200,7 +203,7 @@ def ours(scratch: Path, rounds: int) -> Durations:
 
 
 def metrics(scratch: Path, rounds: int) -> Durations:
-    """A PE of three levels with measuring on and off, each time in a home of its own: the median of each time."""
+    """Return the median durations of a PE of three levels with and without measuring, each run in a new directory."""
     os.environ[LIMIT] = str(TUPLES)
     homes, spark = new_homes(scratch), session(scratch)
     spark.conf.set("spark.sql.shuffle.partitions", str(TASKS))
@@ -216,7 +219,7 @@ def metrics(scratch: Path, rounds: int) -> Durations:
 
 
 def bare_variants(spark: SparkSession) -> dict[str, Callable[[], Any]]:
-    """What the PE is compared with."""
+    """Return the bare queries with which the PE is compared."""
     return {
         "stateless": lambda: running_bare(spark, stateful=False),
         "stateful": lambda: running_bare(spark, stateful=True),
@@ -224,7 +227,7 @@ def bare_variants(spark: SparkSession) -> dict[str, Callable[[], Any]]:
 
 
 def defaults(scratch: Path, rounds: int) -> Durations:
-    """The bare queries with nothing set but RocksDB and the partitions."""
+    """Return the durations of the bare queries with Spark's defaults, except for RocksDB and the partitions."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(f"local[{os.cpu_count()}]")  # type: ignore[attr-defined]
     settings = {

@@ -13,11 +13,11 @@ from benchmarks.harness import Row
 from streams_orchestration_tests.postgresql import why_not
 
 COMMITS, GROWTH = 500, 0.9
-"""At least: commits a second over ten units; growth from one unit to ten / growth that the processors allow."""
+"""The least commits a second over ten units, and the least growth / growth that the processors allow."""
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Nothing where there is no PostgreSQL."""
+    """Return the ratios of commits; none without PostgreSQL."""
     if why_not() is not None:
         return []
     load = Load(pes=100, region=10, seconds=4.0 if quick else 15.0, views=False)
@@ -38,5 +38,5 @@ def rows(*, quick: bool = False) -> list[Row]:
 
 
 def busy(figures: Figures) -> float:
-    """Processors that clients and server need for the commits."""
+    """Return the number of processors that clients and server keep busy with the commits."""
     return figures.commits * (figures.client + figures.server) / 1e3

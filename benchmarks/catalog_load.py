@@ -1,8 +1,8 @@
 """Simulated PEs on a catalog: the product's own transactions, without Spark and without tuples.
 
-Every unit is a chain of PEs. Processes take turns over the PEs: each reads its view, plans a batch, makes up what its
-tasks would answer and commits it. One process stands for the hosts: heartbeats, epochs, garbage. What is measured is
-what the catalog and those who talk to it take.
+Every unit is a chain of PEs. Processes take turns over the PEs: each reads its view, plans a batch, makes up the
+answers of its tasks, and commits it. One process does the work of the hosts: heartbeats, epochs, garbage. The figures
+are the times of the catalog and of its clients.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from streams_orchestration_tests.postgresql import Server, server
 
 APPLICATION = "load"
 A_DAY = 86_400.0
-"""For which hosts count as heard, however slow a simulation is."""
+"""Seconds for which hosts count as alive, however slow a simulation is."""
 WARM_UP = 3
 """Batches of each process before anything is measured."""
 USED = "microseconds"
@@ -62,7 +62,7 @@ SAMPLE_SECONDS, OBSERVE_SECONDS, BEAT_SECONDS, GARBAGE_SECONDS = 0.05, 0.1, 5.0,
 
 @dataclass(frozen=True)
 class Load:
-    """What is simulated."""
+    """The parameters of a simulation."""
 
     pes: int = 100
     region: int = 10
@@ -73,22 +73,22 @@ class Load:
     period: float = 1.0
     """Seconds between two cuts of a unit."""
     views: bool = True
-    """A view is read and a batch is planned before each commit; else batches are made up, and no epoch ends."""
+    """True to read a view and plan a batch before each commit; else batches are made up, and no epoch ends."""
     resets: int = 0
     metrics: bool = True
 
     @property
     def units(self) -> list[str]:
-        """Their names."""
+        """The names of the units."""
         return [f"region-{number}" for number in range(-(-self.pes // self.region))]
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What came of it. Times are milliseconds."""
+    """The results of a simulation. Times are milliseconds."""
 
     commits: float
-    """A second."""
+    """Commits a second."""
     bare: float
     """`INSERT` and `COMMIT` of one row a second, by as many processes on the same server."""
     commit_median: float
@@ -102,12 +102,12 @@ class Figures:
     cut_longest: float
     reset_median: float
     waits: dict[str, float]
-    """What sessions waited for -> how many did, on average."""
+    """Event that sessions waited for -> the average number of sessions that waited for it."""
     stale: int
 
 
 def program_of(load: Load, pe: int) -> PeProgram:
-    """One PE of a chain."""
+    """Return the program of one PE of a chain."""
     # without views nothing is read, so that no chain has to be filled first
     first, last = not load.views or pe % load.region == 0, pe % load.region == load.region - 1 or pe == load.pes - 1
     inputs = () if first else (InputStream(f"s{pe - 1}", pe - 1, 0, 0, foreign=False),)
@@ -163,7 +163,7 @@ class SimulatedPe:
         self.metrics = counts if load.metrics else {}
 
     def turn(self) -> float | None:
-        """One batch; seconds of its commit, None when there is nothing to do.
+        """Run one batch. Return the seconds of its commit; None if there is nothing to do.
 
         Raises:
             StaleGenerationError: the unit was reset meanwhile.
@@ -196,7 +196,7 @@ class SimulatedPe:
 
 
 def commit_for(home: Home, programs: Sequence[PeProgram], load: Load, start: Any, answers: Any) -> None:
-    """The work of one process: PEs in turn."""
+    """Run batches of some PEs in turn, as the work of one process."""
     catalog = Catalog(home)
     pes = [SimulatedPe(catalog, program, load) for program in programs]
     for pe in pes[:WARM_UP]:
@@ -222,7 +222,7 @@ def commit_for(home: Home, programs: Sequence[PeProgram], load: Load, start: Any
 
 
 def insert_for(url: str, number: int, load: Load, start: Any, answers: Any) -> None:
-    """The yardstick: one row, one transaction."""
+    """Insert rows, one a transaction, as the yardstick."""
     count = 0
     with psycopg.connect(url, autocommit=True) as connection:
         start.wait()
@@ -234,7 +234,7 @@ def insert_for(url: str, number: int, load: Load, start: Any, answers: Any) -> N
 
 
 def host_for(home: Home, programs: Sequence[PeProgram], load: Load, start: Any, answers: Any) -> None:
-    """The work of the hosts: heartbeats, epochs, garbage, and resets of one unit after the other."""
+    """Do the work of the hosts: heartbeats, epochs, garbage, and resets of one unit after the other."""
     catalog = Catalog(home)
     hosts = [Presence(catalog, APPLICATION, number, "it") for number in range(len(load.units))]
     for host in hosts:
@@ -259,7 +259,7 @@ def host_for(home: Home, programs: Sequence[PeProgram], load: Load, start: Any, 
 
 
 def reset_seconds(catalog: Catalog, unit: str) -> float:
-    """Reset a unit; seconds of the transaction that takes it back."""
+    """Reset a unit. Return the seconds of the transaction that takes it back."""
     began = time.perf_counter()
     begin_reset(catalog, APPLICATION, unit, generation=None, force=True)
     took = time.perf_counter() - began
@@ -347,7 +347,7 @@ def _sample(postgresql: Server, waits: Counter[str], seconds: float) -> None:
 
 
 def _server_seconds(postgresql: Server) -> float:
-    """Processor time of the server with the sessions that have ended; those that are open are its children."""
+    """Return the processor time of the server, of its open sessions, which are its children, and of its ended ones."""
     assert postgresql.process is not None
     main = psutil.Process(postgresql.process.pid)
     own = main.cpu_times()
@@ -360,7 +360,7 @@ def _server_seconds(postgresql: Server) -> float:
 
 
 def cut_seconds(home: Home) -> list[float]:
-    """Seconds of the last ten drains of every unit."""
+    """Return the seconds of the last ten drains of every unit."""
     with Catalog(home).read() as connection:
         units = UnitRow.all(connection, select(tables.unit))
     return [seconds for unit in units if unit.drains for seconds in unit.drains[2]]

@@ -1,4 +1,4 @@
-"""What one unit of many PEs does as a whole on a catalog in PostgreSQL: `python -m benchmarks.catalog_unit PES...`."""
+"""The times of what one unit of many PEs does as a whole on PostgreSQL: `python -m benchmarks.catalog_unit PES...`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from streams_orchestration_tests.postgresql import server
 
 
 def times(pes: int) -> dict[str, float]:
-    """One unit with nothing beside it, one PE after the other: seconds of what it does as a whole."""
+    """Return the seconds of each act of a unit as a whole, without other units, one PE after the other."""
     load = Load(pes=pes, region=pes)
     with server(options=DURABLE) as postgresql, TemporaryDirectory() as directory:
         os.environ["STREAMS_CATALOG"] = postgresql.url("alone")

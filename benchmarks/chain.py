@@ -20,14 +20,17 @@ ROUNDS = 2
 
 
 def spec(directory: Path, tuples: int) -> Path:
-    """A source, six operators that add one to every number, and a sink."""
+    """Write the spec of a source, six operators that add one to every number, and a sink."""
     graph = [graphs.beacon("Stage1", tuples)]
     graph += [graphs.node(f"Stage{n}", "Add", f"Stage{n - 1}") for n in range(2, OPERATORS)]
     return graphs.write(directory, "chain", [*graph, graphs.sink("Result", f"Stage{OPERATORS - 1}")])
 
 
 def throughput(pes: int, tuples: int) -> float:
-    """Tuples a second from the first commit at the head of the chain to the last at its end; the result is checked."""
+    """Return the tuples a second from the first commit of the first operator to the last of the last one.
+
+    The result is checked.
+    """
     with TemporaryDirectory(prefix="bench-") as scratch:
         options = ("--fusion", "manual", "--pes", str(pes), "--threading", "manual")
         done = run(spec(Path(scratch), tuples), Home(Path(scratch, "home")), ["Stage1", "Result"], *options)
@@ -42,7 +45,7 @@ def throughput(pes: int, tuples: int) -> float:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Throughput, and what each border between PEs costs."""
+    """Return the ratio of throughput, and the cost of each border between PEs."""
     tuples = TUPLES // 3 if quick else TUPLES
     fused = unfused = 0.0
     for _ in range(1 if quick else ROUNDS):

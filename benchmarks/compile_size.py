@@ -34,7 +34,7 @@ OTHERS = {
 
 
 def application(blocks: int) -> Application:
-    """A region of some blocks, each 9,828 operators and 39,562 connections.
+    """Return an application of some blocks, each with 9,828 operators and 39,562 connections.
 
     A block is two parallel regions with a shuffle between them; operators of a channel read up to three before them.
     """
@@ -76,7 +76,7 @@ def application(blocks: int) -> Application:
 
 
 def whole(blocks: int, options: Options | None = None) -> Callable[[], Compilation]:
-    """A compile that writes the plan, too, as the command does."""
+    """Return a function that compiles an application and writes the plan, as the command does."""
     given = application(blocks)
 
     def compile_() -> Compilation:
@@ -89,7 +89,7 @@ def whole(blocks: int, options: Options | None = None) -> Callable[[], Compilati
 
 
 def merely_built(blocks: int, *, by_name: bool) -> Callable[[], nx.DiGraph]:
-    """Building the physical graph in networkx, in the order of the plan."""
+    """Return a function that builds the physical graph in networkx, in the order of the plan."""
     physical = compile_application(application(blocks)).physical
     keys: list[Any] = [operator.name if by_name else operator.index for operator in physical.operators]
     edges = [(keys[each.source], keys[each.target], each.target_port) for each in physical.connections]
@@ -106,12 +106,15 @@ def merely_built(blocks: int, *, by_name: bool) -> Callable[[], nx.DiGraph]:
 
 
 def compiling_memory() -> Callable[[], Any]:
-    """For `memory`."""
+    """Return the compile whose memory is measured."""
     return whole(10)
 
 
 def building_memory() -> Callable[[], Any]:
-    """For `memory`: as many nodes and edges in a ring, since a compile before would leave memory to be used again."""
+    """Return a function, for `memory`, that builds a ring with as many nodes and edges.
+
+    A compile before it, in the same process, would leave free memory for it to use.
+    """
 
     def build() -> nx.DiGraph:
         graph = nx.DiGraph()
@@ -125,7 +128,7 @@ def building_memory() -> Callable[[], Any]:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Time and memory at 100,000 operators, and growth from 10,000 to 1,000,000."""
+    """Return the time and memory at 100,000 operators, and the growth from 10,000 to 1,000,000."""
     named, numbered = merely_built(10, by_name=True), merely_built(10, by_name=False)
     others = [whole(10, options) for options in OTHERS.values()]
     compiled, by_name, by_number, *otherwise = seconds(whole(10), named, numbered, *others, repeat=4)

@@ -44,11 +44,11 @@ graph:
   - {name: Snk, operator: FileSink, inputs: [C], parameters: {file: out.csv, format: csv}}
 """
 UNPLAIN = STANDARD.replace("value > 0", "CASE WHEN value > 0 THEN TRUE ELSE FALSE END")
-"""An expression of which only Polars can tell what it is about."""
+"""The same application with an expression that the compiler cannot read without Polars."""
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """The table, the document, and pipelines of standard operators, whose parameters are checked."""
+    """Return the ratios of compiles to a table, to a document, and of operators with checked parameters."""
     with TemporaryDirectory() as directory:
         compile_ = (sys.executable, "-m", "streams_orchestration", "compile")
         specs: list[str] = []

@@ -70,10 +70,10 @@ MOVE = """async ([way, frames]) => {
   if (way === 'pan') send('pointerup', 600);
   return times.sort((a, b) => a - b)[Math.floor(times.length * 0.9)];
 }"""
-"""Nine of ten frames take no longer, milliseconds."""
+"""A script that moves or zooms the view, and returns the milliseconds that nine of ten frames take at most."""
 SECOND = 1000.0
 SHOWN, ACTED = 2.0, 0.5
-"""Seconds until the page is there, and until it has done what was asked of it."""
+"""The most seconds until the page is drawn, and until it has reacted."""
 
 
 class MadeUp(SnapshotReader):
@@ -116,7 +116,7 @@ class MadeUp(SnapshotReader):
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Nothing where there is no browser."""
+    """Return the times of the page against their limits; none without a browser."""
     programs = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
     chromium = next(filter(None, map(shutil.which, programs)), None)
     if chromium is None or find_spec("playwright") is None:
@@ -151,7 +151,7 @@ def _settle(page: Any) -> None:
 
 
 def _shown(browser: Any, address: str, times: int) -> list[Row]:
-    """The best of some loads: other work on the machine can only add."""
+    """Return the best of some loads, since other work on the machine can only add time."""
     taken: list[float] = []
     for _ in range(times):
         page = _page(browser, address)
@@ -176,7 +176,7 @@ def _used(browser: Any, address: str) -> list[Row]:
 
 
 def _open(browser: Any, address: str, quick: bool) -> list[Row]:
-    """Processor time of the browser's processes while a page is open and nobody touches it."""
+    """Return the processor time of the browser's processes while a page is open and nobody touches it."""
     page = _page(browser, address)
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})

@@ -31,13 +31,13 @@ ATTRIBUTES, BATCHES, READERS = 100, 2, 3
 IN_A_ROW = 5
 """Micro-batches of one variant before the next has its turn, as in a worker that goes on."""
 NEW = {"MALLOC_MMAP_THRESHOLD_": "131072"}
-"""Environment in which the C library gives large memory back at once: each copy has its pages mapped anew."""
+"""An environment in which the C library gives large memory back at once, so that each copy has to map its pages."""
 KEPT = {"MALLOC_MMAP_THRESHOLD_": "33554432", "MALLOC_TRIM_THRESHOLD_": "1073741824"}
-"""One in which it keeps it. Without either it depends on what a process has done before."""
+"""An environment in which it keeps memory. Without either, it depends on what the process has done before."""
 
 
 def planned(*, faithful: bool = False) -> Compilation:
-    """The application with the copies that the compiler plans."""
+    """Return the application with the copies that the compiler plans."""
     schema = ", ".join(f"a{number} double" for number in range(ATTRIBUTES))
     consumers = {"Write": "Write"} | {f"Look{number}": "Look" for number in range(READERS)}
     document = {
@@ -58,14 +58,14 @@ def planned(*, faithful: bool = False) -> Compilation:
 
 
 def always(compilation: Compilation) -> Compilation:
-    """The same with a copy of all attributes at every connection, and what is deployed of it."""
+    """Return the compiled application with a copy of all attributes at every connection, and its deployment plan."""
     everything = tuple(each._replace(passing="copy", attributes=None) for each in compilation.copies.connections)
     changed = replace(compilation, copies=replace(compilation.copies, connections=everything))
     return replace(changed, deployment=plan_deployment(changed))
 
 
 def batch(home: Path, compilation: Compilation) -> Callable[[], tuple[int, dict[str, float]]]:
-    """Runs one micro-batch; gives the copies that were made and what the consumers saw."""
+    """Return a function that runs one micro-batch, and returns the copies made and what the consumers saw."""
     application = LocalApplication(Home(home), compilation, BATCHES * WIDE_ROWS)
     (program,) = application.programs
     plan = application.plan(program)
@@ -81,7 +81,7 @@ def batch(home: Path, compilation: Compilation) -> Callable[[], tuple[int, dict[
 
 
 def measured(repeat: int) -> dict[str, tuple[int, float]]:
-    """Variant -> copies in a micro-batch, and its time."""
+    """Return variant -> copies in a micro-batch, and its time."""
     variants = {"planned": planned(), "faithful": planned(faithful=True), "always": always(planned())}
     with TemporaryDirectory(prefix="bench-") as directory:
         runs = [batch(Path(directory, name), compilation) for name, compilation in variants.items()]
@@ -93,7 +93,7 @@ def measured(repeat: int) -> dict[str, tuple[int, float]]:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Time of a micro-batch, and copies in it."""
+    """Return the ratios of the times of a micro-batch, and of the copies in it."""
     result: list[Row] = []
     what = f"{READERS + 1} consumers of {ATTRIBUTES} attributes, one writes: copying always"
     for memory, environment in ((" in new memory", NEW), (", memory is there", KEPT)):

@@ -31,7 +31,7 @@ def problem(operators: int, seed: int, machines: int, dearness: float) -> Proble
 
 
 def processor(function: Callable[[], Any]) -> float:
-    """Processor seconds of a function and of the processes that it starts."""
+    """Return the processor seconds of a function and of the processes that it starts."""
 
     def now() -> float:
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -43,12 +43,12 @@ def processor(function: Callable[[], Any]) -> float:
 
 
 def alone(given: Problem) -> SolverAnswer:
-    """HiGHS on the contracted model, without a start."""
+    """Solve the contracted model with HiGHS alone, without a first solution."""
     return run(Formulation(contract(dataflow(given))), None, GAP, MINUTE, lambda _: None)
 
 
 def against_highs(*, quick: bool) -> list[Row]:
-    """1,000 operators on two machines to 0.01 %: processor time by problem, the median of the ratios."""
+    """Return the median ratio of processor times for 1,000 operators on two machines, solved to 0.01 %."""
     ratios = []
     for seed in range(2 if quick else 5):
         given = problem(1000, seed, 2, 0.5 if seed % 2 else 4)
@@ -59,14 +59,14 @@ def against_highs(*, quick: bool) -> list[Row]:
 
 
 def certified(operators: int, machines: int, seed: int, dearness: float, seconds: float) -> tuple[Decision, float]:
-    """A decision, and the seconds from the document to it."""
+    """Return a decision, and the seconds from the document to it."""
     begin = time.monotonic()
     decision = solve(problem(operators, seed, machines, dearness), seconds=seconds, gap=1e-3)
     return decision, time.monotonic() - begin
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """All of it."""
+    """Return the ratios to HiGHS alone, to the bounds of large problems, and to their time limits."""
     result = against_highs(quick=quick)
     for dearness in (0.5,) if quick else (0.5, 1.0, 4.0):
         what = f"1,000 operators, 16 machines, dearness {dearness:g}: "

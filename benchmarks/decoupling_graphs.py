@@ -11,13 +11,13 @@ from typing import Any
 
 
 def graph(operators: int, seed: int, machines: int, dearness: float) -> dict[str, Any]:
-    """A problem document.
+    """Return a random problem document.
 
     Args:
-        operators: about so many.
-        seed: of the chance.
-        machines: to spread them over.
-        dearness: what one side of a mean cut costs, in mean loads of an operator.
+        operators: the approximate number of operators.
+        seed: the seed of the random numbers.
+        machines: the number of machines.
+        dearness: the cost of one side of a mean cut, in mean loads of an operator.
     """
     chance = Random(seed)
     ops: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""What dividing states of a million keys takes when a width changes, against reading and writing their files bare."""
+"""The time of dividing states of a million keys when a width changes, against reading and writing their files bare."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from streams_orchestration.runtime.tasks.routing import hash_channels
 from streams_orchestration.runtime.tasks.state_files import state_data, write_state_file
 
 BEFORE, AFTER = 2, 3
-"""Widths."""
+"""The widths before and after the redeploy."""
 REPEAT = 5
 
 
 class Times(NamedTuple):
-    """Seconds."""
+    """The seconds of dividing states, and of the bare files."""
 
     divided: float
     """States are read, proved, divided, proved again and written, as a redeploy does it."""
@@ -40,7 +40,7 @@ class Times(NamedTuple):
 
 
 def spec(directory: Path, kind: str, width: int) -> Path:
-    """Keys of a type counted in channels."""
+    """Write the spec of an application that counts the keys of a type in parallel channels."""
     parallel = {"parallel": {"width": width, "partitionBy": [{"port": "Made", "attributes": ["k"]}]}}
     counted = graphs.node("Counted", "Keyed", "Made", annotations=parallel)
     made = graphs.beacon("Made")
@@ -51,7 +51,7 @@ def spec(directory: Path, kind: str, width: int) -> Path:
 
 
 def dividing(kind: str, keys: int) -> Times:
-    """The least of some times, by turns."""
+    """Return the least of some times of dividing and of the bare files, which take turns."""
     with TemporaryDirectory(prefix="bench-") as scratch:
         directory = Path(scratch)
         deployed, wanted = (compile_spec(spec(directory, kind, width), Options()) for width in (BEFORE, AFTER))
@@ -78,14 +78,14 @@ def dividing(kind: str, keys: int) -> Times:
 
 
 def _parts(whole: pa.Table, width: int) -> list[pa.Table]:
-    """The keys of each channel."""
+    """Return the rows of a table for each channel, by their keys."""
     keys = whole.select(["k"]).combine_chunks().to_batches()[0]
     channels = hash_channels(keys, ("k",), width)
     return [whole.filter(pa.array(channels == channel)).combine_chunks() for channel in range(width)]
 
 
 def _stored(directory: Path, whole: pa.Table) -> Iterator[StoredState]:
-    """The state of each channel, in one file."""
+    """Yield the state of each channel, stored in one file."""
     for channel, part in enumerate(_parts(whole, BEFORE)):
         state = KeyedState(part.select(["k"]).schema, part.drop(["k"]).schema)
         state.put_many(part, part.drop(["k"]))

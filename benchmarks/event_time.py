@@ -38,7 +38,7 @@ RATE, KEYS = 5_000, 200
 
 @operator
 def selected(batch: TupleBatch) -> TupleBatch:
-    """Returns a part of its tuples."""
+    """Return the tuples whose `v` is at least 500."""
     return batch.filter(batch.column("v") >= 500)
 
 

@@ -1,8 +1,8 @@
 """The state of operators in event time late in a stream, against the state early in the same stream.
 
-Every ten seconds of event time fifty keys take the place of those before. Tuples are shuffled within 4 seconds, and one
-in a hundred is later than the lag. So the state should be as large after an hour as after a few minutes: the bytes of a
-whole checkpoint, those of all files of an incremental one, and the slots in memory of keys and tuples, used or not.
+Every ten seconds of event time fifty new keys replace the former ones. Tuples are shuffled within 4 seconds, and one in
+a hundred is later than the lag. So the state should be as large after an hour as after a few minutes: the bytes of a
+whole checkpoint, the bytes of all files of an incremental one, and the slots in memory of keys and tuples, used or not.
 """
 
 from __future__ import annotations

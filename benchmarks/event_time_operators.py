@@ -1,6 +1,6 @@
 """Sort, Join, DeDuplicate and Delay by event time, each against the same operator by the order of arrival.
 
-Each ratio is of the tuples that an operator takes in a second of processor time. Tuples and batches are those of
+Each ratio is of the tuples that an operator takes in a second of processor time. Tuples and batches are as in
 `event_time`; a Join gets all of them at both ports, so that a tuple meets about five others.
 """
 

@@ -1,9 +1,9 @@
 """The state of panes of event time: its size after an hour, and a million open ones through reset and redeploy.
 
-An hour is of event time: an Aggregate as in Nexmark's q5 counts the bids of an hour, out of order, by overlapping
-intervals. Its state is compared with that of an Aggregate which has seen only the tuples of the open panes. A reset and
-a redeploy from 2 to 4 channels are compared with those of a tumbling Aggregate of as many partitions, in processor time
-from the stored bytes to the first tuple.
+The hour is event time: an Aggregate as in Nexmark's q5 counts the bids of an hour, out of order, by overlapping
+intervals. Its state is compared with the state of an Aggregate which has seen only the tuples of the open panes. A
+reset and a redeploy from 2 to 4 channels are compared with a reset and a redeploy of a tumbling Aggregate of as many
+partitions, in processor time from the stored bytes to the first tuple.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ STORED = "BENCH_STORED_STATE"
 
 
 def hourly(seconds_: int) -> tuple[float, float]:
-    """Return the bytes of the state after so long, and of that of an Aggregate that has seen its open panes only."""
+    """Return the bytes of the state after so long, and of an Aggregate that saw only the tuples of open panes."""
     count = seconds_ * SECOND // EVERY
     order = out_of_order(count, EVERY)
     steps = range(0, count, BATCH)

@@ -80,7 +80,7 @@ def in_polars(text: str, tuples: pa.RecordBatch) -> Callable[[], Any]:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Processor time of expressions over a batch."""
+    """Return the ratios of the processor times of expressions over a batch."""
     count, result = 100_000 if quick else 1_000_000, list[Row]()
     for cases, target in ((UNCHECKED, 0.95), (CHECKED, 0.6)):
         ours, theirs = 0.0, 0.0
@@ -105,7 +105,7 @@ def written(tuples: pa.RecordBatch) -> bytes:
 
 
 def json_lines(count: int) -> list[Row]:
-    """Processor time of writing a batch as JSON lines, and of reading it back."""
+    """Return the ratios of the processor times of writing a batch as JSON lines and of reading it back."""
     schema = arrow_schema(JSON)
     tuples = batch(schema, count)
     frame = cast("pl.DataFrame", pl.from_arrow(tuples))
@@ -136,7 +136,7 @@ def application(operators: int, *, expressions: bool) -> Application:
 
 
 def compiled(operators: int) -> Row:
-    """Processor time of compiling and checking an application with expressions, against one without."""
+    """Return the processor time of compiling and checking an application with expressions, against one without."""
     given, bare = (application(operators, expressions=each) for each in (True, False))
     own, without = seconds(
         lambda: checked(compile_application(given)), lambda: checked(compile_application(bare)), repeat=2

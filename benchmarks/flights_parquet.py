@@ -7,5 +7,5 @@ from benchmarks.harness import Row
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """As in `flights`."""
+    """Return the ratios of `flights`, from Parquet."""
     return flights.rows(quick=quick, format="parquet")

@@ -49,12 +49,12 @@ QUERY, EVERY = "q12", 100
 
 
 def counted(rows: DataFrame) -> DataFrame:
-    """Every tuple with the number of tuples of its key so far."""
+    """Return every tuple with the number of tuples of its key so far."""
     return rows.groupBy("k").transformWithState(Counting(), "k string, n bigint", "Update", "None")
 
 
 def counting() -> dict[str, Any]:
-    """The same as a PE, behind a source that is done before the batches count."""
+    """Return an application that counts with `counted`, behind a source that has ended before the counted batches."""
     made = {
         "name": "Made", "operator": "Beacon", "outputs": [{"stream": "Made", "schema": "k string, n bigint"}],
         "parameters": {"iterations": TASKS * TUPLES * BATCHES, "output": {"k": "'k' || (IterationCount() % 5)"}},
@@ -70,7 +70,7 @@ def counting() -> dict[str, Any]:
 
 @contextmanager
 def running_frame(spark: SparkSession, home: Home, made: dict[str, Any], limit: int) -> Iterator[StreamingQuery]:
-    """The query of an application's PE that is one of Spark's, under a host."""
+    """Yield the Spark query of an application's only query PE, which runs under a host."""
     os.environ[LIMIT] = str(limit)
     compilation = compile_application(application_from_mapping(made), Options(fusion="manual", pes=1))
     with hosted(spark, home, compilation) as host:
@@ -84,7 +84,7 @@ def running_frame(spark: SparkSession, home: Home, made: dict[str, Any], limit: 
 
 @contextmanager
 def running_files(spark: SparkSession, files: Path) -> Iterator[StreamingQuery]:
-    """The query over windows in Spark alone, one file a micro-batch, its rows thrown away."""
+    """Yield the query over windows in Spark alone, which reads one file a micro-batch and discards its rows."""
     text, watermarks = sql(QUERY, EVERY)
     frame = spark.readStream.schema(schema("Bids", ["bidder", "moment"])).option("maxFilesPerTrigger", 1)
     watermark = watermarks["Bids"]

@@ -13,7 +13,7 @@ ROUNDS = 2
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Medians of the durations of triggers, as Spark reports them."""
+    """Return the ratios of the median durations of triggers, as Spark reports them."""
     command = [sys.executable, "-m", "benchmarks.frame_durations", str(1 if quick else ROUNDS)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

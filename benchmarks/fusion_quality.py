@@ -24,7 +24,7 @@ GRAPHS = 200
 
 
 def random_graph(seed: int, *, rates: bool) -> tuple[LogicalGraph, PhysicalGraph]:
-    """6 to 12 operators, each with up to three producers; with declared rates on most streams, or on none."""
+    """Return a graph of 6 to 12 operators with up to three producers each; with `rates`, most streams declare one."""
     chance = random.Random(seed)
     graph: list[dict[str, Any]] = []
     for number in range(chance.randint(6, 12)):
@@ -42,7 +42,7 @@ def random_graph(seed: int, *, rates: bool) -> tuple[LogicalGraph, PhysicalGraph
 
 
 def least_traffic(operators: int, flows: list[tuple[int, int, float]], pes: int, most: int) -> float:
-    """The least traffic between PEs, by branch and bound over all partitions."""
+    """Return the least traffic between PEs, by branch and bound over all partitions."""
     before: list[list[tuple[int, float]]] = [[] for _ in range(operators)]
     for source, target, weight in flows:
         before[max(source, target)].append((min(source, target), weight))
@@ -70,7 +70,7 @@ def least_traffic(operators: int, flows: list[tuple[int, int, float]], pes: int,
 
 
 def compared(seed: int, *, rates: bool) -> tuple[float, float]:
-    """Traffic between the PEs of the plan, and the least there is."""
+    """Return the traffic between the PEs of the plan, and the least possible traffic."""
     logical, physical = random_graph(seed, rates=rates)
     operators = len(physical.operators)
     pes = 2 + seed % 3
@@ -83,7 +83,7 @@ def compared(seed: int, *, rates: bool) -> tuple[float, float]:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """All graphs together, and the worst of them."""
+    """Return the ratio over all graphs together, and the worst of them."""
     result = []
     for what, rates in (("connections", False), ("declared rates", True)):
         pairs = [compared(seed, rates=rates) for seed in range(GRAPHS)]

@@ -22,7 +22,7 @@ Composites = Mapping[str, dict[str, Any]]
 
 
 def document(name: str, graph: Sequence[dict[str, Any]], composites: Composites | None = None) -> dict[str, Any]:
-    """The application."""
+    """Return the document of an application."""
     return {
         "specVersion": 1,
         "application": name,
@@ -34,14 +34,14 @@ def document(name: str, graph: Sequence[dict[str, Any]], composites: Composites 
 
 
 def write(directory: Path, name: str, graph: Sequence[dict[str, Any]], composites: Composites | None = None) -> Path:
-    """The application as a spec file."""
+    """Write an application to a spec file, and return its path."""
     path = directory / f"{name}.yaml"
     path.write_text(json.dumps(document(name, graph, composites)))
     return path
 
 
 def beacon(name: str, tuples: int | None = None) -> dict[str, Any]:
-    """A source of so many tuples, or endless, that starts a region with an epoch every two seconds."""
+    """Return a source of so many tuples, or endless, that starts a region with an epoch every two seconds."""
     parameters: dict[str, Any] = {"output": {"k": "'k' || (IterationCount() % 5)", "n": "IterationCount()"}}
     return {
         "name": name,
@@ -53,7 +53,7 @@ def beacon(name: str, tuples: int | None = None) -> dict[str, Any]:
 
 
 def node(name: str, operator: str, *streams: str, **more: Any) -> dict[str, Any]:
-    """An operator with one input port and one output stream of its name."""
+    """Return an operator with one input port and one output stream of its name."""
     return {
         "name": name,
         "operator": operator,
@@ -63,6 +63,6 @@ def node(name: str, operator: str, *streams: str, **more: Any) -> dict[str, Any]
 
 
 def sink(name: str, stream: str) -> dict[str, Any]:
-    """Parquet files."""
+    """Return a sink that writes Parquet files."""
     parameters = {"file": name, "format": "parquet"}
     return {"name": name, "operator": "FileSink", "inputs": [stream], "parameters": parameters}

@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Was the target met; empty where there is none."""
+        """The verdict on the target; empty without a target."""
         if self.target is None:
             return ""
         met = self.ratio >= self.target if self.at_least else self.ratio <= self.target
@@ -48,7 +48,7 @@ class Row(NamedTuple):
 
 
 def seconds(*functions: Callable[[], Any], repeat: int = 5) -> list[float]:
-    """Processor time of each function."""
+    """Return the least processor seconds of each function; the functions take turns."""
     least = [float("inf")] * len(functions)
     for _ in range(repeat):
         for number, function in enumerate(functions):
@@ -61,7 +61,7 @@ def seconds(*functions: Callable[[], Any], repeat: int = 5) -> list[float]:
 
 
 def process_seconds(*commands: Sequence[str], repeat: int = 7) -> list[float]:
-    """Processor time of each command, from its start to its end."""
+    """Return the least processor seconds of each command, from its start to its end; the commands take turns."""
     least = [float("inf")] * len(commands)
     for _ in range(repeat):
         for number, command in enumerate(commands):
@@ -77,10 +77,10 @@ def _children() -> float:
 
 
 def memory(prepare: Callable[[], Callable[[], Any]]) -> float:
-    """Megabytes that a function takes at its peak, in a fresh process.
+    """Return the megabytes that a function takes at its peak, in a fresh process.
 
     Args:
-        prepare: a function of a module, called in that process; gives the function to be measured. It should take
+        prepare: a function of a module, called in that process, that returns the function to measure. It should take
             little memory itself.
     """
     code = f"from benchmarks.harness import peak; from {prepare.__module__} import {prepare.__name__} as prepare; "
@@ -97,7 +97,7 @@ def peak(function: Callable[[], Any]) -> None:
 
 
 def _most() -> int:
-    """The peak of this process in bytes."""
+    """Return the peak memory of this process in bytes."""
     status = Path("/proc/self/status")
     if status.exists():  # where ru_maxrss may be that of the process which started this one
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
@@ -106,7 +106,7 @@ def _most() -> int:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """All ratios with their targets."""
+    """Return a table of all ratios with their targets."""
     lines = [("", "measured", "yardstick", "ratio", "target", "")]
     for row in rows:
         figures = (_figure(row.value, row.unit), _figure(row.yardstick, row.unit), f"{row.ratio:.3f}")

@@ -40,7 +40,7 @@ VARIANTS = {"two machines": ("a", "b"), "one machine": ("a",)}
 
 
 def spec(directory: Path, tuples: int) -> Path:
-    """Two PEs on two hosts."""
+    """Write the spec of two PEs on two hosts."""
     sides = {side: {"partitionColocation": [side]} for side in ("left", "right")}
     apart = {"hostExlocation": ["apart"]}
     graph: list[dict[str, Any]] = [
@@ -53,11 +53,11 @@ def spec(directory: Path, tuples: int) -> Path:
 
 
 def throughput(names: tuple[str, ...], tuples: int) -> float:
-    """Tuples a second from the first commit of the source to the last one of the sink.
+    """Return the tuples a second from the first commit of the source to the last one of the sink.
 
     Args:
-        names: of the machines.
-        tuples: that the source makes.
+        names: the names of the machines.
+        tuples: the number of tuples that the source makes.
     """
     with TemporaryDirectory(prefix="bench-") as scratch, agents(Path(scratch), *names) as home:
         done = run(spec(Path(scratch), tuples), home, ["Made", "Result"])
@@ -71,7 +71,7 @@ def throughput(names: tuple[str, ...], tuples: int) -> float:
 
 @contextmanager
 def agents(place: Path, *names: str) -> Iterator[Home]:
-    """Machines whose agents are up; they share the state directory."""
+    """Yield the state directory that machines share, while their agents run."""
     home = Home(place / "home")
     with ExitStack() as stack:
         address = stack.enter_context(address_of_servers())
@@ -87,7 +87,7 @@ def agents(place: Path, *names: str) -> Iterator[Home]:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Nothing where there can be no machines."""
+    """Return the ratio of throughputs; none where no machines can be made."""
     if reason := why_not() or why_no_server():
         print(f"  left out: {reason}", file=sys.stderr)
         return []

@@ -1,6 +1,6 @@
-"""What it costs to stand still: processor time of an application that waits for its next tuple.
+"""The cost of an idle application: its processor time while it waits for its next tuple.
 
-Two chains of PEs on one host are compared, so that what the host itself takes is known apart from what a PE takes.
+Two chains of PEs on one host are compared, so that the cost of the host is known apart from the cost of a PE.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.storage.home import Home
 
 FEW, MANY = 2, 12
-"""PEs."""
+"""The PEs of the short and of the long chain."""
 QUIET_SECONDS = 10.0
 """From the first tuple in the sink to the beginning of the measurement."""
 SECONDS = 60.0
 PATIENCE_SECONDS = 180.0
 TARGET = 0.5
-"""Hundredths of a core for a PE."""
+"""The most hundredths of a core for a PE."""
 
 
 def spec(directory: Path, pes: int) -> Path:
-    """A source with one tuple now and the next one in a day, filters that let it pass, and a sink; a PE each."""
+    """Write the spec of a source with one tuple now and one in a day, filters that pass it, and a sink; a PE each."""
     apart = {"config": {"placement": {"partitionIsolation": True}}}
     source = graphs.beacon("Made", 2)
     source["parameters"] |= {"period": 86_400.0}
@@ -45,7 +45,7 @@ def spec(directory: Path, pes: int) -> Path:
 
 
 def processor_seconds(pes: int, seconds: float) -> float:
-    """Processor time that all processes of a host take while nothing happens, in hundredths of a core."""
+    """Return the processor time of all processes of a host while nothing happens, in hundredths of a core."""
     with TemporaryDirectory(prefix="bench-") as scratch:
         home = Home(Path(scratch, "home"))
         environment = os.environ | {"STREAMS_HOME": str(home.root)}
@@ -69,7 +69,7 @@ def processor_seconds(pes: int, seconds: float) -> float:
 
 
 def _taken(home: Home) -> dict[int, float]:
-    """Seconds of processor time of the host's processes."""
+    """Return the processor seconds of each of the host's processes."""
     with Catalog(home).read() as connection:
         hosts = [psutil.Process(pid) for pid in connection.scalars(select(tables.host.c.pid))]
     processes = [process for host in hosts for process in (host, *host.children(recursive=True))]
@@ -77,7 +77,7 @@ def _taken(home: Home) -> dict[int, float]:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Of a PE, and of a host with two PEs."""
+    """Return the cost of a further PE, and of hosts with few and with many PEs."""
     seconds = SECONDS / 4 if quick else SECONDS
     few, many = processor_seconds(FEW, seconds), processor_seconds(MANY, seconds)
     return [

@@ -68,7 +68,7 @@ class ThisSession:
         return None
 
     def watch(self, wake: Callable[[], None]) -> None:
-        """Nobody waits for its end."""
+        """Do nothing, since nobody waits for the end of the session."""
 
     def query(self, start: QueryStart) -> SparkQuery:
         if start.program.engine != "dataframe":
@@ -93,7 +93,7 @@ class HostThread(threading.Thread):
 
 @contextmanager
 def hosted(spark: SparkSession, home: Home, compilation: Compilation) -> Iterator[HostThread]:
-    """An application deployed anew and its only host, which ends with the application, or with this context."""
+    """Yield the only host of a newly deployed application; it ends with the application, or with this context."""
     name = compilation.logical.application
     deploy(home, deployable(compilation), fresh=True, asks_spark=False)
     launcher = ThisProcess()

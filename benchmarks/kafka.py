@@ -35,7 +35,7 @@ SENT_AT_ONCE = 50_000
 PARTITIONS, MESSAGE_BYTES, PAGES, PER_MINUTE = 4, 200, 100, 5_000
 SPARK, BYTEWAX, BYTEWAX_CORES = "Spark with its Kafka connector", "Bytewax", "Bytewax, a process a core"
 TARGETS: dict[str, float | None] = {SPARK: 3.0, BYTEWAX: 4.0, BYTEWAX_CORES: None}
-"""At least."""
+"""The least ratios."""
 Result = dict[tuple[str, int], tuple[int, float, int]]
 """(page, minute) -> clicks, seconds, most milliseconds."""
 WINDOW = {
@@ -56,7 +56,7 @@ SPEC: dict[str, Any] = {
 
 
 def values(messages: int) -> list[bytes]:
-    """Clicks of 200 bytes each, in the order of their times."""
+    """Return clicks of 200 bytes each, in the order of their times."""
     rng = np.random.default_rng(7)
     pages, times = rng.integers(PAGES, size=messages), rng.integers(1, 4000, size=messages) * 4
     robots = rng.random(messages) < 0.3
@@ -71,7 +71,7 @@ def values(messages: int) -> list[bytes]:
 
 
 def spec(brokers: str, source: str, target: str) -> dict[str, Any]:
-    """The product's application: two channels that read, two that aggregate."""
+    """Return the product's application: two channels that read, two that aggregate."""
     by_page = {"width": 2, "partitionBy": [{"port": "Derived", "attributes": ["page"]}]}
     totals = {"clicks": "Count()", "seconds": "Sum(seconds)", "longest": "Max(milliseconds)"}
     graph = [
@@ -101,14 +101,14 @@ def spec(brokers: str, source: str, target: str) -> dict[str, Any]:
 
 
 def product(server: Broker, source: str, target: str, scratch: Path) -> list[Point]:
-    """`streams run`; when how many messages were read."""
+    """Run `streams run`, and return when how many messages were read."""
     path = scratch / "kafka.yaml"
     path.write_text(yaml.safe_dump(spec(server.address, source, target)))
     return run(path, Home(scratch / "home"), ["Out"], "--fusion", "manual", "--pes", "1").points["Out"]
 
 
 def peer(module: str, *arguments: str) -> Callable[[Broker, str, str, Path], list[Point]]:
-    """A peer, which prints when how many messages were read."""
+    """Return a function that runs a peer, and returns when how many messages were read."""
 
     def measured(server: Broker, source: str, target: str, scratch: Path) -> list[Point]:
         command = [sys.executable, "-m", f"benchmarks.peers.{module}", server.address, source, target, *arguments]
@@ -121,7 +121,7 @@ def peer(module: str, *arguments: str) -> Callable[[Broker, str, str, Path], lis
 
 
 def variants() -> dict[str, Callable[[Broker, str, str, Path], list[Point]]]:
-    """The product and those of its peers that are installed."""
+    """Return the product and the installed peers, each as a function that runs it."""
     runs = {"product": product, SPARK: peer("spark_kafka")}
     if find_spec("bytewax") is not None:
         runs |= {BYTEWAX: peer("bytewax_kafka", "1"), BYTEWAX_CORES: peer("bytewax_kafka", "2")}
@@ -129,7 +129,7 @@ def variants() -> dict[str, Callable[[Broker, str, str, Path], list[Point]]]:
 
 
 def read(server: Broker, topic: str) -> tuple[Result, float]:
-    """The last message of every key, and when the broker took the last message of all."""
+    """Return the last message of every key, and the time at which the broker took the last message of all."""
     result: Result = {}
     messages = server.messages(topic)
     for message in messages:
@@ -158,7 +158,7 @@ def make_internal_topics(server: Broker) -> None:
 
 
 def throughput(server: Broker, messages: int, rounds: int) -> dict[str, float]:
-    """Messages a second of every variant, the best of some rounds by turns; the results are the same."""
+    """Return the best messages a second of every variant; the variants take turns, and their results must be equal."""
     make_internal_topics(server)
     source, made = server.topic(PARTITIONS), values(messages)
     for first in range(0, messages, SENT_AT_ONCE):
@@ -182,7 +182,7 @@ def throughput(server: Broker, messages: int, rounds: int) -> dict[str, float]:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Throughput against the peers."""
+    """Return the ratios of throughput to the peers."""
     with TemporaryDirectory(prefix="bench-") as directory:
         try:
             jars(CONNECTOR)

@@ -36,7 +36,7 @@ PERCENTILES = (50, 99)
 
 
 def spec(brokers: str, source: str, target: str, visibility: str) -> dict[str, Any]:
-    """The application, which runs until it is stopped."""
+    """Return the application, which runs until it is stopped."""
     graph = [
         {
             "name": "Sent", "operator": "KafkaSource", "outputs": [{"stream": "Sent", "schema": "Sent"}],
@@ -54,7 +54,7 @@ def spec(brokers: str, source: str, target: str, visibility: str) -> dict[str, A
 
 
 def produce(brokers: str, topic: str, messages: str) -> None:
-    """Messages at the rate, each with its time, from 1 on."""
+    """Send numbered messages at the rate, from 1 on, each with its time."""
     from confluent_kafka import Producer
 
     producer = Producer({"bootstrap.servers": brokers, "linger.ms": 1})
@@ -70,7 +70,7 @@ def produce(brokers: str, topic: str, messages: str) -> None:
 
 
 def seconds(server: Broker, visibility: str, duration: float, scratch: Path) -> np.ndarray:
-    """The latency of every message behind the warm-up."""
+    """Return the latency of every message after the warm-up."""
     source, target = server.topic(PARTITIONS), server.topic(PARTITIONS)
     scratch.mkdir()
     path, log = scratch / "latency.yaml", scratch / "log"
@@ -108,7 +108,7 @@ class Reader:
         self.consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
 
     def wait_for_first(self, send: Any, process: subprocess.Popen[bytes]) -> None:
-        """Until a message comes through; one is sent every second."""
+        """Send a message every second until one comes through."""
         until = time.monotonic() + START_SECONDS
         while not self.consumer.consume(1, 1):
             send()
@@ -116,7 +116,7 @@ class Reader:
                 sys.exit("the application does not work")
 
     def until(self, last: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """When each message was sent, and when it came; None when some do not come."""
+        """Return the times at which each message was sent and came; None if some do not come."""
         wanted = last - sum(number % 10 == 3 for number in range(last + 1))
         values: list[bytes] = []
         times: list[tuple[float, int]] = []
@@ -135,7 +135,7 @@ class Reader:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Percentiles for each visibility."""
+    """Return the percentiles of latency for each visibility."""
     with TemporaryDirectory(prefix="bench-") as directory:
         try:
             with broker(Path(directory)) as server:

@@ -26,7 +26,7 @@ ROUNDS = 2
 
 
 def write_data(path: Path, tuples: int) -> None:
-    """Rows of a few keys and running numbers."""
+    """Write rows of a few keys and running numbers."""
     rng = np.random.default_rng(7)
     with pq.ParquetWriter(path, pa.schema([("k", pa.string()), ("n", pa.int64())])) as writer:
         for first in range(0, tuples, 1_000_000):
@@ -36,7 +36,7 @@ def write_data(path: Path, tuples: int) -> None:
 
 
 def spec(directory: Path, data: Path, table: Path) -> Path:
-    """A source and a sink."""
+    """Write the spec of a source and a sink."""
     source = {
         "name": "Rows",
         "operator": "FileSource",
@@ -55,7 +55,7 @@ def spec(directory: Path, data: Path, table: Path) -> Path:
 
 
 def product(directory: Path, data: Path, tuples: int) -> tuple[float, int]:
-    """Rows a second, and rows of a commit."""
+    """Run the product. Return its rows a second, and its rows of a commit."""
     table = directory / "product"
     done = run(spec(directory, data, table), Home(directory / "home"), ["Rows"], "--fusion", "manual", "--pes", "1")
     began, before = done.points["Rows"][0]
@@ -68,7 +68,7 @@ def product(directory: Path, data: Path, tuples: int) -> tuple[float, int]:
 
 
 def loop(directory: Path, data: Path, tuples: int, rows: int) -> float:
-    """Rows a second of the library alone."""
+    """Return the rows a second of the library alone."""
     table = directory / "loop"
     began = time.monotonic()
     with pq.ParquetFile(data) as file:
@@ -81,14 +81,14 @@ def loop(directory: Path, data: Path, tuples: int, rows: int) -> float:
 
 
 def check(table: Path, tuples: int) -> None:
-    """All rows are there, once."""
+    """Check that the table has every row once."""
     numbers = deltalake.DeltaTable(table).to_pyarrow_table(columns=["n"])["n"].to_numpy()
     numbers.sort()
     assert np.array_equal(numbers, np.arange(tuples)), "rows were lost, doubled or changed"
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Throughput of both, the best of several rounds."""
+    """Return the ratio of throughputs, each the best of several rounds."""
     tuples = TUPLES // 3 if quick else TUPLES
     ours = theirs = 0.0
     for _ in range(1 if quick else ROUNDS):

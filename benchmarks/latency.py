@@ -56,7 +56,7 @@ TARGETS = (
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Percentiles of what readers see before epochs are complete, and after."""
+    """Return the percentiles of the latency for readers before epochs are complete, and after."""
     latencies = {visibility: seconds(visibility, QUICK_SECONDS if quick else SECONDS) for visibility in CLOSING}
     return [
         Row(
@@ -71,11 +71,11 @@ def rows(*, quick: bool = False) -> list[Row]:
 
 
 def seconds(visibility: str, duration: float) -> np.ndarray:
-    """The latency of every tuple of a run.
+    """Return the latency of every tuple of a run.
 
     Args:
-        visibility: of the sink.
-        duration: how long the source makes tuples.
+        visibility: the visibility of the sink's results.
+        duration: the seconds for which the source makes tuples.
     """
     with TemporaryDirectory(prefix="bench-") as directory:
         spec, home = Path(directory, "latency.yaml"), Home(Path(directory, "home"))

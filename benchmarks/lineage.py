@@ -1,4 +1,4 @@
-"""What events of OpenLineage cost a host: processor time of its reporter in a minute, against that minute.
+"""The cost of OpenLineage events for a host: processor time of its reporter in a minute, against that minute.
 
 A minute has a look every two seconds, as often as the catalog changes, and one event with the columns of every sink.
 The event is made and written as JSON; what a server does with it is not measured.
@@ -47,11 +47,11 @@ class Written:
         self.sizes.append(len(Serde.to_json(event)))
 
     def close(self, seconds: float) -> None:
-        """Nothing is under way."""
+        """Do nothing, since no event is under way."""
 
 
 def chain(operators: int) -> Sequence[dict[str, Any]]:
-    """A source, functors in a row and a sink."""
+    """Return a source, functors in a row and a sink."""
     names = ["Made", *(f"F{number}" for number in range(operators - 2))]
     functors = [
         graphs.node(name, "Functor", before, parameters={"output": {"n": "n + 1"}}) for before, name in pairwise(names)
@@ -60,7 +60,7 @@ def chain(operators: int) -> Sequence[dict[str, Any]]:
 
 
 def minute(operators: int) -> float:
-    """Processor seconds of the reporter of a chain, in a minute without failures."""
+    """Return the processor seconds of the reporter of a chain, in a minute without failures."""
     with TemporaryDirectory(prefix="bench-") as scratch:
         home, made = Home(Path(scratch, "home")), Written()
         document = graphs.document("app", chain(operators))
@@ -97,7 +97,7 @@ def minute(operators: int) -> float:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Small and large applications."""
+    """Return the ratios for small and large applications."""
     return [
         Row(f"lineage of {operators} operators, a minute", minute(operators), "s", progress.RUNNING_SECONDS, TARGET)
         for operators in ((20,) if quick else (20, 500))

@@ -1,4 +1,4 @@
-"""What metrics cost: the same batches with measuring on and off, by turns. Throughput may lose 2 %.
+"""The cost of metrics: the same batches with measuring on and off, by turns. Throughput may lose 2 %.
 
 Without Spark PEs are stepped in this process, every other pair of batches measured, and processor time counts, since
 the disk's is the same for both. With Spark a host runs a PE of three levels by turns; medians of triggers count.
@@ -23,12 +23,12 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 BATCHES, WARM = 150, 10
-"""Of each kind."""
+"""The counted batches of each kind, and the batches before them."""
 TARGET = 1.02
 
 
 def application() -> Compilation:
-    """A source, filters and functors in a row and in two channels, and a merge: nothing that takes long."""
+    """Return a source, filters and functors in a row and in two channels, and a merge, all of little work."""
 
     def node(name: str, operator: str, stream: str, **parameters: Any) -> dict[str, Any]:
         outputs = [{"stream": name, "schema": "Row"}]
@@ -68,7 +68,7 @@ def application() -> Compilation:
 
 
 def by_turns(tuples: int, batches: int) -> tuple[float, float]:
-    """Processor seconds of a batch with and without measuring."""
+    """Return the processor seconds of a batch with and without measuring."""
     with TemporaryDirectory(prefix="bench-") as scratch:
         local = LocalApplication(Home(Path(scratch) / "home"), application(), tuples)
         (program,) = local.programs
@@ -89,13 +89,13 @@ def by_turns(tuples: int, batches: int) -> tuple[float, float]:
 
 
 def with_spark(rounds: int) -> tuple[float, float]:
-    """Seconds of a trigger with and without measuring: the least medians, since other work can only add."""
+    """Return the seconds of a trigger with and without measuring: the least medians, since other work can only add."""
     seconds = durations("metrics", rounds)
     return min(seconds["on"]), min(seconds["off"])
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Throughput goes by batches of the size that they grow to; small ones show the fixed cost."""
+    """Return the ratios of batches as large as they grow, and of small ones, which show the fixed cost."""
     batches = BATCHES // 5 if quick else BATCHES
     result = []
     for tuples, share, target in ((1_048_576, 5, TARGET), (65_536, 1, None), (1_000, 1, None)):

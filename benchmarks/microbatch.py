@@ -17,7 +17,7 @@ ROUNDS = 2
 
 
 def durations(whose: str, rounds: int = 1) -> dict[str, list[float]]:
-    """Rounds in a process of their own, variant -> durations of triggers in seconds."""
+    """Run rounds in a process of their own. Return variant -> durations of triggers in seconds."""
     command = [sys.executable, "-m", "benchmarks.batch_durations", whose, str(rounds)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -26,7 +26,7 @@ def durations(whose: str, rounds: int = 1) -> dict[str, list[float]]:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """One level against the peers, and what each further level adds."""
+    """Return the ratios of a PE of one level to the peers, and the cost of each further level."""
     rounds = [durations("ours") for _ in range(1 if quick else ROUNDS)]
     rounds.insert(1, durations("defaults"))  # between those that it is compared with
     spark, *hosts = rounds.pop(1), *rounds

@@ -29,31 +29,31 @@ CHAIN = ("Made", "First", "Quick", "Second", "Result")
 FUSED = ("--fusion", "manual", "--pes", "1")
 TUPLES = 1_500_000
 PROFILED = 8
-"""Seconds."""
+"""Seconds for which the application is profiled."""
 CONTENDERS = 3
-"""Measured a second time, with the decided one."""
+"""The number of placements that are measured a second time, besides the decided one."""
 TARGET = 0.95
 LIMIT = 120.0
 
 Placement = tuple[int, ...]
-"""Of each operator of the chain the number of its PE."""
+"""The number of the PE of each operator of the chain."""
 
 
 def spec(directory: Path, tuples: int) -> Path:
-    """A source, a slow operator, a quick one, another slow one, and a sink."""
+    """Write the spec of a source, a slow operator, a quick one, another slow one, and a sink."""
     kinds = {"First": "Digest", "Quick": "Add", "Second": "Digest"}
     middle = [graphs.node(name, kind, before) for (name, kind), before in zip(kinds.items(), CHAIN, strict=False)]
     return graphs.write(directory, NAME, [graphs.beacon("Made", tuples), *middle, graphs.sink("Result", "Second")])
 
 
 def placements() -> Iterator[Placement]:
-    """All partitions of the chain in which streams go forward."""
+    """Yield all partitions of the chain in which streams go forward."""
     for cuts in product((0, 1), repeat=len(CHAIN) - 1):
         yield tuple(sum(cuts[:position]) for position in range(len(CHAIN)))
 
 
 def decided(tuples: int) -> dict[str, Any]:
-    """The decision document, from a profile of the fused application at work."""
+    """Return the decision document, from a profile of the fused application at work."""
     with TemporaryDirectory(prefix="bench-") as scratch:
         path, home = spec(Path(scratch), 10 * tuples), Home(Path(scratch, "home"))
         profile, decision = Path(scratch, "profile.yaml"), Path(scratch, "decision.json")
@@ -69,7 +69,7 @@ def decided(tuples: int) -> dict[str, Any]:
 
 
 def throughput(decision: dict[str, Any], placement: Placement, tuples: int) -> float:
-    """Tuples a second from the first commit of the source to the last of the sink."""
+    """Return the tuples a second from the first commit of the source to the last of the sink."""
     with TemporaryDirectory(prefix="bench-") as scratch:
         file = Path(scratch, "decision.json")
         file.write_text(json.dumps(decision | {"machines": dict(zip(CHAIN, placement, strict=True))}))
@@ -83,13 +83,13 @@ def throughput(decision: dict[str, Any], placement: Placement, tuples: int) -> f
 
 
 def shown(placement: Placement) -> str:
-    """`Made First | Quick | Second Result`."""
+    """Return a placement in words: `Made First | Quick | Second Result`."""
     parts = [[name for name, pe in zip(CHAIN, placement, strict=True) if pe == each] for each in sorted({*placement})]
     return " | ".join(" ".join(part) for part in parts)
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """The decided placement against the best, and what was predicted of it."""
+    """Return the ratios of the decided placement to the best one, and of the predicted speed-up to the measured one."""
     tuples = TUPLES // 3 if quick else TUPLES
     decision = decided(tuples)
     chosen: Placement = tuple(decision["machines"].get(name, 0) for name in CHAIN)

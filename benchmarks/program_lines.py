@@ -1,8 +1,8 @@
-"""How long the flights job is, here and elsewhere: `python -m benchmarks.program_lines`.
+"""The length of the flights job, here and elsewhere: `python -m benchmarks.program_lines`.
 
-Counted are lines that are neither empty, nor only a comment or a docstring, and statements of Python; a text of SQL is
-one statement. Of the programs beside ours only the parts below and the imports that these need count, not what starts,
-sets up and measures them.
+The figures count the lines that are neither empty, nor only a comment or a docstring, and the statements of Python; a
+text of SQL is one statement. Of the other programs, only the parts below and the imports that these need count, and not
+the code that starts, sets up and measures them.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ PARTS = {
                             "Dataflow", "KeyedStream", "Total"),
     ),
 }  # fmt: skip
-"""Program -> its file, and what of it is the job: names of functions, constants and imports."""
+"""Program -> its file, and the parts that are the job: names of functions, constants and imports."""
 
 
 def lengths() -> dict[str, tuple[int | None, int]]:
-    """Program -> its statements, None of YAML, and its lines."""
+    """Return program -> its statements, None for YAML, and its lines."""
     page = (ROOT / "docs" / "python.md").read_text()
     python = next(block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "Application(" in block)
     yaml = (ROOT / "specs" / "flights.yaml").read_text().splitlines()
@@ -42,7 +42,7 @@ def lengths() -> dict[str, tuple[int | None, int]]:
 
 
 def length(text: str, parts: tuple[str, ...] = ()) -> tuple[int, int]:
-    """Statements and lines of a program, or of some of its parts."""
+    """Return the statements and lines of a program, or of some of its parts."""
     lines = text.splitlines()
     statements, counted = 0, 0
     for part in ast.parse(text).body:
@@ -59,7 +59,7 @@ def length(text: str, parts: tuple[str, ...] = ()) -> tuple[int, int]:
 
 
 def names(part: ast.stmt) -> Iterator[str]:
-    """What a statement of a module defines or imports."""
+    """Yield the names that a statement of a module defines or imports."""
     if isinstance(part, ast.Import | ast.ImportFrom):
         yield from (alias.name for alias in part.names)
     elif isinstance(part, ast.FunctionDef | ast.ClassDef):
@@ -69,12 +69,12 @@ def names(part: ast.stmt) -> Iterator[str]:
 
 
 def is_docstring(node: ast.AST) -> TypeGuard[ast.Expr]:
-    """Whether it is a text that nothing is done with."""
+    """Return True for an unused literal text."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def is_code(line: str) -> bool:
-    """Whether there is more than a comment in it."""
+    """Return True if a line has more than a comment."""
     return bool(line.strip()) and not line.strip().startswith("#")
 
 

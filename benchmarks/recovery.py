@@ -1,7 +1,7 @@
-"""From `kill -9` to the first new commit: of a host, healed by Dagster, and of a planner whose host lives on.
+"""Recovery from `kill -9` to the first new commit: of a host, healed by Dagster, and of a planner whose host lives on.
 
-The moments are those that the catalog keeps of an outage: somebody has seen it, somebody has taken up the reset, all
-hosts are there and the unit stands at its cut, every PE runs, the first batch is committed.
+The catalog keeps the moments of an outage: some process has seen it, some process has taken up the reset, all hosts are
+up and the unit is at its cut, every PE runs, the first batch is committed.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ ROUNDS = 5
 LIMIT = 120.0
 LOOK_SECONDS = 0.1
 WHOLE, ALIVE = 15.0, 5.0
-"""Seconds: the aims."""
+"""The aims in seconds: for a killed host, and for the time after the decision while the host lives."""
 
 
 class Times(NamedTuple):
-    """Seconds."""
+    """The seconds of each phase of a recovery."""
 
     detect: float
-    """From the kill until somebody has seen it."""
+    """From the kill until some process has seen it."""
     decide: float
     """Until the reset is taken up, and missing hosts are started."""
     hosts: float
-    """Until all hosts are there, and the unit stands at its cut."""
+    """Until all hosts are up, and the unit is at its cut."""
     restart: float
     """Until every PE runs."""
     first: float
@@ -65,12 +65,12 @@ PARTS = Times._fields
 
 
 def words(times: Times) -> str:
-    """A line about them."""
+    """Return a line of text with the seconds of each phase."""
     return ", ".join(f"{part} {seconds:.1f}" for part, seconds in times._asdict().items())
 
 
 def spec(directory: Path) -> Path:
-    """A source that does not end, an operator with a state, and a sink: two PEs, an epoch every second."""
+    """Write the spec of an endless source, an operator with a state, and a sink: two PEs, an epoch every second."""
     source = graphs.beacon("Made")
     source["parameters"]["period"] = 1 / 2_000
     source["annotations"]["consistent"] |= {"period": 1.0, "maxConsecutiveResetAttempts": 100}
@@ -81,7 +81,7 @@ def spec(directory: Path) -> Path:
 
 @contextmanager
 def running(directory: Path) -> Iterator[Home]:
-    """The application, and the daemon that watches it."""
+    """Yield the state directory of the application, while it runs under Dagster's daemon."""
     home = Home(directory / "home").prepare()
     specs = directory / "specs"
     specs.mkdir()
@@ -145,7 +145,7 @@ def _until(home: Home, condition: Callable[[ApplicationStatus], bool]) -> Applic
 
 
 def settle(home: Home) -> None:
-    """Until the application runs and the daemon is up: its sensor has recorded the deployment once more."""
+    """Wait until the application runs and the daemon is up: its sensor has recorded the deployment once more."""
     _until(home, lambda status: status.units[0].completed_epoch > 2)
     until = time.monotonic() + LIMIT
     deployment = dg.AssetKey([NAME, "deployment"])
@@ -159,20 +159,20 @@ def settle(home: Home) -> None:
 
 
 def host(home: Home) -> list[psutil.Process]:
-    """The host."""
+    """Return the process of the host."""
     (status,) = read_status(home, NAME).hosts
     return [psutil.Process(status.pid)]
 
 
 def planner(home: Home) -> list[psutil.Process]:
-    """The process that plans the batches of one PE: forked like the others, and the parent of none."""
+    """Return the process that plans the batches of one PE. It is forked like the others, and has no children."""
     (process,) = host(home)
     forked = [child for server in process.children() if server.name() != "java" for child in server.children()]
     return [next(child for child in forked if not child.children())]
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Medians."""
+    """Return the medians of the recoveries of a host and of a planner."""
     recoveries: dict[str, list[Times]] = {"host": [], "planner": []}
     with TemporaryDirectory(prefix="bench-") as directory, running(Path(directory)) as home:
         settle(home)

@@ -1,7 +1,7 @@
-"""Another plan in place of one that runs: how long nothing is committed, and what dividing states takes.
+"""Another plan that replaces a running one: how long nothing is committed, and how long dividing states takes.
 
-The application has a unit that the redeploys change, its width first and then its hosts, and one that they do not.
-A pause is that of the unit that changes, from its last commit before to its first one after.
+The application has a unit that the redeploys change, its width first and then its hosts, and one that they do not. A
+pause is the time from the last commit of the changing unit before a redeploy to its first one after.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NEW_HOST, DIVIDED, UNDISTURBED = 15.0, 5.0, 0.9
 
 
 def spec(directory: Path, width: int, *, apart: bool = False) -> Path:
-    """Keys counted in channels with a sink, an epoch every second; and a unit of its own beside it."""
+    """Write the spec of a unit that counts keys in channels, with an epoch every second, and of another unit."""
     made, beside = graphs.beacon("Made"), graphs.beacon("Beside")
     made["parameters"]["period"], beside["parameters"]["period"] = 1 / MADE, 1 / BESIDE
     made["annotations"] = {"consistent": {"trigger": "periodic", "period": 1.0}}
@@ -75,7 +75,7 @@ class Beside:
         self._thread.join()
 
     def rate(self, begin: float, end: float) -> float:
-        """Tuples a second between two moments."""
+        """Return the tuples a second between two moments."""
         points = [point for point in self._points if begin <= point[0] <= end]
         (first, before), (last, after) = points[0], points[-1]
         return (after - before) / (last - first)
@@ -96,7 +96,7 @@ class Paused(NamedTuple):
 
 
 def streams(home: Home, *arguments: str) -> str:
-    """What a `streams` command printed."""
+    """Return the output of a `streams` command."""
     environment = os.environ | {"STREAMS_HOME": str(home.root)}
     environment.pop("DAGSTER_HOME", None)
     command = [sys.executable, "-m", "streams_orchestration", *arguments]
@@ -119,7 +119,7 @@ def redeployed(home: Home, beside: Beside, path: Path) -> Paused:
 
 
 def slowest_batch(before: ApplicationMetrics, after: ApplicationMetrics) -> float:
-    """Seconds of a micro-batch: planned, run and committed, of the PE with the longest ones."""
+    """Return the seconds of a micro-batch, planned, run and committed, of the PE with the longest ones."""
     former = {pe.pe: pe for pe in before.pes}
 
     def seconds(pe: PeMetrics) -> float:
@@ -131,7 +131,7 @@ def slowest_batch(before: ApplicationMetrics, after: ApplicationMetrics) -> floa
 
 
 def live(rounds: int) -> tuple[list[Paused], list[Paused]]:
-    """Redeploys on the same host, and such with a new one."""
+    """Return the pauses of redeploys on the same host, and with a new one."""
     same: list[Paused] = []
     new: list[Paused] = []
     with TemporaryDirectory(prefix="bench-") as scratch:
@@ -154,7 +154,7 @@ def live(rounds: int) -> tuple[list[Paused], list[Paused]]:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Medians of pauses; the least times of dividing."""
+    """Return the medians of the pauses, and the least times of dividing."""
     same, new = live(1 if quick else ROUNDS)
     pause, batch = (median(values) for values in zip(*((each.pause, each.batch) for each in same), strict=True))
     share = median(each.share for each in (*same, *new))

@@ -1,4 +1,4 @@
-"""What a consistent region costs: throughput with an epoch every five seconds, against the same graph in no region."""
+"""The cost of a consistent region: throughput with an epoch every five seconds, against the same graph in no region."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TARGET = 0.9
 
 
 def spec(directory: Path, region: bool, tuples: int) -> Path:
-    """A source, an operator with a state for every key, and a sink, in two PEs."""
+    """Write the spec of a source, an operator with a state for every key, and a sink, in two PEs."""
     source = graphs.beacon("Made", tuples)
     source["annotations"] = (
         {"consistent": {"trigger": "periodic", "period": PERIOD}} if region else {"autonomous": True}
@@ -31,7 +31,7 @@ def spec(directory: Path, region: bool, tuples: int) -> Path:
 
 
 def throughput(region: bool, tuples: int) -> float:
-    """Tuples a second after start-up."""
+    """Return the tuples a second after start-up."""
     with TemporaryDirectory(prefix="bench-") as scratch:
         done = run(spec(Path(scratch), region, tuples), Home(Path(scratch, "home")), ["Made", "Result"])
         files = (done.home.results("region") / "Result").glob("part-*")
@@ -42,7 +42,7 @@ def throughput(region: bool, tuples: int) -> float:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """The best of both, by turns."""
+    """Return the ratio of the best throughputs; both take turns."""
     tuples = TUPLES // 6 if quick else TUPLES
     best = {True: 0.0, False: 0.0}
     for _ in range(1 if quick else ROUNDS):

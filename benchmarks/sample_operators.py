@@ -15,10 +15,10 @@ from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import StateKeys
 
 ROUNDS = 60
-"""Of `Digest`, for every tuple."""
+"""The rounds of `Digest` for every tuple."""
 WIDE_ROWS = 65_536
 SEEN: defaultdict[str, float] = defaultdict(float)
-"""What `Look` and `Write` saw, added up, by operator; of this process."""
+"""Operator -> the sum of the values that `Look` and `Write` saw in this process."""
 
 
 class Totals(Operator):
@@ -132,7 +132,7 @@ class Write(Look):
 
 
 class ClockParameters(Parameters):
-    """Of `Clock`."""
+    """The parameters of `Clock`."""
 
     rate: float
     """Tuples a second."""

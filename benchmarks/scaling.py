@@ -21,7 +21,7 @@ TARGET = 1.6
 
 
 def spec(directory: Path, width: int, tuples: int) -> Path:
-    """A source, a slow operator in every channel, and a sink."""
+    """Write the spec of a source, a slow operator in every channel, and a sink."""
     parallel = {"parallel": {"width": width}, "threading": {"model": "manual"}}
     return graphs.write(
         directory,
@@ -36,7 +36,7 @@ def spec(directory: Path, width: int, tuples: int) -> Path:
 
 
 def throughput(width: int, tuples: int) -> tuple[float, pa.Table]:
-    """Tuples a second after start-up, and the result in a comparable order."""
+    """Return the tuples a second after start-up, and the result in a comparable order."""
     with TemporaryDirectory(prefix="bench-") as scratch:
         done = run(spec(Path(scratch), width, tuples), Home(Path(scratch, "home")), ["Made"])
         files = (done.home.results("scaling") / "Result").glob("part-*")
@@ -48,7 +48,7 @@ def throughput(width: int, tuples: int) -> tuple[float, pa.Table]:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Throughput of both."""
+    """Return the ratio of both throughputs."""
     tuples = TUPLES // 3 if quick else TUPLES
     best = {1: 0.0, 2: 0.0}
     for _ in range(1 if quick else ROUNDS):

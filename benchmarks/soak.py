@@ -52,7 +52,7 @@ class Sample(NamedTuple):
 
 
 def spec(directory: Path) -> Path:
-    """Counts tuples by key in two channels; every 100,000 tuples of a channel are summarised and written."""
+    """Write a spec that counts tuples by key in two channels, and summarises every 100,000 tuples of a channel."""
     source = graphs.beacon("Made")
     source["parameters"]["period"] = 1 / TUPLES_A_SECOND
     summary = {
@@ -74,7 +74,7 @@ def spec(directory: Path) -> Path:
 
 
 def sample(home: Home, host: int, began: float) -> Sample:
-    """The memory of a host's processes now, and the disk."""
+    """Return the memory of a host's processes now, and the disk space in use."""
     process = psutil.Process(host)
     sizes = {"host": _megabytes(process), "jvm": 0.0, "workers": 0.0, "disk": _kept(home)}
     for child in process.children(recursive=True):
@@ -103,7 +103,7 @@ def _kept(home: Home) -> float:
 
 
 def curve(minutes: float) -> list[Sample]:
-    """Deploy, look at memory and disk, stop.
+    """Deploy the application, sample its memory and disk space, stop it, and return the samples.
 
     Raises:
         AssertionError: the application does not run, or has failed meanwhile.
@@ -134,14 +134,19 @@ def curve(minutes: float) -> list[Sample]:
 
 
 def spark_line(values: list[float], width: int = 60) -> str:
-    """The curve in one line of text, from zero."""
+    """Return the curve as one line of text, from zero."""
     parts = [values[len(values) * n // width : max(len(values) * (n + 1) // width, 1)] for n in range(width)]
     most = max(values)
     return "".join(BARS[min(int(mean(part) / most * len(BARS)), len(BARS) - 1)] for part in parts if part)
 
 
 def picture(samples: list[Sample], curves: Sequence[tuple[str, str, str]]) -> str:
-    """Some curves as SVG: of each a name, the attribute of a sample, a colour; the first is the highest."""
+    """Return curves as SVG. The first one must be the highest.
+
+    Args:
+        samples: the samples, in order of time.
+        curves: the name, the attribute of a sample, and the colour of each curve.
+    """
     width, height, left, bottom = 640, 260, 60, 30
     seconds, most = samples[-1].seconds, max(getattr(each, curves[0][1]) for each in samples) * 1.1
     lines = []
@@ -168,7 +173,7 @@ def picture(samples: list[Sample], curves: Sequence[tuple[str, str, str]]) -> st
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """The last quarter against the second."""
+    """Return the ratios of the last quarter to the second one."""
     minutes = QUICK_MINUTES if quick else MINUTES
     samples = curve(minutes)
     for field in ("total", "disk"):

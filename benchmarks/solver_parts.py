@@ -83,7 +83,7 @@ class Without:
 
 
 def decoupled(document: dict[str, Any], seconds: float, *, forward: bool) -> tuple[float, float, float]:
-    """Peak load, bound and processor seconds of a decision that is made in this process."""
+    """Return the peak load, the bound and the processor seconds of a decision that is made in this process."""
     begin = time.process_time()
     problem = problem_from_mapping(document)
     params = problem.params.model_copy(update={"forward": forward})
@@ -111,7 +111,7 @@ def decoupling(
     *,
     forward: bool = False,
 ) -> Iterator[str]:
-    """Peak load, bound and time without each part as ratios to those with all parts."""
+    """Yield lines with the peak load, the bound and the time without each part, as ratios to the whole solver."""
     for operators, machines, seconds, seeds in sizes:
         known: dict[int, tuple[float, float, float]] = {}
         for name, replaced in parts.items():
@@ -127,7 +127,7 @@ def decoupling(
 
 
 def fused(operators: int, pes: int, seed: int) -> tuple[float, float]:
-    """Traffic between PEs, and processor seconds."""
+    """Return the traffic between PEs, and the processor seconds of fusion."""
     chance = random.Random(seed)
     invocations: list[dict[str, Any]] = []
     for number in range(operators):
@@ -150,7 +150,7 @@ def fused(operators: int, pes: int, seed: int) -> tuple[float, float]:
 
 
 def fusion() -> Iterator[str]:
-    """Traffic and time without each part as ratios to those with all parts."""
+    """Yield lines with the traffic and the time without each part, as ratios to the solver with all parts."""
     for operators, pes in PES:
         known: tuple[float, float] | None = None
         for name, replaced in FUSION_PARTS.items():

@@ -85,13 +85,13 @@ def running(kind: Any, ddl: str, parameters: dict[str, Any], batches: int) -> Ca
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Processor time of operators, and of compiling."""
+    """Return the ratios of the processor times of operators, and of compiling."""
     batches = 10 if quick else 40
     return [*by_columns(batches), *in_loops(batches), compiled()]
 
 
 def by_columns(batches: int) -> list[Row]:
-    """Functors in SQL and in SPL."""
+    """Return the ratios of functors in SPL to functors in SQL."""
     result = list[Row]()
     for what, (condition, output, spl_condition, spl_output) in EXPRESSIONS.items():
         sql = {"filter": condition, "output": output}
@@ -104,7 +104,7 @@ def by_columns(batches: int) -> list[Row]:
 
 
 def in_loops(batches: int) -> list[Row]:
-    """Logic in SPL, a Custom in Python, and a loop over dictionaries that are in memory."""
+    """Return the ratios of logic in SPL to a Custom in Python, and to a loop over dictionaries in memory."""
     ports = {"inputs": {"In": ""}, "outputs": {"Out": ""}}
     logic = {"state": "mutable int64 number = 0l;", "onTuple": {0: LOGIC}, **ports}
     spl = running(Custom, COUNTED, {"spl": logic}, batches)

@@ -1,6 +1,6 @@
-"""From `kill -9` of a host to the first commit, where an agent keeps a host ready to take its place.
+"""Recovery from `kill -9` of a host to the first commit, where an agent keeps a host ready to replace it.
 
-As `recovery`: Dagster's daemon resets what has failed. The catalog is in PostgreSQL, as agents need it.
+As in `recovery`, Dagster's daemon resets the failed units. The catalog is in PostgreSQL, since agents need it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ START_SECONDS = 60.0
 
 @contextmanager
 def agent(home: Home) -> Iterator[None]:
-    """The agent of this machine, which keeps one host ready."""
+    """Run the agent of this machine, which keeps one host ready."""
     command = [sys.executable, "-m", "streams_orchestration", "agent", "--name", "here", "--standby", "1"]
     environment = os.environ | {"STREAMS_HOME": str(home.root)}
     with home.root.with_suffix(".agent.log").open("wb") as output:
@@ -47,7 +47,7 @@ def agent(home: Home) -> Iterator[None]:
 
 
 def await_standby(home: Home) -> None:
-    """Until a host is ready."""
+    """Wait until a host is ready."""
     until = time.monotonic() + START_SECONDS
     while not any(machine.standbys for machine in read_machines(home)):
         assert time.monotonic() < until, "no host is ready"
@@ -55,7 +55,7 @@ def await_standby(home: Home) -> None:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """The median, and its parts; nothing where there is no PostgreSQL."""
+    """Return the median of the recoveries, and its phases; none without PostgreSQL."""
     if reason := why_not():
         print(f"  left out: {reason}", file=sys.stderr)
         return []

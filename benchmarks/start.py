@@ -1,8 +1,8 @@
-"""What it costs to start: from `streams run` to the first commit, against bare PySpark to its first batch.
+"""The cost of a start: from `streams run` to the first commit, against bare PySpark to its first batch.
 
 Both start a JVM with a session for the cores of this machine. Bare PySpark then reads a rate source; the product runs
 an application of a Beacon and a FileSink, compiled, deployed, and shown in Dagster by the same command. They take
-turns, and the quickest of each counts. The archive of Spark's classes is there, as from the second application on.
+turns, and the quickest of each counts. The archive of Spark's classes exists, as from the second application on.
 
 The commands that only look are measured against the imports that they cannot do without.
 """
@@ -42,7 +42,7 @@ IMPORTS = (sys.executable, "-c", "import sqlalchemy, rich")
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """The first commit, its phases, and the commands that only look."""
+    """Return the ratios of the first commit, its phases, and the commands that only look."""
     with TemporaryDirectory(prefix="bench-") as directory:
         spec, home = archive_classes(Path(directory))
         ours, bare = [], []
@@ -75,10 +75,10 @@ def rows(*, quick: bool = False) -> list[Row]:
 
 
 def archive_classes(directory: Path) -> tuple[Path, Home]:
-    """Run a first application, whose JVM writes the archive of Spark's classes unless it is there.
+    """Run a first application, whose JVM writes the archive of Spark's classes if it does not exist.
 
     Args:
-        directory: an empty one.
+        directory: an empty directory.
 
     Returns:
         The spec of the application, and its state directory.
@@ -93,7 +93,7 @@ def archive_classes(directory: Path) -> tuple[Path, Home]:
 
 
 def started(spec: Path, home: Home) -> dict[str, float]:
-    """Run the application anew; the phases of its start, in seconds."""
+    """Run the application without its former state. Return the phases of its start in seconds."""
     done = subprocess.run(
         command("run", str(spec), "--fresh"), env=environment(home), capture_output=True, text=True, check=False
     )
@@ -105,7 +105,7 @@ def started(spec: Path, home: Home) -> dict[str, float]:
 
 
 def bare_seconds() -> float:
-    """From the start of a script to the end of its first batch."""
+    """Return the seconds from the start of a script to the end of its first batch."""
     began = time.time()
     script = (sys.executable, "-m", "benchmarks.peers.spark_start")
     done = subprocess.run(script, capture_output=True, text=True, check=True)
@@ -113,17 +113,17 @@ def bare_seconds() -> float:
 
 
 def command(*arguments: str) -> tuple[str, ...]:
-    """A command of the product."""
+    """Return a command of the product."""
     return (sys.executable, "-m", "streams_orchestration", *arguments)
 
 
 def environment(home: Home) -> dict[str, str]:
-    """That of a command, with a state directory of its own."""
+    """Return the environment of a command with a state directory of its own."""
     return {**os.environ, "STREAMS_HOME": str(home.root)}
 
 
 def wall(*commands: Sequence[str], environment: dict[str, str], repeat: int) -> list[float]:
-    """The least seconds of each command, which take turns."""
+    """Return the least seconds of each command; the commands take turns."""
     least = [float("inf")] * len(commands)
     for _ in range(repeat):
         for number, each in enumerate(commands):

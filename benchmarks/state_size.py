@@ -1,8 +1,8 @@
-"""State of 1,000,000 keys of which 1,000 change in a batch: what a checkpoint takes and writes, whole and as changes.
+"""State of 1,000,000 keys of which 1,000 change in a batch: the time and size of checkpoints, whole and as changes.
 
-The state is a count and a sum for every key, a number or a string. The whole checkpoint is that of a table as Arrow
-writes it, and that of a dictionary as JSON, which is what simpler operators store. Times of checkpoints are wall times
-with the file durable on disk; restoring and memory are measured without the disk.
+The state is a count and a sum for every key, a number or a string. The yardsticks are a table as Arrow writes it, and a
+dictionary as JSON, as simpler operators store it. Times of checkpoints are wall times with the file durable on disk;
+restoring and memory are measured without the disk.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ BATCHES = 60
 
 
 def keys(kind: str, count: int = KEYS) -> pa.Array:
-    """Different keys in no order."""
+    """Return different keys in no order."""
     numbers = np.random.default_rng(7).permutation(count) * 7919
     return pa.array(numbers) if kind == "bigint" else pa.array([f"customer-{number:012}" for number in numbers])
 
 
 def filled(kind: str, count: int = KEYS) -> KeyedState:
-    """The state after its keys have come once."""
+    """Return the state after its keys have come once."""
     state = KeyedState(f"k {kind}", "count bigint, total double")
     state.put_many(keys(kind, count), {"count": np.arange(count), "total": np.arange(count) / 3})
     return state
@@ -57,7 +57,7 @@ class Stored:
         self.version = 0
 
     def store(self) -> tuple[float, int]:
-        """One checkpoint: its seconds, and the bytes that it wrote."""
+        """Store one checkpoint. Return its seconds, and the bytes that it wrote."""
         begin = time.perf_counter()
         self.version += 1
         data, kept, _ = dump_state(self.state(), self.version, [(version, len(data)) for version, data in self.chain])
@@ -70,7 +70,7 @@ class Stored:
 
 
 def batches(stored: Stored, change: Callable[[int], None], count: int) -> tuple[float, float]:
-    """Change and store; seconds and bytes of a checkpoint on the average, merges and whole ones among them."""
+    """Change and store the state some times; return the mean seconds and bytes of a checkpoint, merges included."""
     measured = []
     for number in range(count):
         change(number)
@@ -79,20 +79,20 @@ def batches(stored: Stored, change: Callable[[int], None], count: int) -> tuple[
 
 
 def used(files: list[bytes], some: pa.Array) -> KeyedState:
-    """A state that has come back and been asked for some keys: without changes its index is made only then."""
+    """Return a restored state that was asked for some keys: without changes, its index is made only then."""
     state: KeyedState = load_state(files)["state"]
     state.rows_of(some)
     return state
 
 
 def restoring() -> Callable[[], Any]:
-    """For `memory`: a state comes back from its file."""
+    """Return a function, for `memory`, that restores a state from its file."""
     data = dump_state({"state": filled("string")}).data
     return lambda: load_state([data])
 
 
 def remembering() -> Callable[[], Any]:
-    """For `memory`: the same in a dictionary of tuples, as operators in Python would have it."""
+    """Return a function, for `memory`, that makes the same state as a dictionary of tuples, as in plain Python."""
     table = filled("string").table()
     return lambda: {
         (key,): (count, total) for key, count, total in zip(*(c.to_pylist() for c in table.columns), strict=True)
@@ -109,7 +109,7 @@ WINDOWS = {
 
 
 def of_windows(window: str) -> OperatorHarness:
-    """An Aggregate in whose windows every key has come once."""
+    """Return an Aggregate in whose windows every key has come once."""
     partitioned = {"partitionBy": ["k"]} if "partitioned" in window else {}
     timed = {"timeAttribute": "t"} if "time" in window else {}
     output = {"total": "Sum(n)", "number": "Count()"}
@@ -119,7 +119,7 @@ def of_windows(window: str) -> OperatorHarness:
 
 
 def of_join() -> OperatorHarness:
-    """A Join in each of whose windows every key has come once."""
+    """Return a Join in each of whose windows every key has come once."""
     given = {
         "window": f"sliding, count({KEYS})",
         "equalityLHS": ["k"],
@@ -131,7 +131,7 @@ def of_join() -> OperatorHarness:
 
 
 def readings(first: int, count: int) -> TupleBatch:
-    """Tuples of the keys from one on, one a millisecond."""
+    """Return tuples of consecutive keys, one a millisecond."""
     numbers = np.arange(first, first + count)
     columns = {"k": keys("bigint").take(pa.array(numbers % KEYS)), "n": numbers}
     columns["t"] = pa.array(numbers * 1000).cast(SCHEMA.field("t").type)
@@ -139,7 +139,7 @@ def readings(first: int, count: int) -> TupleBatch:
 
 
 def operators(*, quick: bool) -> list[Row]:
-    """Checkpoints of operators that hold a million keys, each behind a batch with a thousand of them."""
+    """Return the ratios of checkpoints of operators with a million keys, each after a batch with a thousand of them."""
     result: list[Row] = []
     cases = {text: partial(of_windows, window) for window, text in WINDOWS.items()} | {"both sides of a join": of_join}
     for text, make in cases.items():
@@ -163,7 +163,7 @@ def operators(*, quick: bool) -> list[Row]:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Checkpoints, restoring, memory."""
+    """Return the ratios of checkpoints, restoring and memory."""
     count = BATCHES // 6 if quick else BATCHES
     result = operators(quick=quick)
     for kind in ("bigint", "string"):

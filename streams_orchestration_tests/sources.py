@@ -63,12 +63,19 @@ def modules() -> tuple[Path, ...]:
 
 
 @functools.cache
+def modules_in(package: str) -> tuple[Path, ...]:
+    """Return the modules of a package of the product, or of `benchmarks`."""
+    inside = tuple(path for path in modules() if path.is_relative_to(ROOT / package))
+    return inside or tuple(sorted((ROOT.parent / package).rglob("*.py")))
+
+
+@functools.cache
 def source_of(path: Path) -> Source:
-    """Return the facts about a module."""
-    relative = path.relative_to(ROOT)
+    """Return the facts about a module of the product, or of the benchmarks beside it."""
+    relative = path.relative_to(ROOT if path.is_relative_to(ROOT) else ROOT.parent)
     nodes = nodes_of(path.read_text(encoding="utf-8"))
     return Source(
-        imports=tuple(imported(nodes, (ROOT.name, *relative.parent.parts))),
+        imports=tuple(imported(nodes, path.relative_to(ROOT.parent).parent.parts)),
         classes=tuple(node.name for node in nodes if isinstance(node, ast.ClassDef)),
         names=frozenset(names(nodes)),
         docstrings=tuple(docstrings(relative.as_posix(), nodes)),

@@ -6,7 +6,7 @@ from benchmarks.harness import Row
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Throughput of every query; see `throughput`."""
+    """Return the throughput of every query; see `throughput`."""
     from benchmarks.nexmark import throughput  # the hosts import this package for its operators
 
     return throughput.rows(quick=quick)

@@ -12,16 +12,16 @@ from benchmarks.nexmark.events import KINDS, OPEN_TIME
 
 QUERIES: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text("utf-8"))
 STREAMED = [query for query, parts in QUERIES.items() if "watermarks" in parts]
-"""Those that Spark can stream."""
+"""The queries that Spark can stream."""
 EVENT_TIME = [query for query, parts in QUERIES.items() if "eventTime" in parts]
-"""Those with windows of event time."""
+"""The queries with windows of event time."""
 ALIKE = [query for query, parts in QUERIES.items() if "inOrder" in parts]
-"""Those whose operators for events in order are of other kinds, and that have some of the same kinds beside them."""
+"""The queries with other kinds of operators for events in order, and, for comparison, the same kinds in order."""
 Way = Literal["operators", "sql", "event_time", "in_order"]
 
 
 def document(query: str, events: int, every: int = 100, *, how: Way = "operators", files: str = "") -> dict[str, Any]:
-    """A query with its source, and a sink for its result.
+    """Return a query with its source, and a sink for its result.
 
     Args:
         query: as in `queries.yaml`.
@@ -75,7 +75,7 @@ def sources_of(query: str, how: Way) -> dict[str, list[str]]:
 
 
 def sql_operator(query: str, every: int) -> dict[str, Any]:
-    """A query as an operator of Spark's."""
+    """Return a query as one operator that Spark runs."""
     text, watermarks = sql(query, every)
     return {
         "name": "Result",
@@ -87,7 +87,7 @@ def sql_operator(query: str, every: int) -> dict[str, Any]:
 
 
 def sql(query: str, every: int, lag: float = 0) -> tuple[str, dict[str, dict[str, str]]]:
-    """The text of a query for Spark, and stream -> attribute and delay of its watermark.
+    """Return the text of a query for Spark, and stream -> attribute and delay of its watermark.
 
     Args:
         query: as in `queries.yaml`.
@@ -105,11 +105,11 @@ def sql(query: str, every: int, lag: float = 0) -> tuple[str, dict[str, dict[str
 
 
 def result_schema(query: str) -> str:
-    """The attributes of the result."""
+    """Return the attributes of a query's result."""
     return QUERIES[query]["operators"][-1]["outputs"][0]["schema"]
 
 
 def schema(stream: str, names: list[str]) -> str:
-    """Some attributes of a stream of events."""
+    """Return the schema of some attributes of a stream of events."""
     types = dict(part.split(" ") for part in KINDS[stream].split(", "))
     return ", ".join(f"{name} {types[name]}" for name in names)

@@ -1,8 +1,8 @@
-"""The events of Nexmark: people, auctions and bids, 1 to 3 to 46, each by its number and nothing else.
+"""The events of Nexmark: people, auctions and bids, 1 to 3 to 46, each made from its number alone.
 
-Proportions, identifiers, and what is hot are those of the generator of Apache Beam, after P. Tucker, K. Tufte,
-V. Papadimos, D. Maier: NEXMark - A Benchmark for Queries over Data Streams, 2002. The values are random, but the same
-wherever a slice of the events begins and ends.
+Proportions, identifiers and hot keys are as in the generator of Apache Beam, after P. Tucker, K. Tufte, V. Papadimos,
+D. Maier: NEXMark - A Benchmark for Queries over Data Streams, 2002. The values are random, but the same wherever a
+slice of the events begins and ends.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ BID = "auction bigint, bidder bigint, price bigint, channel string, moment times
 KINDS = {"People": PERSON, "Auctions": AUCTION, "Bids": BID}
 """Stream -> its attributes, in the order of `Events`."""
 PEOPLE, AUCTIONS, ROUND = 1, 3, 50
-"""Of each kind in a round of events; the others are bids."""
+"""The people and the auctions in a round of events, and all events of a round; the others are bids."""
 FIRST_PERSON = FIRST_AUCTION = 1000
 ACTIVE_PEOPLE, OPEN_AUCTIONS, HOT = 1000, 100, 100
-"""Whom bids and auctions are of, and among how many one is hot."""
+"""The last people and auctions that events choose from, and the number of each of which one is hot."""
 OPEN_TIME = 2 * OPEN_AUCTIONS * ROUND // AUCTIONS
 """Events within which an auction ends."""
 FIRST_CATEGORY, CATEGORIES = 10, 5
@@ -53,18 +53,18 @@ class Events(NamedTuple):
 
 
 def events(first: int, count: int, every: int = 100) -> Events:
-    """The events of these numbers.
+    """Return the events of consecutive numbers.
 
     Args:
-        first: the number of the first one.
-        count: of the events.
+        first: the number of the first event.
+        count: the number of events.
         every: microseconds between two events.
     """
     return numbered(np.arange(first, first + count), every)
 
 
 def numbered(numbers: np.ndarray, every: int = 100) -> Events:
-    """The events of these numbers, in this order."""
+    """Return the events of these numbers, in this order."""
     place = numbers % ROUND
     people, bids = numbers[place < PEOPLE], numbers[place >= PEOPLE + AUCTIONS]
     auctions = numbers[(place >= PEOPLE) & (place < PEOPLE + AUCTIONS)]
@@ -112,7 +112,7 @@ def _bids(numbers: np.ndarray, every: int) -> pa.RecordBatch:
 
 
 def _random(numbers: np.ndarray, what: int) -> np.ndarray:
-    """64 random bits for each number: the finaliser of SplitMix64."""
+    """Return 64 random bits for each number: the finaliser of SplitMix64."""
     mixed = (numbers.astype(np.uint64) * np.uint64(64) + np.uint64(what)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -120,18 +120,18 @@ def _random(numbers: np.ndarray, what: int) -> np.ndarray:
 
 
 def _draw(numbers: np.ndarray, what: int, size: int) -> np.ndarray:
-    """From 0 to below `size`."""
+    """Return a random number from 0 to below `size` for each number."""
     return (_random(numbers, what) % np.uint64(size)).astype(np.int64)
 
 
 def _price(numbers: np.ndarray, what: int) -> np.ndarray:
-    """Cents, from a dollar to a million."""
+    """Return a price in cents for each number, from a dollar to a million."""
     share = _random(numbers, what).astype(np.float64) / 2.0**64
     return np.rint(10.0 ** (share * 6) * 100).astype(np.int64)
 
 
 def _filling(numbers: np.ndarray, size: int) -> pa.Array:
-    """Texts that make the events as large as those of others are."""
+    """Return texts that make the events as large as in other generators."""
     texts = pa.array([chr(ord("a") + number) * size for number in range(16)])
     return texts.take(pa.array(_draw(numbers, 17, 16)))
 
@@ -176,7 +176,7 @@ def write_events(
 
 
 def write_rows(files: Path, directory: Path) -> None:
-    """Write what is in files of `write_events` as one file of CSV for each kind, times as microseconds since 1970."""
+    """Write the files of `write_events` as one file of CSV for each kind, with times as microseconds since 1970."""
     directory.mkdir(parents=True)
     for kind in KINDS:
         table = pa.concat_tables(pq.read_table(file) for file in sorted((files / kind).iterdir()))
@@ -192,7 +192,7 @@ class NexmarkParameters(Parameters):
     events: int
     every: int = 100
     streams: list[str]
-    """Of each output port."""
+    """The kind of event of each output port."""
     files: str = ""
     """A directory of `write_events` to read; else they are made."""
 
@@ -207,7 +207,7 @@ class NexmarkSource(SourceOperator):
 
     @classmethod
     def initial_offset(cls) -> Offset:
-        """The first event."""
+        """Return the offset of the first event."""
         return {"event": 0, "slice": 0}
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:

@@ -1,4 +1,4 @@
-"""What the queries of Nexmark give, worked out by DuckDB over the same events, in words of its own."""
+"""The results of Nexmark's queries, computed by DuckDB over the same events with its own SQL."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SQL = {
 
 
 def expected(query: str, events: Events) -> pa.Table:
-    """The result of a query, in no order."""
+    """Return the result of a query, in no order."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name, batch in events._asdict().items():

@@ -1,4 +1,4 @@
-"""Queries with windows of event time over events that are out of order, against those that go by the order of arrival.
+"""Queries with windows of event time over events that are out of order, against windows by the order of arrival.
 
 `python -m benchmarks nexmark --out-of-order`. Events are shuffled within 4 s of event time, and one in a hundred is
 later than that, so that it is dropped. A ratio to the operators that need events in order is of processor time, in this
@@ -27,7 +27,7 @@ EVENTS, QUICK_EVENTS = 1_000_000, 200_000
 SPARK_EVENTS = 6_000_000
 TO_OPERATORS = 0.6
 TO_SPARK = {"q5": 4.0, "q7": 15.0, "q8": 8.0, "q11": 5.0}
-"""At least, of each query."""
+"""The least ratio of each query."""
 
 
 def runs(query: str, how: Way, files: Path, events: int, scratch: Path) -> Callable[[], float]:
@@ -84,7 +84,7 @@ def beside_spark(events: int) -> dict[str, tuple[float, float]]:
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Every query against today's operators, and against Spark."""
+    """Return the ratios of every query to the operators for events in order, and to Spark."""
     result: list[Row] = []
     count, repeat = (QUICK_EVENTS, 3) if quick else (EVENTS, 5)
     for query, (new, alike) in beside_operators(count, repeat, ALIKE, "in_order").items():

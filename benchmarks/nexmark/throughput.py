@@ -1,8 +1,8 @@
 """Events a second of the queries: with standard operators, as queries of Spark's here, and in other tools.
 
-All read the same events, those in Spark in the same batches: slices of Parquet, whose first fifth does not count. Every
-tool is one process for all queries. Results of both ways are compared with those of Spark over all events at once.
-Bytewax and Flink read a part of the events, since a row at a time takes them long.
+All read the same events, and with Spark in the same batches: slices of Parquet, whose first fifth does not count. Every
+tool is one process for all queries. The results of both ways are compared with the results of Spark over all events at
+once. Bytewax and Flink read a part of the events, since a row at a time takes them long.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ EVENTS, QUICK_EVENTS, SLICE = 6_000_000, 600_000, 100_000
 PYFLINK = "STREAMS_BENCH_PYFLINK"
 """Environment: a Python in which `apache-flink` is installed. It cannot be where PySpark is: both need another py4j."""
 TARGETS = {"operators": 3.0, "sql": 0.8}
-"""At least, of all queries together, against Spark."""
+"""The least ratio to Spark, of all queries together."""
 Speeds = dict[str, dict[str, float]]
 """Way -> query -> events a second."""
 
 
 def measured(module: str, *arguments: str, python: str = sys.executable) -> dict:
-    """What a program says on its last line."""
+    """Return the JSON that a program prints on its last line."""
     command = [python, "-m", module, *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2], check=False)
     if done.returncode:
@@ -41,7 +41,7 @@ def measured(module: str, *arguments: str, python: str = sys.executable) -> dict
 
 
 def speeds(events: int, queries: list[str]) -> Speeds:
-    """All tools, one after another."""
+    """Return the events a second of all tools, which run one after another."""
     with TemporaryDirectory(prefix="bench-") as directory:
         files, results = Path(directory, "events"), Path(directory, "results")
         results.mkdir()
@@ -63,7 +63,7 @@ def speeds(events: int, queries: list[str]) -> Speeds:
 
 
 def compare(query: str, actual: Path, wanted: Path) -> None:
-    """Both results have the same rows.
+    """Check that both results have the same rows.
 
     Raises:
         AssertionError: names the query and how many rows differ.
@@ -78,13 +78,13 @@ def compare(query: str, actual: Path, wanted: Path) -> None:
 
 
 def total(own: Mapping[str, float], peer: Mapping[str, float]) -> tuple[float, float]:
-    """Events a second over the queries that both have, one after another."""
+    """Return the events a second of each over the queries that both have, one after another."""
     both = own.keys() & peer.keys()
     return tuple(len(both) / sum(1 / each[query] for query in both) for each in (own, peer))  # type: ignore[return-value]
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """The totals, and every query against Spark."""
+    """Return the ratios of the totals, and of every query to Spark."""
     figures = speeds(QUICK_EVENTS if quick else EVENTS, list(QUERIES))
     ours = {way: figures.pop(way) for way in TARGETS}
     result = [

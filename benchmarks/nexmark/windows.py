@@ -16,15 +16,15 @@ from streams_orchestration.operators.context import Punctuation
 from streams_orchestration.operators.libraries import compute as pc
 
 PANES = 5
-"""Of a window, which is called after its first one."""
+"""The panes of a window, which has the number of its first pane."""
 GAP = 10_000_000
 """Microseconds without a bid that end a session."""
 KEPT = "tuples"
-"""Part of the state: a table."""
+"""The name of a table in the state."""
 
 
 def windows_of(batch: TupleBatch) -> dict[str, np.ndarray]:
-    """For each pane of an auction a tuple for every window that it is in, and for the one that it closes."""
+    """Return a tuple for each pane of an auction and each window with that pane, and for the window that it closes."""
     steps = np.tile(np.arange(PANES, -1, -1), len(batch))
     columns = {name: np.repeat(batch.column(name), PANES + 1) for name in ("auction", "pane", "n")}
     return {
@@ -34,9 +34,9 @@ def windows_of(batch: TupleBatch) -> dict[str, np.ndarray]:
 
 
 def largest(batch: TupleBatch, state: dict[str, Any], arguments: Mapping[str, Any]) -> Iterator[TupleBatch]:
-    """The tuples of a window whose attribute `arguments["of"]` is the largest, when a later window has begun.
+    """Yield the tuples of a window whose attribute `arguments["of"]` is the largest, once a later window has begun.
 
-    The attribute `arguments["window"]` is the window, one behind another.
+    The attribute `arguments["window"]` is the window. Windows come one after another.
     """
     if not len(batch):
         return
@@ -52,13 +52,13 @@ def largest(batch: TupleBatch, state: dict[str, Any], arguments: Mapping[str, An
 
 
 def rest_of_largest(mark: Punctuation, state: dict[str, Any]) -> Iterator[TupleBatch]:
-    """At the end, those of the last window."""
+    """Yield the largest tuples of the last window at the end of the stream."""
     if mark is Punctuation.FINAL and KEPT in state:
         yield from map(TupleBatch, state.pop(KEPT).combine_chunks().to_batches())
 
 
 def sessions(batch: TupleBatch, state: dict[str, Any]) -> Iterator[TupleBatch]:
-    """The bids of a bidder without a gap among them, when time has gone on for longer than the gap."""
+    """Yield the bids of a bidder without a gap among them, once time has passed for longer than the gap."""
     bidders, moments = batch.column("bidder"), batch.arrow.column("moment").cast(pa.int64()).to_numpy()
     now = moments.max()
     bids = np.ones(len(bidders), np.int64)
@@ -83,7 +83,7 @@ def sessions(batch: TupleBatch, state: dict[str, Any]) -> Iterator[TupleBatch]:
 
 
 def rest_of_sessions(mark: Punctuation, state: dict[str, Any]) -> Iterator[TupleBatch]:
-    """At the end, the sessions that are not over."""
+    """Yield the sessions that are still open at the end of the stream."""
     if mark is Punctuation.FINAL and KEPT in state:
         yield from _closed(state.pop(KEPT))
 

@@ -1,4 +1,4 @@
-"""What a peer hands back: its result, and its throughput after start-up."""
+"""The answer of a peer: its result, and its throughput after start-up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RESULT = pa.schema(
     ]
 )
 LATE = 15
-"""Minutes behind which a flight is late."""
+"""The delay in minutes above which a flight is late."""
 WARM = 0.2
 """Share of the tuples that counts as start-up where there is any."""
 
@@ -30,7 +30,7 @@ Point = tuple[float, int]
 
 
 def steady(points: Sequence[Point]) -> float:
-    """Tuples a second from the first point behind the start-up to the last one.
+    """Return the tuples a second from the first point after the start-up to the last one.
 
     Args:
         points: in order of time, the last one with all tuples. The start itself is a point only of what needs no

@@ -33,13 +33,13 @@ MONTH, DELAY, CARRIER = 1, 5, 9
 """Columns of the file."""
 
 STARTED: list[float] = []
-"""When the first lines came to a tuned flow."""
+"""The time at which the first lines came to a tuned flow."""
 Total = tuple[int, float, float, int]
 """Flights, sum of delays, largest delay, late flights."""
 
 
 def flow(source: Path, airlines: Path, target: Path, files: int) -> Dataflow:
-    """Read, filter, look up, reduce by key."""
+    """Return a flow that reads, filters, looks up, and reduces by key."""
     with airlines.open(newline="") as file:
         names = {row["carrier"]: row["name"] for row in csv.DictReader(file)}
     result = Dataflow("flights")
@@ -51,7 +51,7 @@ def flow(source: Path, airlines: Path, target: Path, files: int) -> Dataflow:
 
 
 def documented(flow: Dataflow, file: Path, names: dict[str, str]) -> KeyedStream[Total]:
-    """One tuple a step, as a dictionary."""
+    """Return the named rows of a flow that handles one tuple a step, as a dictionary."""
 
     def named(row: dict[str, str]) -> tuple[str, Total]:
         carrier, delay = row["carrier"], float(row["dep_delay"])
@@ -63,7 +63,7 @@ def documented(flow: Dataflow, file: Path, names: dict[str, str]) -> KeyedStream
 
 
 def tuned(flow: Dataflow, directory: Path, names: dict[str, str]) -> KeyedStream[Total]:
-    """Rows as lists, columns by position."""
+    """Return the named rows of a flow with rows as lists, whose columns are known by position."""
 
     def departed(row: list[str]) -> bool:
         return row[DELAY] not in ("NA", "dep_delay")  # the header of a file is a line like others
@@ -78,19 +78,19 @@ def tuned(flow: Dataflow, directory: Path, names: dict[str, str]) -> KeyedStream
 
 
 def parse(lines: list[str]) -> Iterator[list[str]]:
-    """Lines as rows; the first ones come when all processes have started."""
+    """Return lines as rows. The first ones come when all processes have started."""
     if not STARTED:
         STARTED.append(time.monotonic())
     return csv.reader(lines)
 
 
 def add(one: Total, other: Total) -> Total:
-    """Two summaries as one."""
+    """Return the sum of two summaries."""
     return one[0] + other[0], one[1] + other[1], max(one[2], other[2]), one[3] + other[3]
 
 
 def table(target: Path) -> pa.Table:
-    """What the sinks wrote."""
+    """Return the table that the sinks wrote."""
     rows = [json.loads(line) for file in sorted(target.iterdir()) for line in file.read_text().splitlines()]
     columns = {name: [row[number] for row in rows] for number, name in enumerate(("carrier", "airline"))}
     count, delay = [row[3] for row in rows], [row[4] for row in rows]
@@ -125,7 +125,7 @@ def lead(source: str, airlines: str, result: str, tuples: str, processes: str) -
 
 
 def follow(source: str, airlines: str, target: str, addresses: str, number: str) -> None:
-    """One process of the cluster."""
+    """Run one process of the cluster."""
     cluster = addresses.split()
     dataflow = flow(Path(source), Path(airlines), Path(target), len(cluster))
     cluster_main(dataflow, cluster if len(cluster) > 1 else [], int(number))

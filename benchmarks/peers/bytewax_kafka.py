@@ -29,11 +29,11 @@ Total = tuple[int, float, int]
 SEEN: list[int] = []
 """Messages that this process has read."""
 STARTED: list[float] = []
-"""When they began to come."""
+"""The time at which messages began to come."""
 
 
 def flow(brokers: str, source: str, target: str) -> Dataflow:
-    """Read, filter, derive, reduce by key, write."""
+    """Return a flow that reads, filters, derives, reduces by key, and writes."""
     result = Dataflow("kafka")
     messages = op.input("messages", result, KafkaSource([brokers], [source], tail=False, batch_size=1000))
     derived = op.flat_map_batch("derived", messages, people)
@@ -43,7 +43,7 @@ def flow(brokers: str, source: str, target: str) -> Dataflow:
 
 
 def people(messages: list[Any]) -> list[tuple[str, Total]]:
-    """Clicks of people, by page and minute."""
+    """Return the clicks of people, by page and minute."""
     if not STARTED:
         STARTED.append(time.time())
     SEEN.append(len(messages))
@@ -58,12 +58,12 @@ def people(messages: list[Any]) -> list[tuple[str, Total]]:
 
 
 def add(one: Total, other: Total) -> Total:
-    """Two totals as one."""
+    """Return the sum of two totals."""
     return one[0] + other[0], one[1] + other[1], max(one[2], other[2])
 
 
 def message(total: tuple[str, Total]) -> KafkaSinkMessage[bytes, bytes]:
-    """What is written."""
+    """Return the message for a total."""
     page, minute = total[0].split(",")
     clicks, seconds, longest = total[1]
     value = {"page": page, "minute": int(minute), "clicks": clicks, "seconds": seconds, "longest": longest}
@@ -86,7 +86,7 @@ def lead(brokers: str, source: str, target: str, processes: str) -> None:
 
 
 def follow(brokers: str, source: str, target: str, addresses: str, directory: str, number: str) -> None:
-    """One process of the cluster."""
+    """Run one process of the cluster."""
     cluster = addresses.split()
     cluster_main(flow(brokers, source, target), cluster if len(cluster) > 1 else [], int(number))
     Path(directory, number).write_text(json.dumps({"began": STARTED[0], "seen": sum(SEEN)}))

@@ -1,7 +1,7 @@
 """Nexmark in Bytewax: `python -m benchmarks.peers.nexmark_bytewax FILES EVENTS QUERY...`.
 
 One worker reads the slices of `FILES` up to so many events, as tuples with the attributes that a query reads, in order.
-Windows go by the times of events. The last line printed is JSON, query -> events a second, from the first slice on.
+Windows are of event time. The last line printed is JSON, query -> events a second, from the first slice on.
 """
 
 # pyright: reportMissingImports=false, reportUntypedFunctionDecorator=false, reportUnknownLambdaType=false
@@ -30,7 +30,7 @@ Flow = Callable[[dict[str, Stream]], Stream]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TEN_SECONDS, TWO_SECONDS = timedelta(seconds=10), timedelta(seconds=2)
 LATE = timedelta(minutes=1)
-"""Its clock goes on with that of the machine, too, and drops what is later."""
+"""The time for which the clock waits for late events. It also follows the machine's clock, and drops later events."""
 NEAR = ("OR", "ID", "CA")
 PART = 10
 """Only a part of the events is read: each row takes long, and no start-up has to be left out."""
@@ -45,7 +45,7 @@ class Slices(StatefulSourcePartition):
         self._files, self._names = iter(files), names
 
     def next_batch(self) -> Iterable[tuple]:
-        """The rows of the next slice."""
+        """Return the rows of the next slice."""
         file = next(self._files, None)
         if file is None:
             raise StopIteration
@@ -53,7 +53,7 @@ class Slices(StatefulSourcePartition):
         return zip(*(table[name].to_pylist() for name in self._names), strict=True)
 
     def snapshot(self) -> None:
-        """Nothing is recovered."""
+        """Return nothing, since nothing is recovered."""
 
 
 class Kind(FixedPartitionedSource):
@@ -63,16 +63,16 @@ class Kind(FixedPartitionedSource):
         self._files, self._names = files, names
 
     def list_parts(self) -> list[str]:
-        """One."""
+        """Return the only part."""
         return ["all"]
 
     def build_part(self, step_id: str, for_part: str, resume_state: Any) -> Slices:
-        """From the first slice on."""
+        """Return the slices, from the first one on."""
         return Slices(self._files, self._names)
 
 
 def clock(place: int) -> w.EventClock:
-    """Event time, in this place of a tuple."""
+    """Return a clock of event time, which has this place in a tuple."""
 
     def moment(row: tuple) -> datetime:
         return row[place].replace(tzinfo=UTC)  # it takes no other UTC
@@ -81,7 +81,7 @@ def clock(place: int) -> w.EventClock:
 
 
 def join_sellers(streams: dict[str, Stream]) -> Stream:
-    """q3: people nearby, and what they sell in category 10."""
+    """Return q3: people nearby, and what they sell in category 10."""
     people = op.filter("near", streams["People"], lambda row: row[3] in NEAR)
     auctions = op.filter("category", streams["Auctions"], lambda row: row[2] == 10)
     keyed = op.merge(
@@ -100,7 +100,7 @@ def join_sellers(streams: dict[str, Stream]) -> Stream:
 
 
 def closing(streams: dict[str, Stream]) -> Stream:
-    """q4: the mean of the last prices of a category."""
+    """Return q4: the mean of the last prices of a category."""
     keyed = op.merge(
         "both",
         op.map("auction", streams["Auctions"], lambda row: (str(row[0]), ("auction", row[1:]))),
@@ -123,7 +123,7 @@ def closing(streams: dict[str, Stream]) -> Stream:
 
 
 def hot_items(streams: dict[str, Stream]) -> Stream:
-    """q5: the auctions with most bids of ten seconds, every two seconds."""
+    """Return q5: the auctions with most bids of ten seconds, every two seconds."""
     windower = w.SlidingWindower(length=TEN_SECONDS, offset=TWO_SECONDS, align_to=EPOCH)
     counts = w.count_window("counts", streams["Bids"], clock(1), windower, lambda row: str(row[0])).down
     of_windows = op.map("window", counts, lambda row: (str(row[1][0]), [(row[1][1], int(row[0]))]))
@@ -135,7 +135,7 @@ def hot_items(streams: dict[str, Stream]) -> Stream:
 
 
 def highest_bids(streams: dict[str, Stream]) -> Stream:
-    """q7: the highest bids of ten seconds."""
+    """Return q7: the highest bids of ten seconds."""
     windower = w.TumblingWindower(length=TEN_SECONDS, align_to=EPOCH)
 
     def higher(most: list, bid: tuple) -> list:
@@ -149,7 +149,7 @@ def highest_bids(streams: dict[str, Stream]) -> Stream:
 
 
 def new_sellers(streams: dict[str, Stream]) -> Stream:
-    """q8: people who sell within the ten seconds in which they came."""
+    """Return q8: people who sell within the ten seconds in which they came."""
     keyed = op.merge(
         "both",
         op.map("person", streams["People"], lambda row: (f"{row[0]} {_window(row[2])}", row[1])),
@@ -167,13 +167,13 @@ def new_sellers(streams: dict[str, Stream]) -> Stream:
 
 
 def noted(moments: list[datetime], row: tuple[datetime]) -> list[datetime]:
-    """One more moment."""
+    """Add one more moment to a session."""
     moments.append(row[0])
     return moments
 
 
 def sessions(streams: dict[str, Stream]) -> Stream:
-    """q11: the bids of a bidder without a pause of ten seconds."""
+    """Return q11: the bids of a bidder without a pause of ten seconds."""
     keyed = op.key_on("bidder", streams["Bids"], lambda row: str(row[0]))
     moments = op.map("moment", keyed, lambda row: (row[0], (row[1][1],)))
     sessions = w.fold_window(
@@ -184,14 +184,14 @@ def sessions(streams: dict[str, Stream]) -> Stream:
 
 
 def counts(streams: dict[str, Stream]) -> Stream:
-    """q12: the bids of a bidder in ten seconds."""
+    """Return q12: the bids of a bidder in ten seconds."""
     windower = w.TumblingWindower(length=TEN_SECONDS, align_to=EPOCH)
     counts = w.count_window("counts", streams["Bids"], clock(1), windower, lambda row: str(row[0])).down
     return op.map("rows", counts, lambda row: (int(row[0]), row[1][0], row[1][1]))
 
 
 def ranks(streams: dict[str, Stream]) -> Stream:
-    """q15: bids, bidders and auctions of a day, of all prices and of three ranges of prices."""
+    """Return q15: bids, bidders and auctions of a day, of all prices and of three ranges of prices."""
 
     def add(day: list, bid: tuple) -> list:
         auction, bidder, price, _ = bid
@@ -228,11 +228,11 @@ FLOWS: dict[str, Flow] = {
     "q12": counts,
     "q15": ranks,
 }
-"""But for q6, which has no operator for so many rows."""
+"""The flows of all queries but q6, for which no operator keeps so many rows."""
 
 
 def run(query: str, files: str, slices: int) -> tuple[list[tuple], float]:
-    """The result of a query, in no order, and the seconds that it took."""
+    """Return the result of a query, in no order, and the seconds that it took."""
     flow, result = Dataflow(query), list[tuple]()
     streams = {
         stream: op.input(stream, flow, Kind(sorted(Path(files, stream).iterdir())[:slices], names))

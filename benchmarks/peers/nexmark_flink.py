@@ -1,8 +1,8 @@
 """Nexmark in Flink: `python -m benchmarks.peers.nexmark_flink FILES EVENTS QUERY...`, where `apache-flink` is.
 
-Each query as SQL of Flink's Table API, streamed over a file of CSV for each kind, since what is installed reads no
-Parquet, on two slots; results go nowhere. The last line printed is JSON, query -> events a second of its job, start-up
-of the job included.
+Each query is SQL of Flink's Table API, streamed over a file of CSV for each kind, since the installed Flink reads no
+Parquet. It has two slots, and results go nowhere. The last line printed is JSON, query -> events a second of its job,
+start-up of the job included.
 """
 
 # pyright: reportMissingImports=false
@@ -64,7 +64,7 @@ SQL = {
     )
     + " FROM (SELECT *, DATE_FORMAT(moment, 'yyyy-MM-dd') AS `day` FROM Bids) GROUP BY `day`",
 }
-"""But for q6, which Flink does not stream either."""
+"""The queries but q6, which Flink does not stream either."""
 
 
 def main(files: str, events: str, *queries: str) -> None:

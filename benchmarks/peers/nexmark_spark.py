@@ -25,7 +25,7 @@ EVERY = 100
 
 
 def streamed(spark: SparkSession, query: str, files: str, events: int, scratch: Path, lag: float) -> float:
-    """Events a second behind the first fifth."""
+    """Return the events a second after the first fifth of them."""
     text, watermarks = sql(query, EVERY, lag)
     for stream in QUERIES[query]["reads"]:
         everything = schema(stream, [attribute.split(" ")[0] for attribute in KINDS[stream].split(", ")])

@@ -26,7 +26,7 @@ KEYS = ["carrier", "airline", "month"]
 
 
 def batches(file: Path, *, threads: bool) -> Iterator[pa.RecordBatch]:
-    """The three columns of the file."""
+    """Yield the batches of the three columns of the file."""
     if file.suffix == ".parquet":
         yield from pq.ParquetFile(file).iter_batches(65_536, columns=list(COLUMNS), use_threads=threads)
         return
@@ -36,7 +36,7 @@ def batches(file: Path, *, threads: bool) -> Iterator[pa.RecordBatch]:
 
 
 def statistics(file: Path, airlines: Path, *, threads: bool) -> tuple[pa.Table, list[Point]]:
-    """The result, and when how many tuples were read."""
+    """Return the result, and when how many tuples were read."""
     names = pa_csv.read_csv(airlines)
     keys, values = names["carrier"].combine_chunks(), names["name"].combine_chunks()
     parts, points, count = [], [], 0

@@ -19,7 +19,7 @@ from streams_orchestration_tests.servers.jars import jars
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
 NEEDED = ("spark-sql-kafka", "spark-token-provider-kafka", "kafka-clients", "commons-pool2")
-"""Of its jars; the others Spark has."""
+"""The jars of the connector that Spark does not have itself."""
 A_TRIGGER = 250_000
 """Messages of a micro-batch at most; larger ones are no faster."""
 CLICK = "page string, robot boolean, milliseconds bigint, at bigint"
@@ -33,7 +33,7 @@ TOTALS = """
 
 
 def session(scratch: Path) -> SparkSession:
-    """As a user with this machine sets it up: partitions for its cores, no UI."""
+    """Return a session as a user sets it up on this machine: partitions for its cores, no UI."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     connector = sorted(path for path in jars(CONNECTOR).glob("*.jar") if path.name.startswith(NEEDED))
     settings = {
@@ -54,7 +54,7 @@ def session(scratch: Path) -> SparkSession:
 
 
 def clicks(spark: SparkSession, brokers: str, topic: str) -> DataFrame:
-    """The topic as a stream of clicks."""
+    """Return the topic as a stream of clicks."""
     options = {"kafka.bootstrap.servers": brokers, "subscribe": topic, "startingOffsets": "earliest"}
     reader = spark.readStream.format("kafka").options(**options).option("maxOffsetsPerTrigger", A_TRIGGER)
     return reader.load().selectExpr(f"from_json(CAST(value AS STRING), '{CLICK}') AS click").select("click.*")

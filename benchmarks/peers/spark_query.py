@@ -36,7 +36,7 @@ STATISTICS = f"""
 
 
 def session(scratch: Path) -> SparkSession:
-    """As a user with this machine sets it up: partitions for its cores, larger Arrow batches, no UI."""
+    """Return a session as a user sets it up on this machine: partitions for its cores, larger Arrow batches, no UI."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[*]").appName("flights")  # type: ignore[attr-defined]
     settings = {
@@ -56,7 +56,7 @@ def session(scratch: Path) -> SparkSession:
 
 
 def read(spark: SparkSession, directory: Path) -> DataFrame:
-    """The directory as a stream of one file a micro-batch."""
+    """Return the directory as a stream of one file a micro-batch."""
     reader = spark.readStream.option("maxFilesPerTrigger", 1)
     if next(directory.iterdir()).suffix == ".parquet":
         return reader.schema("month int, carrier string, dep_delay double").parquet(str(directory))
@@ -64,7 +64,7 @@ def read(spark: SparkSession, directory: Path) -> DataFrame:
 
 
 def named_by_sql(spark: SparkSession, flights: DataFrame, airlines: str) -> DataFrame:
-    """Filter and look-up by Spark; the small table is broadcast."""
+    """Filter and look up names in Spark SQL; the small table is broadcast."""
     flights.createOrReplaceTempView("flights")
     spark.read.option("header", True).csv(airlines).createOrReplaceTempView("airlines")
     return spark.sql(
@@ -74,7 +74,7 @@ def named_by_sql(spark: SparkSession, flights: DataFrame, airlines: str) -> Data
 
 
 def named_by_arrow(spark: SparkSession, flights: DataFrame, airlines: str) -> DataFrame:
-    """Filter and look-up in Python, a batch at a time."""
+    """Filter and look up names in Python, a batch at a time."""
     table = pa_csv.read_csv(airlines)
     keys, names = table["carrier"].combine_chunks(), table["name"].combine_chunks()
 
@@ -93,7 +93,7 @@ def named_by_arrow(spark: SparkSession, flights: DataFrame, airlines: str) -> Da
 def statistics(
     spark: SparkSession, how: str, directory: Path, airlines: str, tuples: int
 ) -> tuple[pa.Table, list[Point]]:
-    """The result, and the end of every micro-batch."""
+    """Return the result, and the end of every micro-batch."""
     named = (named_by_sql if how == "sql" else named_by_arrow)(spark, read(spark, directory), airlines)
     named.createOrReplaceTempView("named")
     with TemporaryDirectory() as checkpoint:
@@ -111,11 +111,11 @@ def statistics(
 
 
 def progress_points(progress: Sequence[Any], tuples: int) -> Iterator[Point]:
-    """The end of every micro-batch.
+    """Yield the end of every micro-batch.
 
     Args:
-        progress: of all micro-batches.
-        tuples: of all files. Spark counts less where the reader of files filters already.
+        progress: the progress of all micro-batches.
+        tuples: the number of tuples in all files. Spark counts fewer if the reader of files already filters.
     """
     counted, total = 0, sum(batch.numInputRows for batch in progress)
     for batch in progress:

@@ -19,7 +19,7 @@ LIMIT_SECONDS = 180.0
 
 
 def session(scratch: Path) -> SparkSession:
-    """As a script makes one for this machine, without the web interface, as the product does."""
+    """Return a session as a script makes one for this machine, without the web interface, as the product does."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(f"local[{os.cpu_count() or 1}]").appName("start")  # type: ignore[attr-defined]
     settings = {
