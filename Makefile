@@ -57,7 +57,7 @@ docs: setup ## write anew what comes from tables and docstrings: diagnostics, th
 	@$(BIN)/python -m streams_orchestration.builder.functions_source
 	@$(BIN)/ruff format -q streams_orchestration/builder/operators.py streams_orchestration/builder/functions.py
 
-page: ## build the console's page anew, with the Node.js that is there
+page: ## build the console's page again; needs Node.js
 	@cd streams_orchestration/console/page && npm ci --ignore-scripts --silent && cp package-lock.json node_modules/.installed && npm run --silent check && npm run --silent build
 
 lock: setup ## write requirements.lock anew from pyproject.toml, keeping the versions that still fit

@@ -99,7 +99,7 @@ def peak(function: Callable[[], Any]) -> None:
 def _most() -> int:
     """Return the peak memory of this process in bytes."""
     status = Path("/proc/self/status")
-    if status.exists():  # where ru_maxrss may be that of the process which started this one
+    if status.exists():  # ru_maxrss may be the peak of the process which started this one
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return int(line.split()[1]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import functools
+import io
 import re
+import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,6 +25,8 @@ SURROUNDINGS = re.compile(
     r"|secrets\.\w+|random\.\w+|concurrent\.futures\.ThreadPoolExecutor|ThreadPoolExecutor"
 )
 """Names, as a module writes them, of what `world` is for."""
+DIRECTIVE = re.compile(r"(?:noqa|type|pyright|fmt|ruff): \S+(?:\s+-)?\s*")
+"""A comment for a tool, behind which a reason may follow."""
 FIRST_NAMES = {"time", "datetime", "threading", "uuid", "os", "secrets", "random", "concurrent", "ThreadPoolExecutor"}
 """The first parts of these names."""
 
@@ -131,6 +135,23 @@ def docstrings(place: str, nodes: Iterable[ast.AST]) -> Iterator[Docstring]:
                     yield Docstring(f"{place}:{following.lineno}", text, is_function=False)
                 case _:
                     pass
+
+
+def comments(source: str) -> list[tuple[int, str]]:
+    """Return line and text of every comment, without directives for tools. The lines of one comment are joined."""
+    found: list[tuple[int, str]] = []
+    last, column = 0, -1
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            line, begin = token.start
+            alone = not token.line[:begin].strip()
+            text = DIRECTIVE.sub("", token.string.removeprefix("#").strip())
+            if alone and (line, begin) == (last + 1, column):
+                found[-1] = (found[-1][0], f"{found[-1][1]} {text}")
+            else:
+                found.append((line, text))
+            last, column = line, begin if alone else -1
+    return found
 
 
 def messages(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:

@@ -117,7 +117,7 @@ def raised(case: dict[str, Any], path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_every_code_has_a_case_and_every_case_a_code():
-    assert sorted(RAISING) == sorted(CODES.keys() - SPL_CODES.keys())  # those of SPL have cases of their own
+    assert sorted(RAISING) == sorted(CODES.keys() - SPL_CODES.keys())  # the codes of SPL have their own cases
 
 
 @pytest.mark.parametrize("case", RAISING.values(), ids=RAISING)

@@ -91,7 +91,7 @@ def test_logs_and_uncaught_errors_show_no_secret_whoever_writes_them(
     monkeypatch.setenv("API_TOKEN", SECRET)
     hide_secrets()
     written = io.StringIO()
-    logger = logging.Logger("of a library")  # with a handler of its own, as that of a host or of Spark
+    logger = logging.Logger("of a library")  # it has a handler of its own, like a logger of a host or of Spark
     logger.addHandler(logging.StreamHandler(written))
 
     def fail() -> None:

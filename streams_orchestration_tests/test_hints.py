@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = sorted((ROOT / "streams_orchestration").rglob("*.py"))
 OF_OTHERS = {
-    "reliability.md": None,  # those of the harness for chaos
+    "reliability.md": None,  # options of the harness for chaos
     "performance.md": {"--quick"},
     "spark-clusters.md": {"--conf"},
     "remote.py": {"--glob"},

@@ -17,6 +17,7 @@ from streams_orchestration_tests.sources import (
     READS_SOURCES,
     ROOT,
     Docstring,
+    comments,
     docstrings,
     messages,
     modules,
@@ -51,6 +52,8 @@ RIDDLES = re.compile(
     re.IGNORECASE,
 )
 """Constructions that no message may have, since they name neither the fault nor the remedy."""
+COMMENT = re.compile(r"(What|Of|That|In which|Where|Those|Which|Who|Whose|Whether)\b", re.IGNORECASE)
+"""Openings of a comment that leave out its subject."""
 BUDGETS = {
     "benchmarks": 0,
     "builder": 17,
@@ -211,6 +214,28 @@ def test_messages_are_no_riddles(package: str):
 def test_a_package_keeps_its_budget_of_vague_constructions(package: str):
     found = [f"{each.place}: {word}" for each in of_package(package) for word in VAGUE.findall(each.text)]
     assert len(found) <= BUDGETS[package], f"write fewer, name the noun or the act instead: {found}"
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ("a = 1  # of it\n# one\n# text\nb = 2  # noqa: E1 - a reason", ["of it", "one text", "a reason"]),
+        ("    # one\n# another\n'# none'", ["one", "another"]),
+    ],
+)
+def test_comments_are_read(source: str, texts: list[str]):
+    assert [text for _, text in comments(f"if True:\n    pass\n{source}\n")] == texts
+
+
+@pytest.mark.parametrize("package", [*PACKAGES, "streams_orchestration_tests"])
+def test_comments_name_their_subject(package: str):
+    found = [
+        f"{path.relative_to(ROOT.parent)}:{line}: {text}"
+        for path in modules_in(package)
+        for line, text in comments(path.read_text(encoding="utf-8"))
+        if COMMENT.match(text) or VAGUE.search(text)
+    ]
+    assert found == [], "name the noun, and say why"
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ HIDDEN = ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE")
 """Variables of this process that are not passed on; without bytecode each command would compile all that it imports."""
 UNREACHABLE = ("Failed to fetch", "network was disabled", "not found in the package registry")
 
-pytestmark = pytest.mark.xdist_group("release")  # which build one wheel
+pytestmark = pytest.mark.xdist_group("release")  # the tests build one wheel
 
 SPEC = """
 specVersion: 1
@@ -112,7 +112,7 @@ def interpreters(version: str) -> Iterator[Path]:
 @pytest.mark.parametrize(
     "version",
     [
-        # what is between the oldest and the newest has all tests of its own in the public CI
+        # versions between the oldest and the newest have their own jobs in the public CI
         pytest.param(each, marks=pytest.mark.slow if each in (PYTHONS[0], PYTHONS[-1]) else pytest.mark.deep)
         for each in PYTHONS
     ],

@@ -136,7 +136,7 @@ def test_a_secret_that_is_named_is_in_nothing_that_is_shown_or_stored(
     graph = [
         each
         for kind, of in PARAMETERS.items()
-        if kind != "FileSink"  # what it has written before is looked for when it is deployed
+        if kind != "FileSink"  # a deployment looks for the files that it has written before
         for each in graph_of(kind, with_secrets(of, REFERENCE))
     ]
     path = written(tmp_path, graph)

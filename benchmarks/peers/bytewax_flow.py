@@ -6,7 +6,7 @@ in every process, since Python's threads share one core.
 """
 
 # pyright: reportMissingImports=false, reportUntypedFunctionDecorator=false
-# (Bytewax is there for `make bench` only)
+# (only `make bench` installs Bytewax)
 
 from __future__ import annotations
 

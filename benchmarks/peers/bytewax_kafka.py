@@ -5,7 +5,7 @@ printed is JSON with when the first messages came and when all were written.
 """
 
 # pyright: reportMissingImports=false, reportUntypedFunctionDecorator=false
-# (Bytewax is there for `make bench` only)
+# (only `make bench` installs Bytewax)
 
 from __future__ import annotations
 

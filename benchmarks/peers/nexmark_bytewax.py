@@ -5,7 +5,7 @@ Windows are of event time. The last line printed is JSON, query -> events a seco
 """
 
 # pyright: reportMissingImports=false, reportUntypedFunctionDecorator=false, reportUnknownLambdaType=false
-# (Bytewax is there for `make bench` only)
+# (only `make bench` installs Bytewax)
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ class Application(Declarations):
     ) -> tuple[Stream, ...]:
         return self._streams(self._add(definition, inputs, len(definition.outputs), name=name, uid=uid))
 
-    # what becomes of it
+    # documents and compilation
 
     def document(self) -> Json:
         """Return the spec as a mapping. Every part knows the line of Python that made it."""

@@ -115,10 +115,10 @@ def _new_engine() -> SparkEngine:
 
     from streams_orchestration.runtime.engine.spark.engine import SparkEngine
 
-    SparkContext._gateway = SparkContext._jvm = None  # of a session that was stopped: PySpark would go on with its JVM
+    SparkContext._gateway = SparkContext._jvm = None  # otherwise PySpark uses the JVM of a stopped session again
     directory = Path(tempfile.mkdtemp(prefix="streams-test-spark-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    output = directory / "spark.log"  # what Spark has to say is no news to a test
+    output = directory / "spark.log"  # a test does not show Spark's log
     engine = SparkEngine(EngineStart(Home(directory), "tests", 0, str(os.getpid()), EngineSettings(), output))
     engine.wait()
     return engine

@@ -123,7 +123,7 @@ class Foreground:
             return f"{problem}: recording it took more than {RECORD_SECONDS:g} s; the application itself runs"
         try:
             self._recording.result()
-        except api.HostLaunchError:  # which `deploy` raises, too
+        except api.HostLaunchError:  # `deploy` raises the same error
             return None
         except api.StreamsRuntimeError as error:
             return f"{problem}: {error}"
@@ -249,7 +249,7 @@ def run_in_foreground(
     def show_start() -> None:
         with suppress(api.NotDeployedError, api.CatalogUnavailableError):
             status = controls.status()
-            if status.state in ("RUNNING", "WAITING"):  # else it is that of an earlier run
+            if status.state in ("RUNNING", "WAITING"):  # any other state is the state of an earlier run
                 display.show(status, api.now())
 
     def stop() -> api.ApplicationStatus:

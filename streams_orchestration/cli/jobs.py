@@ -115,5 +115,5 @@ class Jobs:
                 for event in before:
                     instance.report_runless_asset_event(event)
                 run_job_in_process(instance, job, defs, config, tags)
-        except DBAPIError as error:  # of Dagster's storage: the catalog says in its own words what is wrong
+        except DBAPIError as error:  # Dagster's storage failed; the catalog reports its own errors
             raise api.StateDirectoryError(dagster_home(self._home), str(error.orig)) from error

@@ -60,7 +60,7 @@ def run(
     api.require_java()
     if before is not None:
         note(_continuation(name, before))
-    # loads the code that deploys; a complete application needs none of it
+    # loads the code that deploys, which a complete application does not need
     from streams_orchestration.cli.foreground import run_application
 
     savepoint = place_of(home, read, origin)
@@ -110,7 +110,7 @@ def _has_more(home: api.Home, application: str) -> bool:
     """Return True if sources of a complete application have more input than they had at its end."""
     try:
         sources = api.sources_with_more(home, application)
-    except Exception as error:  # noqa: BLE001 - of anybody's source
+    except Exception as error:  # noqa: BLE001 - the code of any source may fail
         note(f"It cannot be seen from here whether {application} has more input: {error}")
         return False
     if sources:
@@ -132,7 +132,7 @@ def _facts(home: api.Home, status: api.ApplicationStatus) -> dict[str, Any]:
 
 def _completed(home: api.Home, status: api.ApplicationStatus, max_rows: int) -> int:
     """Show the results in the sinks of an application that has ended; return the exit status."""
-    # loads Polars, which nothing needs before a result is there
+    # loads Polars, which nothing needs before a result exists
     from streams_orchestration.cli.results import read_result, result_document, result_table
 
     shown = [read_result(sink, max_rows) for sink in status.sinks]

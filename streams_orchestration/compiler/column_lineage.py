@@ -65,7 +65,7 @@ class ColumnOrigins:
     def of_output(self, operator: int, port: int) -> Origins:
         """Return the origin of each column of an output port; columns whose origin no expression shows are left out."""
         if (operator, port) not in self._known:
-            self._known[operator, port] = {}  # what comes back to it by a loop adds nothing
+            self._known[operator, port] = {}  # a loop back to this port adds no origins
             self._known[operator, port] = self._origins(operator, port)
         return self._known[operator, port]
 
@@ -90,7 +90,7 @@ class ColumnOrigins:
         Decisions that user-written code makes are unknown, and left out.
         """
         if operator not in self._influences:
-            self._influences[operator] = {}  # what comes back to it by a loop adds nothing
+            self._influences[operator] = {}  # a loop back to this operator adds no influences
             self._influences[operator] = united([self.influences_on_inputs(operator), self._own_influences(operator)])
         return self._influences[operator]
 

@@ -121,7 +121,7 @@ class SnapshotReader:
         """Return all applications; if the catalog cannot be read, only the applications that pages show."""
         try:
             return list(self.applications())
-        except Exception as error:  # noqa: BLE001  the pages are told by what is read for them
+        except Exception as error:  # noqa: BLE001  a page gets the error when its application is read
             self._errors.met("the applications cannot be listed", error)
             return list(self._pages)
 
@@ -141,7 +141,8 @@ class SnapshotReader:
             event = _event_text("gone", {"message": f"{application} is not deployed any more."})
         except (api.StreamsRuntimeError, OSError) as error:
             event = _event_text("unreadable", {"message": masked(str(error))})
-        except Exception as error:  # noqa: BLE001  a defect; what is shown is not to look as if it were current
+        # a defect; the browser must not show the former state as the current one
+        except Exception as error:  # noqa: BLE001
             self._errors.met(f"{application} cannot be read", error)
             message = f"{application} cannot be read: {masked(repr(error))}. The terminal of the console shows where."
             event = _event_text("unreadable", {"message": message})

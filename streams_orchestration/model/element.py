@@ -20,7 +20,7 @@ from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.location import Location
 
 
-class Element(BaseModel):  # noqa: PLW1641  pydantic hashes what is frozen
+class Element(BaseModel):  # noqa: PLW1641  pydantic hashes frozen models
     """An element of a spec. In a spec its keys are camelCase; in Python the field names may be used as well."""
 
     model_config = ConfigDict(
@@ -58,7 +58,7 @@ class Element(BaseModel):  # noqa: PLW1641  pydantic hashes what is frozen
         return {key: value for key, value in data.items() if value is not None or key not in empty}
 
     def __eq__(self, other: object) -> bool:
-        # Where an element stands is no part of what it says.
+        # The location of an element is not part of its content.
         return type(self) is type(other) and vars(self) == vars(other)
 
     @classmethod

@@ -61,7 +61,7 @@ def validate_document(tree: Any, location: str = "") -> tuple[Application | None
             application = Application.model_validate(remaining, by_alias=True, by_name=False, context=context)
         except ValidationError as failure:
             errors = failure.errors(include_url=False, include_input=False)
-            # What follows from taking a broken part out is no news to the user.
+            # Later errors only follow from leaving a broken part out, and do not help the user.
             if attempt == 0:
                 classes = context.get("classes", {})
                 diagnostics += [finding(error, remaining, classes) for error in errors]

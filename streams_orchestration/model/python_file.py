@@ -113,7 +113,7 @@ def _run(file: Path) -> ModuleType:
 def _raised(file: Path, error: BaseException) -> Diagnostic:
     """Return a diagnostic for an error of the file's code, at the file's innermost line in the traceback."""
     place = getattr(error, "place", None)
-    if place is not None:  # of the builder, which knows the line
+    if place is not None:  # an error of the builder knows its line
         return Diagnostic.of("SO0011", getattr(error, "message", str(error)), location=Location(place.file, place.line))
     line = error.lineno or 1 if isinstance(error, SyntaxError) else 1
     for frame in traceback.extract_tb(error.__traceback__):

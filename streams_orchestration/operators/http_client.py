@@ -64,7 +64,7 @@ class HttpParameters(Parameters):
         try:
             parts = urlsplit(REFERENCE.sub("reference", url))
             port = parts.port
-        except ValueError:  # whose text may have a part of a password
+        except ValueError:  # the text of the error may have a part of a password
             raise ValueError(_NO_ADDRESS) from None
         if parts.username is not None or parts.password is not None:
             message = "the address contains a user or password; name it in token or headers, as ${env:NAME}"

@@ -98,6 +98,6 @@ def _says_so(error: BaseException) -> bool:
     status = getattr(response, "status_code", None) or getattr(error, "code", None)
     if isinstance(status, int) and status_passes(status):
         return True
-    if type(_driver(error)).__module__ == "sqlite3":  # whose OperationalError is about statements, too
+    if type(_driver(error)).__module__ == "sqlite3":  # OperationalError of sqlite3 is about statements, too
         return False
     return any(_NAMES.search(kind.__name__) for kind in type(error).__mro__)

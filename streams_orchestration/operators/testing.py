@@ -89,7 +89,7 @@ class OperatorHarness:
             submit=self._submitted,
             punctuate=lambda port, mark: self.sent.append((port, mark)),
         )
-        self._inputs = self.context.inputs  # an operator may add columns of its own to those of its context
+        self._inputs = self.context.inputs  # an operator may add columns to the inputs of its context
         if event_time is not None:
             self.context.event_time = (
                 declared_role(self.context, event_time) if isinstance(event_time, str) else event_time

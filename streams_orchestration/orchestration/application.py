@@ -253,7 +253,7 @@ def application_name(spec: Path) -> str:
         SpecTimeoutError: the code of a spec in Python does not end in time.
     """
     application = in_time(spec, lambda: read_application(spec)).application
-    # What is left of a broken spec has a stand-in where the name was.
+    # A broken spec without a name is read with the name `application`.
     if application is not None and application.application != "application":
         return application.application
     return name_of_file(spec)

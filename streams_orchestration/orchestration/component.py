@@ -290,7 +290,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
                 self._known_exports = links(
                     changed(spec.application, self.get_asset_spec, external_assets(lineage)).values(), "exports"
                 )
-            except api.StreamsRuntimeError:  # which the application shows at its spec
+            except api.StreamsRuntimeError:  # the application's own spec asset shows the error
                 self._known_exports = []
         return self._known_exports
 

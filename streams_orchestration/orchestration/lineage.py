@@ -150,7 +150,7 @@ def _without_shortcuts(graph: nx.DiGraph[str]) -> nx.DiGraph[str]:
 
 def _branches(graph: nx.DiGraph[str], neighbours: Any, node: str, indent: str, seen: set[str]) -> list[str]:
     lines: list[str] = []
-    # What flows into a PE is shown before what launched it.
+    # Streams into a PE are shown before the deployment that launched it.
     following = sorted(neighbours[node], key=lambda other: other == "deployment")
     for number, other in enumerate(following):
         last = number == len(following) - 1

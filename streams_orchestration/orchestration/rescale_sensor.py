@@ -86,7 +86,7 @@ def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY)
 def _cursor(text: str | None) -> RescaleCursor:
     try:
         return RescaleCursor.model_validate_json(text or "{}")
-    except ValidationError:  # of another version
+    except ValidationError:  # another version has written the cursor
         return RescaleCursor()
 
 

@@ -198,7 +198,7 @@ class _Tick:
             return self.look_late(application) if late else self.look(application, mark)
         except (api.CatalogUnavailableError, api.CatalogVersionError):
             raise
-        except Exception as error:  # noqa: BLE001  of anything that is stored of it
+        except Exception as error:  # noqa: BLE001  its stored data may be damaged in any way
             reason = masked(repr(error))
             if self.unreadable.get(application) != reason:
                 self.context.log.error("%s cannot be looked after: %s", application, reason)

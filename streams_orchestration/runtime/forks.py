@@ -80,7 +80,7 @@ def _sockets() -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     with contextlib.suppress(OSError):
         for each in _DESCRIPTORS.iterdir():
-            with contextlib.suppress(OSError):  # that of the list itself
+            with contextlib.suppress(OSError):  # the descriptor of the listing itself is closed
                 state = os.fstat(int(each.name))
                 if stat.S_ISSOCK(state.st_mode):
                     found.append((int(each.name), state.st_ino))

@@ -16,7 +16,7 @@ from streams_orchestration.model.secrets import masked, remember_environment
 class _MaskedRecord(logging.LogRecord):
     """A log record whose message shows no secret, whichever handler writes it."""
 
-    def getMessage(self) -> str:  # noqa: N802  the name is that of `logging`
+    def getMessage(self) -> str:  # noqa: N802  `logging` gives it this name
         """Return the message without secrets."""
         return masked(super().getMessage())
 
@@ -39,7 +39,7 @@ def hide_secrets() -> None:
     remember_environment(os.environ)
     logging.setLogRecordFactory(_MaskedRecord)
     traceback.TracebackException.format_exception_only = _masked_exception_only  # type: ignore[method-assign]
-    if sys.excepthook is sys.__excepthook__:  # those of the interpreter print without that module
+    if sys.excepthook is sys.__excepthook__:  # the interpreter's own hooks print without the module `traceback`
         sys.excepthook = _print
     if threading.excepthook is threading.__excepthook__:
         threading.excepthook = _print_of_thread

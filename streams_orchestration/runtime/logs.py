@@ -29,7 +29,8 @@ def pe_logger(path: str, limit: int = LOG_BYTES) -> logging.Logger:
     """Return the logger for the log of one PE, for its host and its planner; arguments as in `operator_logger`."""
     logger = logging.getLogger(f"streams.host.{Path(path).stem}")
     for handler in list(logger.handlers):
-        if isinstance(handler, _PeHandler) and handler.path != Path(path):  # of an application before in this process
+        # an earlier application in this process had this log
+        if isinstance(handler, _PeHandler) and handler.path != Path(path):
             logger.removeHandler(handler)
             handler.close()
     return _writing(logger, path, limit)
@@ -42,7 +43,7 @@ class OperatorLogger(logging.Logger):
     the logger any more; otherwise a process that tries many applications would have too many open files.
     """
 
-    def getChild(self, suffix: str) -> OperatorLogger:  # noqa: N802  the name is that of `logging`
+    def getChild(self, suffix: str) -> OperatorLogger:  # noqa: N802  `logging` gives it this name
         """Return a logger that writes to the same file."""
         child = OperatorLogger(f"{self.name}.{suffix}")
         child.parent = self

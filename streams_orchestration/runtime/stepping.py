@@ -221,7 +221,7 @@ class SteppedApplication:
             stepped = [self.step(program) for program in self.programs]
             idle = 0 if any(stepped) else idle + 1
             if idle:
-                self.publish()  # of a last batch whose process ended between its commit and this
+                self.publish()  # a process may have ended between the commit of a last batch and its publication
                 if self.is_over():
                     return
             if idle > 2 * trigger_every:

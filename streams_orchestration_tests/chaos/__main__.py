@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.engine == "local" and (only := set(given.shape or ()) & set(QUERIES)):
         parser.error(f"--shape {min(only)} needs --engine spark")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what runs is stopped on the way out
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # running applications are stopped on the way out
     verdicts: list[Verdict] = []
     began = time.time()
     with tempfile.TemporaryDirectory(prefix="chaos-") as directory:

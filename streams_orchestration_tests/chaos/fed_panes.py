@@ -68,7 +68,8 @@ class Feeding(threading.Thread):
         turn = 0
         while not self._hurry.exists() and not self.over.wait(ROUND_SECONDS):
             idle = turn // TURN % PARTITIONS
-            with contextlib.suppress(Exception):  # the broker may be away; what it has is what is wanted
+            # the broker may be away; the results follow from the messages that it has
+            with contextlib.suppress(Exception):
                 self._send(turn, [partition for partition in range(PARTITIONS) if partition != idle])
             turn += 1
         fed_file(self._hurry).touch()

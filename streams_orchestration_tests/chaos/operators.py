@@ -173,7 +173,7 @@ class FedKafka(KafkaSource):
         produced = super().produce(offset, limit)
         everything = sum(len(topic) for topic in produced.offset.get("next", {}).values())
         over = fed and produced.offset == offset and len(self.ended) == everything > 0
-        self.quiet = self.quiet + 1 if over else 0  # what was read ahead may be from before
+        self.quiet = self.quiet + 1 if over else 0  # messages that were read ahead may be older
         return ProducedTo(produced.offset, exhausted=self.quiet > QUIET_CALLS)
 
 

@@ -220,7 +220,7 @@ def test_random_expressions_have_the_same_values(name: str | None):
         text, node = expression(rnd, 2, functions, zone)
         if name and not depends_on_zone(node) and rnd.random() < 0.8:
             continue
-        if name and "to_timestamp_ntz(" in text:  # of a date with a pattern Spark moves it by the zone
+        if name and "to_timestamp_ntz(" in text:  # Spark moves a date with a pattern by the zone
             continue
         function = row_function(node, list(ATTRIBUTES), zone)
         try:

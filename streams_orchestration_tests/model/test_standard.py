@@ -35,7 +35,7 @@ def test_model_values(name: str, mode: str, inputs: str, outputs: str) -> None:
     for text, ports in ((inputs, signature.inputs), (outputs, signature.outputs)):
         expected = [] if text == "-" else [letter == "T" for letter in text.split(",")]
         actual = [bool(port.mutable) for port in ports]
-        # A set may stand for several ports, so the table has more words than the model has sets.
+        # A set may describe several ports, so the table has more words than the model has sets.
         assert [value for i, value in enumerate(actual) if i == 0 or i < len(expected) or value != actual[i - 1]][
             : len(expected)
         ] == expected
@@ -88,7 +88,7 @@ def test_codes() -> None:
         assert cause
         assert remedy
         if code.startswith("CDIS") and code != "CDISP9254W":
-            # Of this one the letter says warning, and Streams stops the build all the same.
+            # This code ends with the letter of a warning, but Streams stops the build.
             assert (severity == "error") == code.endswith("E")
     with pytest.raises(KeyError):
         Diagnostic.of("SO9999", "?")

@@ -292,7 +292,7 @@ def test_readers_of_hive_directories_get_the_rows_back(
     files = FileSink.published(bench.context, bench.parameters)
     assert len(files) == len(set(values))
     kinds = [field for field in bench.context.inputs[0] if field.name in by]
-    # "0001-01-01" is a date; readers decode what is escaped
+    # "0001-01-01" is a date; readers decode escaped values
     hive = pa_dataset.partitioning(pa.schema(kinds), flavor="hive")
     read = pa_dataset.dataset([str(f) for f in files], partitioning=hive, partition_base_dir=str(place / "out"))
     back = read.to_table().to_pylist() if files else []

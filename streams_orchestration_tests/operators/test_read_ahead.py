@@ -52,7 +52,7 @@ def test_no_more_bytes_are_made_ready_than_allowed(monkeypatch: pytest.MonkeyPat
     for _ in reading(iter(range(100)), work, threads=threads):
         with lock:
             held -= 10
-    assert most <= 60 + 10 * threads  # with what is under way when it is reached
+    assert most <= 60 + 10 * threads  # the limit, and the items under way when it is reached
 
 
 @pytest.mark.parametrize("where", ["items", "work"])

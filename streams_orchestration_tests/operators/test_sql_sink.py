@@ -102,9 +102,9 @@ def test_types_come_back(tmp_path: Path, target: Target):
     deliver(sink(tmp_path, target, schema), [given, (None,) * 9])
     actual, nothing = sorted(target.run("SELECT * FROM totals"), key=lambda row: row[0] is None)
     assert nothing == (None,) * 9
-    if target.kind == "mariadb":  # which has no time zones
+    if target.kind == "mariadb":  # MariaDB has no time zones
         assert actual == (1, *given[1:5], at, at, *given[7:])
-    elif target.kind == "sqlite":  # which has fewer types
+    elif target.kind == "sqlite":  # SQLite has fewer types
         texts = ("2024-01-02", "2024-01-02 03:04:05.678901", "2024-01-02 03:04:05.678901")
         assert actual == (1, 5, 0.1, "ü'\"", *texts, b"\x00\xff", "12.30")
     else:

@@ -33,7 +33,7 @@ from streams_orchestration_tests.orchestration.dagster_page import (
 from streams_orchestration_tests.orchestration.statuses import running
 from streams_orchestration_tests.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dagster page")]  # which scaffold one project
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dagster page")]  # the tests scaffold one project
 
 OWN = ["results", "after_epochs", "alerts"]
 RESULTS = dg.AssetKey(["numbers", "sinks", "Results"])

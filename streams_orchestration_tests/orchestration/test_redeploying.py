@@ -306,7 +306,7 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
         with create_catalog(home).write() as connection:
             connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
         monkeypatch.setattr(reverting, "redeploy", redeploying.begin_redeploy)
-    edit(spec, "operator: Beacon", "operator: Nothing")  # of a spec with errors the previous plan is restored, too
+    edit(spec, "operator: Beacon", "operator: Nothing")  # the previous plan is restored even if the spec has errors
     job_def = build_application_definitions(spec, home).resolve_job_def("demo__deploy")
     with dg.DagsterInstance.ephemeral() as instance:
         assert job_def.execute_in_process(step("write_wanted_state", revert=True), instance=instance).success

@@ -96,7 +96,7 @@ class Properties:
         for pe, reads in enumerate(t.reads):
             for number, producer in enumerate(reads):
                 own = t.unit_of[pe] == t.unit_of[producer]
-                # what is on trial is seen by what is on trial only
+                # only units on trial see the results of units on trial
                 seen = cuts if t.unit_of[pe] in world.tried else shown
                 read, written = cuts[pe].inputs[number], seen[producer].written
                 unread = [piece.number for piece in world.streams[producer] if read <= piece.number < written]
@@ -104,7 +104,7 @@ class Properties:
                     message = f"the cut is not consistent: PE {pe} has read up to segment {read} of PE {producer}, "
                     message += f"which has written up to {written}"
                     raise ViolationError(message)
-                # what its own region wrote after the cut, a reset has it write again
+                # after a reset, its own region writes the results after the cut again
                 first = world.pes[pe].inputs[number]
                 if not own:
                     first = min(shown[pe].inputs[number], first)

@@ -52,11 +52,12 @@ class Protocol(Setting):
             progress = True
             yield step, outcome
         for number, unit in enumerate(world.units):
-            # what is held closes its epoch at once, and ends none without need; else one could end empty ones for ever
+            # a held unit closes its epoch at once, and no unit ends an epoch without need: it could end empty ones for
+            # ever
             waits = progress or world.held or (world.tried and is_passed(self.topology, world))
             wanted = not is_at_cut(self.topology, world, number) if number in world.held else not waits
             if self._triggers(number, unit) and (unit.trigger < self.epochs or wanted):
-                progress = True  # of several units the first one goes on
+                progress = True  # only the first one of several units continues
                 triggered = unit._replace(trigger=unit.current)
                 yield ("trigger", number, 0), partial(world.with_unit, number, triggered)
         for pe, flights in enumerate(world.flights):

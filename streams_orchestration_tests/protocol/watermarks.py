@@ -59,7 +59,7 @@ def check(topology: Topology, pe: int, row: Pe) -> None:
     a chain it is just that.
     """
     refuse_late(pe, row)
-    if pe in topology.channels:  # which gets the watermarks of tuples that go to other channels
+    if pe in topology.channels:  # a channel gets the watermarks of tuples that go to other channels
         return
     streams = [_sources(topology, producer) for producer in topology.reads[pe]] or [{pe}]
     most = min(_greatest(row.state, sources) for sources in streams)

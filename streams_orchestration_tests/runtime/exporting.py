@@ -88,7 +88,7 @@ def run_until_idle(*applications: LocalApplication) -> None:
                 application.step(program)
         after = sum(result.rows_in for application in applications for result in application.results)
         idle = idle + 1 if after == before else 0
-        if idle:  # a redeploy that has passed its trial shows what was complete before
+        if idle:  # a redeploy that has passed its trial shows the epochs that were complete before
             for application in applications:
                 application.publish()
         if idle == 8:

@@ -49,7 +49,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
     yield Place(home, elsewhere, child.pid)
     child.kill()
     child.wait()
-    write_turns.found()  # what the test did on purpose does not fail it
+    write_turns.found()  # the faults that the test made do not fail it
 
 
 def requested(place: Place) -> object:

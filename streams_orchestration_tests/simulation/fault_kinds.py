@@ -72,7 +72,7 @@ def zombie(faults: Faults, _step: str) -> str | None:
     def is_over() -> bool:
         return faults.checks.generations > generations and faults.checks.standing(pe) == standing
 
-    if process.machine.takes_hosts:  # its machine stands still until its host is elsewhere
+    if process.machine.takes_hosts:  # its machine is frozen until its host runs elsewhere
         faults.lasts(2 * ZOMBIE_SECONDS)
         faults.held += [(each, is_over) for each in faults.machines.freeze(process.machine, 2 * ZOMBIE_SECONDS)]
         return f"{process.machine.name}, {process.pid} {process.name} at batch {standing}"

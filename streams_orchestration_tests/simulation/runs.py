@@ -230,7 +230,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         _judge(case, home, wanted, faults, verdict)
         verdict.steps, verdict.simulated, verdict.commits = scheduler.steps, scheduler.now, shared.commits
         verdict.mark, verdict.trace = scheduler.mark, tuple(scheduler.trace)
-        stack.close()  # what was saved begins again in this process's own surroundings
+        stack.close()  # saved applications begin again in this process's own surroundings
         if not verdict.wrong:
             verdict.wrong += judged(home, shape, redeployed[0], wanted, store, may_be_damaged=bool(disk.flipped))
     verdict.taken = time.process_time() - began

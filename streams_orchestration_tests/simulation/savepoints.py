@@ -29,7 +29,7 @@ def judged(
     """
     for place in sorted(saved(home, plan.name), key=lambda place: place.name):
         if store is not None:
-            store.forget_catalog()  # of the application that was saved, which is over
+            store.forget_catalog()  # the catalog of the saved application, which has ended
         try:
             left = _ended(place, shape, plan)
         except StreamsRuntimeError as error:

@@ -104,7 +104,7 @@ def _received(work: Callable[[Callable[[Any], None]], None], seconds: float) -> 
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, 9)
         os.waitpid(pid, 0)
-        for left in MEMORY.glob(f"{prefix_of(pid)}*"):  # of a run that was ended
+        for left in MEMORY.glob(f"{prefix_of(pid)}*"):  # left by a run that was ended
             shutil.rmtree(left, ignore_errors=True)
         ours.close()
 

@@ -110,7 +110,7 @@ class _Way:
     copied: Mutates = None
 
 
-# Every passing is made once, however many connections have it; those of a pair by whether the consumer changes tuples.
+# Each passing is created once for all connections. The second one of a pair is for consumers that change tuples.
 _REMOTE = Passing("serialize", "const", _SERIALIZED), Passing("serialize", "mutable", _SERIALIZED)
 _QUEUED = Passing("enqueue", "const", _ENQUEUED), Passing("enqueue", "mutable", _ENQUEUED)
 _READ = Passing("reference", "const", _SHARED)

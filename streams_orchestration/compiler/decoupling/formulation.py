@@ -185,7 +185,8 @@ class Formulation:
                 self._at_least([(single, 1.0), *part, (count[each], -highest / each)], -highest / each)
             for number, wheres in enumerate(self._where):
                 where = wheres[machine]
-                # what is here needs a machine, and no second one where there is state
+                # An operator in a group needs one of its machines, and an operator with state must not have a second
+                # one.
                 self._at_least([*where.times(-1.0), (count[0], -1.0)], where.constant - 1.0)
                 if self._contraction.whole[number]:
                     several = [(variable, -1.0) for variable in count[2:]]
@@ -240,7 +241,7 @@ class Formulation:
         result = [max(self._machines, key=lambda machine: (where[machine].constant, -machine)) for where in self._where]
         best: dict[int, float] = {}
         for (number, machine), variable in self.binaries.items():
-            value = values.get(variable.name, 0.0)  # one that stands in no row has none
+            value = values.get(variable.name, 0.0)  # a variable that is in no row has no value
             if len(self._machines) == 2:
                 result[number] = int(value > 0.5)
             elif value > best.get(number, -1.0):

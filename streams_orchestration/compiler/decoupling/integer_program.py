@@ -63,7 +63,7 @@ def solve_exactly(task: SolverTask, report: Callable[[SolverProgress], None]) ->
     report_first(answer)
     now = time.monotonic()
     left = deadline - now
-    if task.gap:  # where the first step may end early, the second is not worth more than it
+    if task.gap:  # if the first step may end early, the second one gets no more time than it took
         left = min(left, now - begin)
     if best is None or answer.outcome != "optimal" or left <= 0:
         return

@@ -120,7 +120,7 @@ def _main() -> None:
 
     task, deadline = pickle.load(sys.stdin.buffer)  # noqa: S301  from the process that started this one
     margin = min(_MOST_MARGIN, _MARGIN * task.seconds)
-    # the clock is that of the machine, so the time that this process took to start counts
+    # the deadline is a time of the machine's clock, so the start of this process counts
     solve_task(task._replace(seconds=max(0.0, deadline - margin - time.monotonic())), write)
 
 

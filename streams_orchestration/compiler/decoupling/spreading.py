@@ -168,7 +168,7 @@ class _Program:
             below[here] = weights[here]
             for _, column, price, side in self._edges[here]:
                 gain = lengths[column] - far
-                # a machine sends a fan once at least, and receives it once however many of its readers are there
+                # a machine sends a fan at least once, and receives it once for all of its readers there
                 if gain > 1e-9 and (side not in paid or gain > paid[side][0]):
                     paid[side] = gain, here, column, price
         for gain, here, column, price in paid.values():

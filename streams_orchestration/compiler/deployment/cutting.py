@@ -150,7 +150,7 @@ class _Cut:
     ) -> dict[int, tuple[int, ...]]:
         """Map each operator with which a task begins to all operators that the task runs."""
         homes = {i for i in self.graph.members if self.graph.is_source(i)} | set(remote) | {o for o, _ in breaks}
-        # what nothing feeds is drained and ended nevertheless
+        # an operator that nothing feeds begins a task, too: it is drained and ended like the others
         homes |= {i for i in self.graph.members if not self.graph.is_fed(i)}
         calls = self._calls(breaks)
         return {home: producers_first(reached((home,), calls), calls) for home in homes}

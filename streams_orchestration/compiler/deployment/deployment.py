@@ -80,7 +80,7 @@ def plan_deployment(compilation: Compilation) -> DeploymentPlan:
     """
     try:
         _check_runnable(compilation.logical)
-        # What a user's module prints while it is imported must not get into a document on standard output.
+        # A user's module may print while it is imported, and a document on standard output must stay whole.
         with redirect_stdout(sys.stderr):
             return _plan(compilation)
     except (CannotRunError, ImplementationError) as error:
@@ -151,5 +151,5 @@ def address_of(operator: OperatorProgram) -> str:
     context = OperatorContext(operator.name, channel=operator.channel, max_channels=operator.max_channels)
     try:
         return implementation.destination(context, implementation.Parameters.model_validate(operator.parameters))
-    except Exception:  # noqa: BLE001  a check of the operator says what is wrong with its parameters
+    except Exception:  # noqa: BLE001  a check of the operator reports the error in its parameters
         return ""

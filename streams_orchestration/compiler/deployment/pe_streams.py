@@ -17,7 +17,7 @@ def stream_name(compilation: Compilation, output: PeOutputPort) -> str:
     stream = compilation.physical.operators[output.operator].streams[output.port]
     if output.splitter < 0:
         return stream
-    # the region's port with its channels: a nested splitter is there once per channel around it
+    # the region's port with its channels: a nested splitter has a copy for each channel around it
     entered = compilation.physical.splitters[output.splitter].id.partition(">")[2]
     return f"{stream}>{entered}[{output.channel}]"
 

@@ -91,7 +91,7 @@ def grow(
         return []
     following: dict[Port, list[Ends]] = {}
     for connection in logical.connections:
-        if connection.target not in annotated:  # an annotated operator begins anew (EV10)
+        if connection.target not in annotated:  # an annotated operator begins a graph of its own (EV10)
             ends = Ends(*connection[:4])
             following.setdefault(ends[:2], []).append(ends)
     return [_Growth(logical, time, *together, following).reach() for time, together in by_time.items()]

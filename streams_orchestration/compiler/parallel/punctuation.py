@@ -62,7 +62,7 @@ def _findings(
         producer = graph.operators[feeds[0].source]
         output = producer.outputs[feeds[0].source_port]
         if not bordered and producer.regions and producer.regions[-1:] != current.regions[-1:]:
-            # The walk of the region check ends here, that of the ordinary checks goes on.
+            # The region check ends its walk here; the ordinary checks continue theirs.
             bordered = True
             region = graph.regions[producer.regions[-1]].name
             if current.regions:

@@ -64,7 +64,7 @@ def measured_costs(
         ApplicationError: the profile is of another application (SO0210), or has no costs (SO0213).
     """
     rates, diagnostics = measured_rates(logical, physical, profile)
-    diagnostics = [each for each in diagnostics if each.code != "SO0212"]  # what was not measured is not cut
+    diagnostics = [each for each in diagnostics if each.code != "SO0212"]  # unmeasured streams are not cut
     errors = errors_of(diagnostics)
     missing = "no processor time of operators" if not profile.operators else "no costs of sending tuples between PEs"
     if not errors and (not profile.operators or profile.transport is None):

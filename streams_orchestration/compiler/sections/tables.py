@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, repeat
-from json.encoder import encode_basestring  # what json.dumps uses, too  # pyright: ignore
+from json.encoder import encode_basestring  # json.dumps uses it, too  # pyright: ignore
 from operator import attrgetter, call
 from typing import Any, NamedTuple, Protocol, cast
 

@@ -28,7 +28,7 @@ MEMORY = 4 * 1024**3
 
 def _main() -> None:
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a spec prints must not get into the answer
+    os.dup2(2, 1)  # output that a spec prints must not get into the answer
     try:
         task = pickle.load(sys.stdin.buffer)  # noqa: S301  from the process that started this one
     except EOFError:  # it was never needed

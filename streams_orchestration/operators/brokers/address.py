@@ -50,7 +50,7 @@ class BrokerParameters(JournalParameters):
         try:
             parts = urlsplit(url)
             port = parts.port
-        except ValueError:  # whose text may have a part of a password
+        except ValueError:  # the text of the error may have a part of a password
             raise ValueError(cls._no_address()) from None
         if parts.username is not None or parts.password is not None:
             message = "the address contains a user or password; name them in user and password"
@@ -98,7 +98,7 @@ def tls_error(error: Exception, url: str) -> Exception | None:
         return None
     if isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError):
         return ConnectionError(f"{url}: cannot be reached: the connection was closed")
-    reason = getattr(cause, "reason", None) or cause.strerror  # of a handshake, the name of the error
+    reason = getattr(cause, "reason", None) or cause.strerror  # an error of the handshake has its name in `reason`
     return RefusedError(f"{url}: it does not speak TLS, or its certificate is not trusted: {reason}")
 
 

@@ -11,7 +11,7 @@ from streams_orchestration.operators.databases.address import resolve_url
 
 CONNECT_SECONDS = 10
 _MYSQL_MODES = (
-    "STRICT_ALL_TABLES",  # what does not fit is refused, and not cut
+    "STRICT_ALL_TABLES",  # values that do not fit are refused, and not cut
     *("NO_ZERO_DATE", "NO_ZERO_IN_DATE", "NO_ENGINE_SUBSTITUTION"),
     "NO_AUTO_VALUE_ON_ZERO",  # a 0 is a 0 in a column that is counted up, too
 )

@@ -95,7 +95,7 @@ def is_refused(error: SQLAlchemyError) -> bool:
     Unknown errors count as temporary.
     """
     original = getattr(error, "orig", None)
-    if original is None:  # of SQLAlchemy itself, as of a column that is not there
+    if original is None:  # SQLAlchemy's own error, such as a missing column
         return isinstance(error, NoSuchTableError | ArgumentError | CompileError)
     if _is_login(error):
         return True
@@ -119,7 +119,7 @@ def is_away(error: SQLAlchemyError) -> bool:
     """Return True if the error concerns the connection, not a statement."""
     if not isinstance(error, OperationalError):
         return bool(getattr(error, "connection_invalidated", False))
-    if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # of a statement
+    if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # an error of a statement
         return False
     number = _number(error.orig)
     if number is None:

@@ -48,7 +48,7 @@ marks = sa.Table(
     sa.Column("generation", sa.BigInteger(), nullable=False),
     sa.Column("number", sa.BigInteger(), nullable=False),
     sa.Column("epoch", sa.BigInteger(), nullable=False),
-    sa.Column("rows", sa.BigInteger(), nullable=False),  # of all deliveries
+    sa.Column("rows", sa.BigInteger(), nullable=False),  # the sum over all deliveries
     sa.Column("watermark", sa.BigInteger()),  # event time up to which the rows are complete, in microseconds since 1970
     sa.Column("written_at", sa.DateTime(timezone=True).with_variant(mysql.DATETIME(fsp=6), "mysql")),
     mysql_engine="InnoDB",

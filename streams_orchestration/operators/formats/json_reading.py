@@ -98,7 +98,7 @@ def read_lines(content: bytes, count: int, schema: pa.Schema) -> pa.RecordBatch:
     check_values(batch)
     check_nulls(batch)
     if any(_has_infinite(leaf) for column in columns for leaf in leaves(column)):
-        message = "a number may be out of range"  # or it stands there as Infinity
+        message = "a number may be out of range"  # or the text has the number as Infinity
         raise DataError(message)
     return batch
 

@@ -124,7 +124,7 @@ class Intake:
             except Exception as error:  # noqa: BLE001  whoever offered gets it
                 written, problem = 0, error
             for number, (_, future) in enumerate(waiting):
-                if future.done():  # whoever offered has gone away; what was written stays
+                if future.done():  # the sender has gone; the written values stay
                     continue
                 if number < written:
                     future.set_result(None)

@@ -175,7 +175,7 @@ class Journal:
             _remember(keys, place.record.arrival.key, place.record.arrival.digest)
         if self.next < durable:
             raise DamagedError(path, self._at, self.next, durable - 1)
-        self._keys = keys  # all at once: who asks meanwhile must not take what is known for new
+        self._keys = keys  # set as a whole: meanwhile a reader must not take a known key for a new one
         self._file = os.open(path, os.O_RDWR)
         os.ftruncate(self._file, self._at)
         os.fsync(self._file)

@@ -136,7 +136,7 @@ class TransactionalProducer:
         self._group.close()
         if self._hangs:
             return
-        with contextlib.suppress(KafkaException):  # of a producer that has failed
+        with contextlib.suppress(KafkaException):  # a producer that has failed raises an error
             self._producer.purge()
             self._producer.flush(0)
 
@@ -187,7 +187,7 @@ class TransactionalProducer:
 
     def _send(self, messages: Iterable[KafkaMessage]) -> None:
         for message in messages:
-            if not self._is_queued(message):  # what was sent before is still under way
+            if not self._is_queued(message):  # the queue is full of earlier messages
                 self._poll_until(lambda message=message: self._is_queued(message))
         self._producer.poll(0)
         self._check()

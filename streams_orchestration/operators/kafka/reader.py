@@ -199,7 +199,8 @@ class KafkaReader:
         goes_on = known.keys() & positions.keys()
         self._at = {}
         try:
-            if goes_on and all(known[each] == positions[each] for each in goes_on):  # keep what was read ahead of these
+            # keep the messages that were read ahead of these positions
+            if goes_on and all(known[each] == positions[each] for each in goes_on):
                 begun = positions.keys() - goes_on
                 if gone := known.keys() - goes_on:
                     self._consumer.incremental_unassign([TopicPartition(*each) for each in gone])

@@ -199,7 +199,7 @@ class RegisteredEncoder:
             raise RefusedError(message)
         self._subject = subject
         try:
-            self._narrows = format == "avro"  # which has no unsigned types
+            self._narrows = format == "avro"  # Avro has no unsigned types
             kind = avro.AvroWriter if format == "avro" else protobuf.ProtobufWriter
             self._writer = kind(registered, schema_without_unsigned(schema) if self._narrows else schema)
         except ValueError as error:

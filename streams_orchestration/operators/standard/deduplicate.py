@@ -281,7 +281,7 @@ class DeDuplicate(Operator):
         bounds = sorted({0, len(judged), *unfit, *(place + 1 for place in unfit)})
         for begin, end in itertools.pairwise(bounds):
             part = {name: values.slice(begin, end - begin) for name, values in keys.items()}
-            # what fails does not pass, so it is not remembered
+            # a tuple that fails does not pass, so it is not remembered
             new = (
                 ~self.times.known(part, times[begin:end])
                 if begin in unfit
@@ -337,8 +337,8 @@ class DeDuplicate(Operator):
     @staticmethod
     def _forgotten(marks: np.ndarray, largest: float, limit: float) -> np.ndarray:
         if marks.dtype == np.int64:
-            return marks < largest - limit  # where the difference of two could be beyond 64 bits
-        with np.errstate(invalid="ignore"):  # of infinities
+            return marks < largest - limit  # the difference of two numbers could need more than 64 bits
+        with np.errstate(invalid="ignore"):  # a difference of infinities is NaN
             return largest - marks > limit
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:

@@ -163,7 +163,7 @@ class FileSource(SourceOperator):
         except StorageAwayError as error:
             self.hold_up.away(error)
             reached = self._offset() if self.reached is None else self.reached
-            self.row = -1  # what is open is opened again
+            self.row = -1  # the open file is opened again
             return ProducedTo(reached, exhausted=False)
         self.hold_up.back()
         return done

@@ -131,7 +131,7 @@ class JoinSide:
         ends = bounds[:-1].copy()
         np.maximum.at(ends, owners, lows)
         leaving = np.flatnonzero(np.arange(len(places)) < ends[codes[order]])
-        # lows ascend over all partitions, and those of a partition begin at its bound
+        # lows ascend over all partitions, and the lows of a partition begin at its bound
         at = order[entering[np.searchsorted(lows, leaving, side="right")]] - (len(places) - count)
         in_order = np.lexsort((order[leaving], at))
         at, left = at[in_order], places[order[leaving[in_order]]]

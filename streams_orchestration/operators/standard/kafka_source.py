@@ -323,7 +323,7 @@ class KafkaSource(SourceOperator):
         """Handle deleted messages at the position of a partition: skip them, or fail."""
         next = positions.next[partition]
         self._discover(reader, positions)
-        if positions.next.get(partition) != next:  # of a topic that was created again
+        if positions.next.get(partition) != next:  # the topic was created again
             return
         first, last = reader.range_of(partition)
         text = (

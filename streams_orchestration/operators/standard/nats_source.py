@@ -144,7 +144,8 @@ class NATSSource(JournalSource):
         place = BrokerPosition(intake, settings.stream, settings.consumer, settings.on_lost_data)
         about = f"{settings.url}, stream {settings.stream}, consumer {place.name}"
         if place.is_known:
-            config.deliver_policy = DeliverPolicy.ALL  # where it is made once more, what is there is read
+            # a consumer that is made once more reads all messages that the stream still has
+            config.deliver_policy = DeliverPolicy.ALL
             place.enter(created, kept=await _has_consumer(context, settings.stream, place.name), about=about)
         subscription = await context.pull_subscribe(
             settings.subject or "", durable=place.name, stream=settings.stream, config=config

@@ -50,7 +50,7 @@ class NumberMeasure:
         counts += np.bincount(groups, minlength=len(counts))
         with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinity are values like any other
             match self.function:
-                case "Min":  # where NaN is above all numbers
+                case "Min":  # NaN is above all numbers
                     np.fmin.at(values, groups, added)
                 case "Max":
                     np.maximum.at(values, groups, added)

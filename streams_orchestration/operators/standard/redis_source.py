@@ -123,7 +123,7 @@ class RedisSource(JournalSource):
         place = BrokerPosition(intake, settings.stream, settings.group, settings.on_lost_data)
         await self._make_group(client, place)
         intake.receiving(f"{settings.url}, stream {settings.stream}, group {place.name}")
-        position = "0"  # first what was delivered and not acknowledged
+        position = "0"  # first the messages that were delivered and not acknowledged
         while True:
             answer = await client.xreadgroup(
                 place.name, CONSUMER, {settings.stream: position}, count=AT_ONCE, block=BLOCK_MILLISECONDS

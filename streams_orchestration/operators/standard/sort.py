@@ -192,7 +192,8 @@ class Sort(ClockOperator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to their windows."""
         sifted = self.sieve(self.columns.extended(port, batch))
-        for expression in self.sieve.expressions:  # what has no value must not wait: the application would never go on
+        # a tuple without a value fails here: if it waited, the application would never continue
+        for expression in self.sieve.expressions:
             sifted.value(expression)
         if self.timed is not None:
             self.timed.process(sifted.batch, lambda passed: self.submit(self.assignments.of(Evaluated(passed))))

@@ -56,7 +56,7 @@ class KeyIndex:
             living = self._living(rows)
             key_rows[pending[living]] = rows[living]
             pending, rows, places = pending[~living], rows[~living], places[~living]
-            # of several new keys with the same hash only the first is added now; the others are looked up again
+            # if several new keys have the same hash, only the first is added now; the others are looked up again
             heads = np.sort(np.unique(hashes[pending], return_index=True)[1])
             key_rows[pending[heads]] = self._append(pending[heads], places[heads], hashes, cells)
             pending = np.delete(pending, heads)
@@ -150,7 +150,7 @@ class KeyIndex:
         while len(rows):
             free = self.table[places] < 0
             self.table[places[free]] = rows[free]
-            # of several rows that want the same slot, one got it; the others try the next slot
+            # if several rows want the same slot, one gets it, and the others try the next slot
             lost = self.table[places] != rows
             rows, places = rows[lost], (places[lost] + 1) & (len(self.table) - 1)
 

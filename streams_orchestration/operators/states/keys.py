@@ -83,7 +83,7 @@ def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.nd
             values, codes = np.unique(codes, return_inverse=True)
             size = len(values)
     first = np.full(size, -1)
-    # of several writes to one element the last one remains, here that of the first tuple
+    # the last one of several writes to an element remains, which is here the one of the first tuple
     first[codes[::-1]] = np.arange(count - 1, -1, -1)
     present = np.flatnonzero(first >= 0)
     first = first[present]

@@ -184,7 +184,7 @@ class RemoteStorage:
 
     def _send(self, system: Any, source: Any, path: str) -> None:
         aside = path
-        if self.root.startswith("hdfs"):  # where a file is seen while it is written
+        if self.root.startswith("hdfs"):  # readers of HDFS see a file while it is written
             directory, _, name = path.rpartition("/")
             aside = f"{directory}/_pending-{name}"
             system.create_dir(directory, recursive=True)
@@ -310,7 +310,7 @@ def _connected(address: Address, options: dict[str, str]) -> Any:
                 access_key=options.get("accessKey"), secret_key=options.get("secretKey"),
                 session_token=options.get("sessionToken"), role_arn=options.get("roleArn"), anonymous=anonymous,
                 region=options.get("region"), scheme=scheme, endpoint_override=host, connect_timeout=CONNECT_SECONDS,
-                allow_delayed_open=True,  # one request for what is small
+                allow_delayed_open=True,  # a small file takes one request
             )  # fmt: skip
         case "gs":
             return fs.GcsFileSystem(

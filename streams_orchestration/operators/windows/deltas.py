@@ -30,7 +30,7 @@ def comparable(values: np.ndarray) -> np.ndarray:
 
 def exceeds(later: np.ndarray, earlier: np.ndarray, size: float) -> np.ndarray:
     """Return a mask that is True where a value is greater than the earlier value by more than `size`."""
-    with np.errstate(invalid="ignore"):  # of infinities
+    with np.errstate(invalid="ignore"):  # a difference of infinities is NaN
         return np.asarray(later - earlier > size, bool)
 
 

@@ -120,7 +120,7 @@ def divide_partitions(states: Sequence[State], names: Sequence[str], route: Rout
     tables = [part.table() for part in parts]
     channels = [route.channels(renamed(table.select(parts[0].keys_schema.names), names)) for table in tables]
     numbers, used, times = ([table.column(name).to_numpy() for table in tables] for name in ("number", "used", "time"))
-    # of partitions with the same time, the one used earlier in its replica is older
+    # if two partitions have the same time, the one that its replica used earlier is older
     rank = np.empty(sum(map(len, used)), np.int64)
     rank[np.lexsort((np.concatenate(used), np.concatenate(times)))] = np.arange(len(rank))
     bounds = np.cumsum([len(each) for each in used])[:-1]

@@ -19,7 +19,7 @@ sink = Table(
     Column("pe", Integer, nullable=False),
     Column("kind", String, nullable=False),
     Column("place", String, nullable=False),  # a directory, or what else it writes to, for people
-    Column("format", String),  # of its files; none when it writes none
+    Column("format", String),  # the format of its files; null for a sink without files
     Column("read_with", JSON(none_as_null=True)),  # parameters of a FileSource for its files, and their schema
     Column("visibility", String, nullable=False),  # read_committed or read_uncommitted
     Column("pending", String),  # directory of the files that wait
@@ -27,7 +27,7 @@ sink = Table(
     Column("rows", Count, nullable=False, default=0),  # in these
     Column("undeliverable", Count, nullable=False, default=0),  # rows that were set aside
     Column("routed", Count, nullable=False, default=0),  # up to this epoch a person wants that
-    Column("error", Reason),  # why what waits cannot become visible
+    Column("error", Reason),  # the reason why waiting outputs cannot become visible
     Column("failures", Integer, nullable=False, default=0),  # in a row
     Column("failed_at", Float),
     Column("delivered_at", Float),  # when an output became visible last
@@ -40,7 +40,8 @@ sink_file = Table(
     metadata,
     Column("application", String, primary_key=True),
     Column("pending", String, primary_key=True),
-    Column("final", String),  # where it becomes visible; none when it is delivered to something else
+    # the place at which it becomes visible; null for an output that is delivered to another system
+    Column("final", String),
     Column("operator", String, nullable=False),
     Column("pe", Integer, nullable=False),
     Column("generation", Integer, nullable=False),
@@ -57,7 +58,7 @@ sink_directory = Table(
     "sink_directory",  # directories with files that no reset takes back, and that are not marked as complete since then
     metadata,
     Column("application", String, primary_key=True),
-    Column("place", String, primary_key=True),  # of the sink, whose channels all write there
+    Column("place", String, primary_key=True),  # the place of the sink; all its channels write there
     Column("directory", String, primary_key=True),  # below the place
     Column("token", String, nullable=False),  # changes when it gets another file
 )

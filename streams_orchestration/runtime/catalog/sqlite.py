@@ -100,7 +100,8 @@ class SqliteDatabase(Database):
             raise FileNotFoundError(self.path)
         return file_bell(self._bell)
 
-    def committed(self, connection: Connection, changed: str) -> None:  # noqa: ARG002  it cannot say what has changed
+    # a file beside the catalog cannot say which application has changed
+    def committed(self, connection: Connection, changed: str) -> None:  # noqa: ARG002
         """Ring the bell."""
         ring(self._bell)
 
@@ -136,7 +137,7 @@ class SqliteDatabase(Database):
 
     def refusal(self, error: DBAPIError) -> CatalogError:
         """Return the error for a lock that is not free, a full disk, or a file that is damaged or not a catalog."""
-        reason = reason_of(error).partition(" with text")[0]  # what follows are the bytes
+        reason = reason_of(error).partition(" with text")[0]  # the bytes follow
         if "unable to open" in reason and self.path.is_dir():
             return CatalogError(f"{self.name}: the catalog is a file, and this is a directory. Move it away.")
         if "no such table" in reason:

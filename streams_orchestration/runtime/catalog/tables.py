@@ -24,15 +24,16 @@ application = Table(
     Column("fingerprint", String, nullable=False),
     Column("compilation", LargeBinary, nullable=False),
     Column("base", String, nullable=False),  # directory of the spec
-    Column("settings", JSON, nullable=False),  # what its hosts start with
+    Column("settings", JSON, nullable=False),  # settings with which its hosts start
     Column("wanted", String, nullable=False),  # RUNNING or STOPPED
-    Column("runs_until", Float),  # of one that is stopped and runs only until it is at its cut; renewed meanwhile
-    Column("bounded", String),  # the run that takes only what is there, a new text for each; none of any other run
-    Column("taken_at", Float),  # when that run had taken all, and stopped
+    # time until which a stopped application runs on to its cut; renewed meanwhile
+    Column("runs_until", Float),
+    Column("bounded", String),  # id of the bounded run, which reads only the present input; null for any other run
+    Column("taken_at", Float),  # time at which the bounded run had read all its input, and stopped
     Column("state", String, nullable=False),
     Column("deployed_at", Float, nullable=False),
-    Column("started_at", Float, nullable=False),  # when it was last wanted to run after it stood still
-    Column("plan", Integer, nullable=False, default=1),  # how many plans there were: hosts load a new one
+    Column("started_at", Float, nullable=False),  # last time at which it was wanted to run after a stop
+    Column("plan", Integer, nullable=False, default=1),  # number of plans so far: hosts load a new one
     Column("last_epoch", Count, nullable=False, default=0),
     Column("last_batch", Count, nullable=False, default=-1),
     Column("last_generation", Integer, nullable=False, default=0),
@@ -62,8 +63,8 @@ host = Table(
     Column("wish", JSON(none_as_null=True)),  # on which machines, and apart from which hosts, it is to run
     Column("machine", String),  # by name: where it runs, or whose agent is to start it
     Column("space", String),  # within which its pid means a process: boot and process namespace of the machine
-    Column("storage_error", Reason),  # why it does not reach the storage
-    Column("storage_failed_at", Float),  # since when
+    Column("storage_error", Reason),  # the reason why it does not reach the storage
+    Column("storage_failed_at", Float),  # time at which it did not reach it first
 )
 
 process = Table(
@@ -79,17 +80,17 @@ process = Table(
 )
 
 machine = Table(
-    "machine",  # whose agent has registered it
+    "machine",  # machines that their agents have registered
     metadata,
     Column("name", String, primary_key=True),
     Column("space", String, nullable=False),
-    Column("pid", Integer, nullable=False),  # of its agent
+    Column("pid", Integer, nullable=False),  # pid of its agent
     Column("process_started", Float, nullable=False),
     Column("address", String, nullable=False),  # its host name, for people
     Column("tags", JSON, nullable=False),
     Column("cores", Integer, nullable=False),
     Column("state", String, nullable=False),  # UP or DRAINING; DOWN once its agent has ended
-    Column("version", String, nullable=False),  # of the product
+    Column("version", String, nullable=False),  # version of the product
     Column("since", Float, nullable=False),
     Column("lease_until", Float, nullable=False),  # renewed by its agent
     Column("standbys", Integer, nullable=False, default=0),  # hosts that wait there
@@ -103,7 +104,7 @@ log_request = Table(
     Column("id", String, primary_key=True),
     Column("machine", String, nullable=False),
     Column("application", String, nullable=False),
-    Column("names", JSON, nullable=False),  # of the logs: host-0, pe-3
+    Column("names", JSON, nullable=False),  # names of the logs: host-0, pe-3
     Column("lines", Integer, nullable=False),  # most lines of each
     Column("after", JSON, nullable=False),  # name -> position from which on, of those that are followed
     Column("asked_at", Float, nullable=False),
@@ -134,8 +135,8 @@ unit = Table(
     Column("configured_attempts", Integer, nullable=False),
     Column("restart_pause", Float, nullable=False, default=DEFAULT_RESTART.pause),  # longest, for a cause outside
     Column("restart_limit", Float, nullable=False, default=DEFAULT_RESTART.limit),  # seconds without a new epoch
-    Column("kind", Text, nullable=False, default=""),  # of the cause; resets are counted for each kind
-    Column("give_up_at", Float),  # of a cause outside
+    Column("kind", Text, nullable=False, default=""),  # kind of the cause; resets are counted for each kind
+    Column("give_up_at", Float),  # time limit for a cause outside of the application
     Column("tries", JSON),  # kind, resets and time of the first one, since the last complete epoch
     Column("state", String, nullable=False, default="STARTED"),
     Column("dirty", Boolean, nullable=False, default=False),  # started in a way that only a reset mends
@@ -146,7 +147,7 @@ unit = Table(
     Column("began_at", Float, nullable=False, default=0.0),  # the drain or the reset attempt under way
     Column("cause", Reason),
     Column("asked", Integer, nullable=False, default=0),  # the generation whose reset was taken up
-    Column("outage", JSON),  # what happened when in the last one, unix seconds
+    Column("outage", JSON),  # event of the last outage -> its unix time
     Column("drains", JSON),  # sequence id and time of the last one, seconds of the last ten
     Column("resets", JSON),
     Column("reset_count", Integer, nullable=False, default=0),
@@ -158,19 +159,19 @@ SHOWN_EPOCH = func.coalesce(unit.c.shown_epoch, unit.c.completed_epoch)
 """The last epoch of a unit whose results are visible outside, and that no revert of a redeploy undoes."""
 
 trial = Table(
-    "trial",  # of the last redeploy
+    "trial",  # the trial of the last redeploy
     metadata,
     Column("application", String, primary_key=True),
-    Column("plan", Integer, nullable=False),  # that was on trial
-    Column("fingerprint", String, nullable=False),  # of that plan
+    Column("plan", Integer, nullable=False),  # number of the plan on trial
+    Column("fingerprint", String, nullable=False),  # fingerprint of that plan
     Column("state", String, nullable=False),  # OPEN, PASSED or REVERTED
-    Column("within", Float, nullable=False),  # seconds that it may take
-    Column("until", Float, nullable=False),  # when an open one is reverted
+    Column("within", Float, nullable=False),  # seconds that the trial may take
+    Column("until", Float, nullable=False),  # time at which an open trial is reverted
     Column("ended_at", Float),
-    Column("cause", Reason),  # why it was reverted
+    Column("cause", Reason),  # the reason why the plan was reverted
     Column("pause", Float),  # seconds between the last commit before and the first one after
-    Column("before", LargeBinary),  # the rows of the previous plan at its cut, of an open one
-    Column("files", JSON, nullable=False),  # of states that these name
+    Column("before", LargeBinary),  # for an open trial, the rows of the previous plan at its cut
+    Column("files", JSON, nullable=False),  # files of the states that these rows name
     Column("earlier", LargeBinary),  # the compilation of the previous plan, unless that was restored
     Column("taken_back", String),  # fingerprint of a plan that this redeploy has taken back
 )
@@ -199,14 +200,14 @@ pe = Table(
     Column("host", Integer, nullable=False),
     Column("feeds", Boolean, nullable=False),  # tuples come into the unit here: from sources, or from other units
     Column("operators", JSON, nullable=False),  # names, for people
-    Column("levels", JSON, nullable=False),  # how they are spread over tasks, for people
-    Column("program", LargeBinary, nullable=False),  # what it runs, as JSON
+    Column("levels", JSON, nullable=False),  # distribution of the operators over tasks, for people
+    Column("program", LargeBinary, nullable=False),  # program of the PE as JSON
     Column("state", String, nullable=False, default="WANTED"),
     Column("error", Reason),
     Column("permanent", Boolean, nullable=False, default=False),  # no reset can mend the error
-    Column("kind", Text, nullable=False, default=""),  # of the error: failures of one kind have the same cause
+    Column("kind", Text, nullable=False, default=""),  # kind of the error: failures of one kind have the same cause
     Column("outside", Boolean, nullable=False, default=False),  # the cause is outside of the application
-    Column("failures", JSON),  # of its operators: the last one, and when the same code failed before
+    Column("failures", JSON),  # last failure of its operators, and time of the last one in the same code
     Column("restartable", Boolean, nullable=False, default=True),
     Column("running", Integer, nullable=False, default=0),  # the generation in which it was last seen to run
     Column("batch", Count, nullable=False, default=-1),
@@ -215,7 +216,7 @@ pe = Table(
     Column("final", Boolean, nullable=False, default=False),
     Column("initial", JSON, nullable=False),  # the position before the first batch
     Column("position", JSON, nullable=False),
-    Column("bounds", JSON(none_as_null=True)),  # of a bounded run: its text, and where it ends for each source
+    Column("bounds", JSON(none_as_null=True)),  # id of the bounded run, and its end for each source
     Column("rows_in", Count, nullable=False, default=0),
     Column("rows_out", Count, nullable=False, default=0),
     Column("busy_seconds", Float, nullable=False, default=0.0),
@@ -229,7 +230,7 @@ commit = Table(
     Column("application", String, primary_key=True),
     Column("pe", Integer, primary_key=True),
     Column("batch", Count, primary_key=True),
-    Column("token", String),  # of the planner's call, which finds its own commit by it
+    Column("token", String),  # token of the planner's call, by which it finds its own commit
     Column("generation", Integer, nullable=False),
     Column("epoch", Count, nullable=False),
     Column("boundary", Boolean, nullable=False),
@@ -275,7 +276,7 @@ stream_export = Table(
     "stream_export",
     metadata,
     Column("application", String, primary_key=True),
-    Column("name", String, primary_key=True),  # of the Export, one for every replica
+    Column("name", String, primary_key=True),  # name of the Export, the same for all replicas
     Column("stream", String, primary_key=True),
     Column("pe", Integer, nullable=False),
     Column("properties", JSON, nullable=False),
@@ -290,8 +291,8 @@ stream_import = Table(
     "stream_import",
     metadata,
     Column("application", String, primary_key=True),
-    Column("name", String, primary_key=True),  # of the Import, one for every replica
-    Column("operator", String, primary_key=True),  # that takes its tuples
+    Column("name", String, primary_key=True),  # name of the Import, the same for all replicas
+    Column("operator", String, primary_key=True),  # operator that takes its tuples
     Column("port", Integer, primary_key=True),
     Column("pe", Integer, nullable=False),
     Column("subscription", String),
@@ -309,7 +310,7 @@ stream_connection = Table(
     Column("application", String, primary_key=True),  # the importing one
     Column("key", String, primary_key=True),  # the stream's name in the positions of the importing PE
     Column("pe", Integer, nullable=False),
-    Column("name", String, nullable=False),  # of the Import
+    Column("name", String, nullable=False),  # name of the Import
     Column("operator", String, nullable=False),
     Column("port", Integer, nullable=False),
     Column("filter", String),
@@ -320,7 +321,7 @@ stream_connection = Table(
     Column("first", Count, nullable=False),  # segment that was next when they were connected
     Column("last", Count),  # behind the last segment that it is about, of one that a redeploy has ended
     Column("lost", Count, nullable=False, default=0),  # tuples that were dropped before they were read
-    Column("problem", String),  # why nothing flows
+    Column("problem", String),  # the reason why nothing flows
     Column("uncommitted", Boolean, nullable=False, default=False),  # it is read before its epoch is complete
     Column("event_time", Boolean, nullable=False, default=False),  # the Import takes the watermarks of the stream
 )

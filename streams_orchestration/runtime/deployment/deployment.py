@@ -276,7 +276,7 @@ def resume(connection: Connection, application: str, state: str, settings: Setti
         return
     values = {"state": "RUNNING", "settings": asdict(settings), "started_at": clock.now()}
     connection.execute(update(a).where(a.c.name == application).values(values))
-    t = tables.trial  # of a redeploy that was stopped in the middle of it
+    t = tables.trial  # a redeploy may have been interrupted, with its trial still open
     trial = (t.c.application == application, t.c.state == "OPEN")
     connection.execute(update(t).where(*trial).values(until=clock.now() + t.c.within))
     open_units = (u.c.application == application, u.c.state != "COMPLETED")

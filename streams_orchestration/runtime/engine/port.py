@@ -69,7 +69,7 @@ class QueryStart:
         """
         path = Path(self.scratch.path)
         for left in path.parent.glob(f"pe-{self.program.pe}-g*"):
-            if left != path:  # of a host that was killed
+            if left != path:  # left by a host that was killed
                 shutil.rmtree(left, ignore_errors=True)
         limit = self.hang_limit if apart else 0
         return Scratch.create(path, Launched(self.program, self.directories, self.measured, apart, limit))

@@ -294,7 +294,7 @@ class Host:
         ]
         now = clock.now()
         news = any(changes_soon(row, now) for row in rows)
-        if not set(before) <= set(self.neighbours):  # nobody may be left who looks at the units of one that has died
+        if not set(before) <= set(self.neighbours):  # a host has died, and perhaps no other host watches its units
             self.surveyed, news = -math.inf, True
         self.deadline = min((row.deadline for row in rows if row.deadline is not None), default=math.inf)
         return self.queries.match(rows) or news

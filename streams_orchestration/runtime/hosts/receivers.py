@@ -136,7 +136,7 @@ class Receiver:
                     self._continue(journal.files)
                 self.journal = journal
         except BaseException:
-            journal.close()  # it is opened anew, which its lock would refuse
+            journal.close()  # the lock of an open journal would refuse the next attempt to open it
             raise
         return Intake(journal, self.name, self.owner)
 

@@ -36,7 +36,7 @@ def reference_files(operator: LogicalOperator, *, import_all: bool) -> list[Refe
     try:
         found = import_operator(implementation_name(operator))
         files = found.input_files(found.Parameters.model_validate(operator.parameters))
-    except Exception:  # noqa: BLE001  checking the operator says what is wrong with its class and its parameters
+    except Exception:  # noqa: BLE001  checking the operator reports an error of its class or its parameters
         return []
     named: dict[str, ReferenceFile] = {}
     for file in dict.fromkeys(files):

@@ -163,7 +163,7 @@ class Reporter:
         assert view.run is not None
         assert self._client is not None
         moment, run = view.moment, view.run
-        if run.started_at != moment.started_at:  # of a run that is over for long
+        if run.started_at != moment.started_at:  # the run ended long ago
             event = run_event(name, run.run, About(namespace(), self._application, "", None), moment.at)
         else:
             units = [

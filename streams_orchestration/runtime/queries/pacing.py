@@ -66,7 +66,7 @@ class Pace:
         aim = max(target - max(wall - work, 0.0) - fixed, target / 2)
         growth = min(max(2 * target / max(wall, 1e-9), 2.0), GROWTH)
         wanted = aim / each
-        if work < target / 2:  # what remains of the time does not come from the tuples
+        if work < target / 2:  # the rest of the time does not depend on the tuples
             wanted = max(wanted, 2 * rows)
         if work < 2 * target:  # as a busy machine makes of any batch now and then
             wanted = max(wanted, min(rows, FIRST))

@@ -225,7 +225,7 @@ class Planner:
         except CatalogUnavailableError:
             raise
         except StaleGenerationError as error:
-            # of a query that another one takes the place of, this is no failure
+            # this is no failure if another query has replaced this one
             if self._view() is not None:
                 log.error("%s", error)
                 self.scratch.fail(str(error), permanent=False)

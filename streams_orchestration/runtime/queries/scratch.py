@@ -205,6 +205,7 @@ class Scratch:
 
 @functools.lru_cache(maxsize=256)
 def _read(path: str) -> Launched:
-    launched: Launched = pickle.loads((Path(path) / "launched.pickle").read_bytes())  # noqa: S301  of our own host
-    import_from(launched.directories.base)  # of a standby that serves another application than its parents knew
+    # our own host has written it
+    launched: Launched = pickle.loads((Path(path) / "launched.pickle").read_bytes())  # noqa: S301
+    import_from(launched.directories.base)  # a standby may serve another application than its parent processes knew
     return launched

@@ -169,7 +169,7 @@ def _stream(
     application, name = stream.exporter or application, stream.source or stream.stream
     key: dict[str, object] = {"of": application, "by": name}
     key["begin"] = position.inputs.get(stream.stream, stream.first)
-    if stream.last is not None:  # all of it is of complete epochs
+    if stream.last is not None:  # all segments up to the last one are of complete epochs
         rows = SegmentRow.all(connection, _SEGMENTS["up to a number"], key | {"end": stream.last})
         return StreamView(_numbered(stream.stream, rows), producer_epoch=0, ended=False)
     producer = producer_of(connection, application, stream.producer, on_trial=on_trial and stream.exporter is None)

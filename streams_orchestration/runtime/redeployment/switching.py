@@ -218,7 +218,7 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried) -> Position:
             for operator in program.operators.values()
             if operator.name in carried.clocks and operator.event_time is not None and operator.event_time.peers
         },
-        # what its states say of a time is asked in a first batch
+        # the first batch asks the states for the times at which their operators want to be called
         wake=0.0 if any(map(goes_by_clock, program.operators.values())) else None,
     )
 

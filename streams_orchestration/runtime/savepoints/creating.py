@@ -108,7 +108,7 @@ def create_savepoint(
     application = lock.application
     catalog = opened_catalog(home, application)
     with catalog.read() as connection:
-        import_from(application_row(connection, home, application).base)  # of operators beside the spec
+        import_from(application_row(connection, home, application).base)  # operators may be in modules beside the spec
     await_trial(home, application)
     sweep(home, application)
     place = place_of(home, application, name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))

@@ -137,7 +137,7 @@ class Publisher:
             else:
                 if operator in self._troubled():
                     self.succeeded(operator)
-        except StreamsRuntimeError as error:  # the catalog: what was delivered is delivered again, by the same key
+        except StreamsRuntimeError as error:  # the catalog failed: the delivery is repeated with the same key
             log.warning("%s", error)
         except Exception as error:
             log.exception("operator %s: delivering failed", operator)

@@ -27,7 +27,7 @@ from streams_orchestration.runtime.storage.waiting import path_of, take_away
 
 _f, _s = tables.sink_file, tables.sink
 _RETRACTED = (  # made once: making a statement takes longer than running it
-    # what a sink that is no more has shown early is removed all the same
+    # a removed sink has no row; its early outputs are removed all the same
     select(_f, func.coalesce(_s.c.visibility, "read_uncommitted").label("visibility"))
     .outerjoin(_s, (_s.c.application == _f.c.application) & (_s.c.operator == _f.c.operator))
     .where(_f.c.application == bindparam("of"), _f.c.retracted)
@@ -114,7 +114,7 @@ def _remove(store: Store, row: Output) -> bool:
     shows uncommitted outputs never uses a final name twice, so a late call cannot remove a file of a replay.
     """
     if row.final is None or row.visibility == "read_committed":
-        take_away(store, row.pending)  # what is after the cut was never visible
+        take_away(store, row.pending)  # outputs after the cut were never visible
         return False
     final = Path(row.final)
     mine = is_same(path_of(store, row.pending), final)

@@ -70,7 +70,8 @@ class Checkpoint:
                 stored = self._calls.meter.charge(self._calls.meter.operators[program.index], store)
                 if stored is not None:
                     self.states.append(stored)
-        instance.dirty = isinstance(operator, FlooredOperator) and operator.passed  # the next batch makes it anew
+        # the next batch stores the state again
+        instance.dirty = isinstance(operator, FlooredOperator) and operator.passed
 
     def _store(self, program: OperatorProgram, state: dict[str, Any], instance: OperatorInstance) -> StoredState | None:
         """Store the state, and return it; None if it has not changed since it was stored."""

@@ -57,7 +57,7 @@ def _all_taken(connection: Connection, application: str, programs: Sequence[PePr
     positions = {row.id: row.position for row in rows}
     for program in programs:
         position = positions.get(program.pe)
-        if position is None:  # of another plan
+        if position is None:  # another plan has other PEs
             return False
         sources = {program.operators[index].name for index in program.sources} - set(position["exhausted"])
         if any(position["reached"].get(name) != run for name in sources):

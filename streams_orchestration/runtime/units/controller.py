@@ -121,7 +121,7 @@ def advance(
             connection, unit, record, "unhealthy", now, generation=generation, seconds=now - failed, cause=record.cause
         )
     if _resets(actions):
-        if "began" in outage or not outage:  # of an earlier reset
+        if "began" in outage or not outage:  # the outage is of an earlier reset
             outage = {"failed": now, "detected": now}
         generation += 1
         garbage = roll_back(connection, unit, record.current + 1)

@@ -160,7 +160,7 @@ def check_cuts(
     store = catalog.store.hasty()
     try:
         sizes = store.sizes(data_of(application)) if looked_at else None
-    except StoreError:  # nothing is known of what is there
+    except StoreError:  # the existing files are unknown
         return known if units is None else {unit: known[unit] for unit in units if unit in known}
     broken = {file.unit for file in looked_at if file.problem(store, sizes) is not None}
     for unit in sorted(broken ^ (known.keys() & {file.unit for file in files})):

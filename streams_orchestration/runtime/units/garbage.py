@@ -282,7 +282,7 @@ def sweep(
         f = tables.sink_file
         pending = set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
     candidates = [address for pe, address in found if pe not in foreign]
-    titles = {str(path_of(store, address)) for address in pending}  # what a publisher of this machine has taken
+    titles = {str(path_of(store, address)) for address in pending}  # files that a publisher of this machine has taken
     titles |= {store.title(address) for address in named | pending}
     return remove_files(store, (address for address in candidates if store.title(address) not in titles))
 

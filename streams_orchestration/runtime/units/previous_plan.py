@@ -179,7 +179,7 @@ def _restore_connections(connection: Connection, application: str, before: Previ
         (row.application, row.key): row
         for row in connection.execute(select(c).where((c.c.application == application) | (c.c.exporter == application)))
     }
-    for key in now.keys() - kept.keys():  # of the plan on trial
+    for key in now.keys() - kept.keys():  # connections of the plan on trial
         connection.execute(delete(c).where(c.c.application == key[0], c.c.key == key[1]))
     for key, row in kept.items():
         this = (c.c.application == key[0], c.c.key == key[1])

@@ -141,7 +141,7 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
         return None
     ready = facts.taken_up and facts.health is not None and facts.health.up
     if record.state == "UNHEALTHY":
-        # without an attempt left there is nothing to bring the hosts back for
+        # if no attempt is left, no reset follows, so the unit does not wait for its hosts
         return Healthy() if ready or record.gives_up(at) else None
     if record.state == "STARTED" and record.dirty:
         return Healthy() if ready else None

@@ -125,7 +125,7 @@ def nested_calls(kind: str, value: Expression) -> list[OutputCall]:
     """
     if kind in ("Beacon", "XMLParse"):
         return []
-    while isinstance(value, Convert):  # which the program does not write
+    while isinstance(value, Convert):  # the program does not write this conversion
         value = value.operand
     return [each for each in parts_of(value) if isinstance(each, OutputCall) and each is not value]
 

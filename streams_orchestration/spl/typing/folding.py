@@ -124,7 +124,7 @@ def _binary(node: Binary, left: Constant, right: Constant) -> Expression:
         return node
     if operator in _COMPARISONS and left.type == right.type:
         if left.type in (RSTRING, USTRING):
-            if operator not in ("==", "!="):  # order is that of bytes
+            if operator not in ("==", "!="):  # the order of texts is the order of their bytes
                 return node
         elif left.type not in INTEGERS and left.type not in FLOATS:
             return node

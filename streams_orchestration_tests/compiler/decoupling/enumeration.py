@@ -36,7 +36,8 @@ class Enumeration:
         for name, op in self.ops.items():
             for parent in op["parents"]:
                 readers[parent].append(name)
-        # what a reader reads: the output of its parent, or its own branch of it where the parent has several readers
+        # reader -> the outputs that it reads: its parent's output, or a branch of its own if the parent has several
+        # readers
         self.reads: dict[Any, list[Any]] = {}
         self.branches: dict[Any, list[Any]] = {name: [] for name in self.ops}
         self.variables = [name for name, op in self.ops.items() if op["kind"] not in LEAVES]

@@ -82,7 +82,7 @@ def test_messages_are_journalled_once_over_hosts_and_a_crash_of_the_broker(broke
         reported(source, "place")
         broker.send(values(*range(5)))
         wait_for_messages(source, 5)
-    broker.send(values(5, 6))  # while no host is there
+    broker.send(values(5, 6))  # sent while no host runs
     files_of(source).report({})
     with receiving(source):
         wait_for_messages(source, 7)

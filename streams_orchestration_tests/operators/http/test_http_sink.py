@@ -99,7 +99,7 @@ def test_a_request_without_an_answer_is_posted_again_under_its_key(web: Receiver
         deliver(operator, batch(0, 6))
     deliver(operator, batch(0, 6))
     assert numbers(web) == list(range(6))
-    # what was taken is not posted again by the same process, and what was not is, whether it had come or not
+    # the same process posts an accepted request only once, and repeats any other, even one that has arrived
     assert [headers["Idempotency-Key"][-2] for headers, _ in web.requests] == ["0", "1", "1", "2"]
 
 
@@ -208,7 +208,7 @@ def test_tuples_that_a_receiver_refuses_are_named_or_set_aside_and_the_others_ar
     with pytest.raises(RefusedError, match=r"answered 422 .*the request holds rows 5 to 8 of the delivery; onUndel"):
         deliver(operator, batch(0, 10))
     bench = Bench(HttpSink, ["k string, n bigint"], results=tmp_path, url=web.address)
-    for _ in range(2):  # of two processes
+    for _ in range(2):  # as two processes do
         options: dict[str, Any] = {"url": web.address, "batchSize": 4, "onUndeliverable": "route"}
         routing = Bench(HttpSink, ["k string, n bigint"], results=tmp_path, **options).operator
         assert isinstance(routing, HttpSink)

@@ -101,7 +101,7 @@ def test_a_delivery_may_die_at_any_step_and_be_repeated(kafka: Broker, after: st
     first.producer._producer = Dying(first.producer._producer, after)
     with pytest.raises(DiedError):
         deliver(first, topic, 2)
-    second = sink(kafka, topic)  # of the next process
+    second = sink(kafka, topic)  # the sink of the next process
     deliver(second, topic, 2)
     deliver(second, topic, 3)
     assert numbers(kafka, topic) == [1, 1, 2, 2, 3, 3]

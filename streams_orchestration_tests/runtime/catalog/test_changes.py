@@ -100,7 +100,7 @@ def test_a_catalog_may_be_woken_by_a_file(home: Home, tmp_path: Path):
 def test_a_write_that_changes_nothing_for_others_wakes_nobody(home: Home, waiting: Catalog):
     write(home)
     mark = waiting.changes.mark()
-    while waiting.changes.wait(mark, BRIEF):  # of the write
+    while waiting.changes.wait(mark, BRIEF):  # take the changes of the write
         mark = waiting.changes.mark()
     with Catalog(home).note() as connection:
         connection.execute(update(tables.host).values(heartbeat_at=1.0))

@@ -122,7 +122,7 @@ def test_resets_deaths_and_sleepers_lose_and_repeat_nothing(
             case _:
                 local.publish()
     local.publish()
-    for sleeper, rows in sleepers:  # they wake up with what was due long ago
+    for sleeper, rows in sleepers:  # they wake up long after their deliveries were due
         try:
             sleeper.deliver(rows)
         except OutputError as error:

@@ -76,7 +76,8 @@ def test_publishing_may_die_at_any_step_and_be_repeated(
         except KilledError:
             assert died()
     local = application.local
-    local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)  # of the next process
+    # the deliverers of the next process
+    local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
     local.publish()
     local.publish()
     assert application.visible() == sorted(rows(10))

@@ -137,7 +137,7 @@ def _slot() -> Generator[bool]:
 
     Yields True if the query has got a slot; the others let Spark run their batches.
     """
-    directory = os.environ.get(DIRECTORY)  # of a session that no host has made there is none
+    directory = os.environ.get(DIRECTORY)  # a session that no host has made has no directory
     for number in range(os.cpu_count() or 1) if directory else ():
         descriptor = os.open(f"{directory}/slot{number}", os.O_RDWR | os.O_CREAT, 0o600)
         try:

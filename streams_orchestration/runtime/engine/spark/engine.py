@@ -189,7 +189,7 @@ class SparkEngine:
         If the connections to an executor's workers show that it is lost, it is given up before Spark notices.
         """
         context = self._context._jsc.sc()
-        with contextlib.suppress(Exception):  # of the JVM: the query says what is wrong
+        with contextlib.suppress(Exception):  # the JVM may fail; the query then reports the error
             living = set(str(context.getExecutorIds().mkString(",")).split(","))
             for executor in living.intersection(take_silent(self._workers)):
                 log.warning("executor %s is not heard, and is given up", executor)

@@ -100,7 +100,7 @@ def start_fork_server(
         [sys.executable, "-u", "-m", __name__, str(listener.fileno()), json.dumps(removed), *imported],
         stdin=subprocess.PIPE,  # ends with this process, and so ends the server
         pass_fds=[listener.fileno()],
-        # what Spark would start each of them with, so that `hash` is the same after every start
+        # Spark starts its workers with this variable, so that `hash` is the same after every start
         env=os.environ | {"PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0")},
     )
     listener.close()

@@ -56,7 +56,7 @@ class Jvm:
         port, size, secret = _connection_parts(self.connection.read_bytes())
         self.connection.unlink()
         known = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret[:size].decode()}
-        os.environ.update(known)  # PySpark then connects to a JVM that is there, and starts none
+        os.environ.update(known)  # PySpark then connects to the running JVM, and starts none
         try:
             gateway: Any = launch_gateway()
         finally:

@@ -295,7 +295,7 @@ class Worker:
         while True:
             try:
                 connection = accepted(listener)
-            except OSError:  # who connects has gone
+            except OSError:  # the connecting process has gone
                 continue
             try:
                 threading.Thread(target=self._serve, args=(connection, key), daemon=True).start()

@@ -168,7 +168,7 @@ def reason(text: str) -> str:
             "a Python process that ran its tasks has ended: out of memory, or killed, maybe by its host since an "
             "operator made no progress for longer than STREAMS_HANG_LIMIT; the host's log says more"
         )
-    text = text.partition("=== Streaming Query ===")[0]  # what follows says which query, not what happened
+    text = text.partition("=== Streaming Query ===")[0]  # the rest names the query, not the error
     if "(no cause message)" in text:
         return "the Python process that planned its batches has ended: killed, or out of memory; see the host's log"
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]

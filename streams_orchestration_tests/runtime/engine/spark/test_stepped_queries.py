@@ -78,7 +78,7 @@ def compiled(directory: Path, nodes: list[Any]) -> Compilation:
         for number in range(ROWS)
     ]
     schema = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("v", pa.int64())])
-    if not (directory / "rows.parquet").exists():  # a source does not go on with a file that was written anew
+    if not (directory / "rows.parquet").exists():  # a source does not continue with a file that was rewritten
         pq.write_table(pa.Table.from_pylist(rows, schema=schema), directory / "rows.parquet")
     path = directory / "queries.yaml"
     path.write_text(yaml.safe_dump({"specVersion": 1, "application": "queries", "graph": nodes}))

@@ -159,7 +159,8 @@ def _analyse(directory: Path) -> QueryAnalysis:
     from streams_orchestration.runtime.engine.spark.frames.composing import Composition
     from streams_orchestration.runtime.engine.spark.session import spark_session
 
-    programs, base = pickle.loads((directory / _PROGRAMS).read_bytes())  # noqa: S301  of the process that has started this one
+    # from the process that started this one
+    programs, base = pickle.loads((directory / _PROGRAMS).read_bytes())  # noqa: S301
     import_from(base)
     settings = session_settings("analysis", directory, memory="512m", cores=1, queries=True)
     archive = ClassArchive.find(java_program(), settings[JAVA_OPTIONS], spark_home())
@@ -178,7 +179,7 @@ def _analyse(directory: Path) -> QueryAnalysis:
             columns |= composition.columns()
         except OperatorError as error:
             refusals.append(QueryRefusal(error.operator, error.reason))
-        except Py4JError as error:  # of a plan that nobody has foreseen; the query runs without a lineage
+        except Py4JError as error:  # a plan of an unknown form; the query runs without a lineage
             logger.warning("the columns of PE %s cannot be followed: %s", program.pe, error)
     return QueryAnalysis(tuple(refusals), columns)
 

@@ -184,7 +184,8 @@ def stand_at(checkpoint: Path, batch: int) -> None:
     text = "\n".join([*lines[:_LOG_HEAD], *sources])
     if text != former:
         write_whole(log, text, durably=False)
-        log.with_name(f".{last}.crc").unlink(missing_ok=True)  # else Spark compares with what was there before
+        # otherwise Spark compares the file with the checksum of its former content
+        log.with_name(f".{last}.crc").unlink(missing_ok=True)
 
 
 def name_own_schemas(checkpoint: Path) -> None:
@@ -203,7 +204,8 @@ def name_own_schemas(checkpoint: Path) -> None:
         if text != former:
             write_whole(file, text, durably=False)
             for checksum in (f".{file.name}.crc", f"{file.name}.crc"):
-                file.with_name(checksum).unlink(missing_ok=True)  # else Spark compares with what was there before
+                # otherwise Spark compares the file with the checksum of its former content
+                file.with_name(checksum).unlink(missing_ok=True)
 
 
 def _is_same(store: Store, file: StateFile, path: Path) -> bool:

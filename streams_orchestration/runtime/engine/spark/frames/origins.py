@@ -93,7 +93,7 @@ class _Walk:
         """Add to `influences` the attributes that decide which rows a node has."""
         method, use = DECIDING[kind]
         found = getattr(node, method)()
-        if method == "condition":  # of a join it is an option
+        if method == "condition":  # a join has an optional condition
             option = kind_of(found)
             expressions = [] if option == "None$" else [found.get() if option == "Some" else found]
         else:

@@ -54,7 +54,7 @@ class PortReader(_SimpleStreamReaderWrapper):
 
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options
-        self.simple_reader = None  # type: ignore[assignment]  that of Spark is not used
+        self.simple_reader = None  # type: ignore[assignment]  Spark's own reader is not used
         self._rows: list[pa.RecordBatch] | None = None
         """The rows of the batch whose partitions were requested last, if they are few; else None."""
         self._made: FramePlanner | None = None
