@@ -37,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--kind", choices=sorted(KINDS), nargs="+", default=tuple(KINDS), help="Kinds of faults.")
     parser.add_argument("--machines", type=int, default=0, choices=range(4), help="Machines with agents.")
     parser.add_argument("--storage", choices=("local", "s3"), default="local", help="Place of the files.")
+    parser.add_argument("--catalog", choices=("sqlite", "postgresql"), default="sqlite", help="Kind of the catalog.")
     parser.add_argument("--mutant", choices=sorted(MUTANTS), help="Run the product with this fault in it.")
     parser.add_argument("--mutants", type=int, metavar="RUNS", help="Search all mutants, or --mutant, in so many runs.")
     parser.add_argument("--until-wrong", action="store_true", help="Stop after the first run that is wrong.")
@@ -79,9 +80,9 @@ def _serve() -> int:
 
 def _simulate(given: argparse.Namespace) -> int:
     wrong, faults, taken, marks = 0, 0, 0.0, Marks()
-    options = (given.faults, given.shape, given.variant, given.rate, tuple(given.kind), given.machines, given.storage)
+    options = (given.faults, given.shape, given.variant, given.rate, tuple(given.kind), given.machines)
     seeds = range(given.seed, given.seed + given.runs)
-    cases = [Case(seed, *options) for seed in seeds]
+    cases = [Case(seed, *options, given.storage, given.catalog) for seed in seeds]
     for verdict in simulated(cases, given.mutant, tell=given.trace):
         wrong, faults, taken = wrong + bool(verdict.wrong), faults + len(verdict.faults), taken + verdict.taken
         marks.add(verdict.places, verdict.hits)
@@ -123,7 +124,19 @@ def _shrink(path: Path, verdict: Verdict, mutant: str | None) -> None:
 
 def _show(verdict: Verdict, *, as_json: bool) -> None:
     if as_json:
-        names = ("wrong", "faults", "crashes", "redeploys", "steps", "simulated", "commits", "resets", "mark", "taken")
+        names = (
+            "wrong",
+            "faults",
+            "crashes",
+            "redeploys",
+            "steps",
+            "simulated",
+            "commits",
+            "resets",
+            "mark",
+            "taken",
+            "repeated",
+        )
         print(json.dumps({"seed": verdict.case.seed} | {name: getattr(verdict, name) for name in names}), flush=True)
         return
     print(

@@ -24,7 +24,6 @@ from streams_orchestration.runtime.catalog.address import BUSY_SECONDS
 from streams_orchestration.runtime.catalog.changes import ANYTHING, Bell
 from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
 from streams_orchestration.runtime.hosts import relay
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.simulation.connections import LightConnection, Statements
 from streams_orchestration_tests.simulation.scheduler import Scheduler, Signal, SimulatedProcess
 from streams_orchestration_tests.simulation.worlds import EPOCH, Local
@@ -105,6 +104,12 @@ class SharedFile:
         """Called after each transaction that writes."""
         self.lose_next: str | None = None
         """`before` or `after`: the next commit loses its connection before, or after, it has taken effect."""
+        self.unheard = 0
+        """The number of notifications to come that nobody hears."""
+        self.findings: list[str] = []
+        """The rules of transactions that were broken."""
+        self.repeated = 0
+        """The number of times that a transaction went on behind another one."""
         self._writer: sqlite3.Connection | None = None
         self._freed = Signal()
         self._open: dict[sqlite3.Connection, SimulatedProcess | None] = {}
@@ -112,6 +117,11 @@ class SharedFile:
         self._ended: set[sqlite3.Connection] = set()
         self.statements = STATEMENTS
         self.name = str(path)
+
+    def found(self) -> list[str]:
+        """Return the rules of transactions that were broken since the last call, each once."""
+        findings, self.findings = self.findings, []
+        return sorted({*findings})
 
     def make(self) -> Engine:
         """Return an engine of SQLAlchemy's, which makes the tables."""
@@ -143,7 +153,8 @@ class SharedFile:
             self._idle.pop().close()
 
     def begin(self, raw: sqlite3.Connection, mode: str) -> None:
-        """Begin a transaction."""
+        """Begin a transaction; the mode may be followed by the unit that it writes."""
+        mode, _, unit = mode.partition(" ")
         began = clock.started()
         self.scheduler.step(f"begin {mode}")
         if not self._is_reached():
@@ -155,17 +166,24 @@ class SharedFile:
         if mode != "read":
             if self.is_full():
                 raise sqlite3.OperationalError(FULL)
-            until = self.scheduler.now + BUSY_SECONDS
-            while self._writer is not None:
-                left = until - self.scheduler.now
-                patience = min(left, IDLE_SECONDS) if self.is_server else left
-                if not self.scheduler.wait(self._freed, max(patience, 0.0)):
-                    if self._end_idle():
-                        continue
-                    if self.scheduler.now >= until:
-                        raise sqlite3.OperationalError(LOCKED)
-            self._writer = raw
+            self._take_turn(raw, mode, unit)
         self._open[raw] = process
+        self._begin(raw, mode)
+
+    def _take_turn(self, raw: sqlite3.Connection, _mode: str, _unit: str) -> None:
+        """Wait until a transaction may write."""
+        until = self.scheduler.now + BUSY_SECONDS
+        while self._writer is not None:
+            left = until - self.scheduler.now
+            patience = min(left, IDLE_SECONDS) if self.is_server else left
+            if not self.scheduler.wait(self._freed, max(patience, 0.0)):
+                if self._end_idle():
+                    continue
+                if self.scheduler.now >= until:
+                    raise sqlite3.OperationalError(LOCKED)
+        self._writer = raw
+
+    def _begin(self, raw: sqlite3.Connection, mode: str) -> None:
         raw.execute("BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
 
     @property
@@ -193,19 +211,26 @@ class SharedFile:
         """End the session of a writer that stands still within its transaction, as a server does."""
         writer = self._writer
         owner = None if writer is None else self._open.get(writer)
-        if not self.is_server or writer is None or owner is None:
-            return False
-        cut_off = self.scheduler.now < owner.machine.catalog_away_until
-        if not (owner.is_stopped or cut_off):
+        if not self.is_server or writer is None or owner is None or not self._stands_still(owner):
             return False
         self.scheduler.note(f"end the session of {owner.pid} {owner.name}")
         self._ended.add(writer)
         self.roll_back(writer)
         return True
 
+    def _stands_still(self, process: SimulatedProcess | None) -> bool:
+        """Return True if a process is stopped, or cut off from the catalog."""
+        return process is not None and (process.is_stopped or self.scheduler.now < process.machine.catalog_away_until)
+
+    def _writes(self, raw: sqlite3.Connection) -> bool:
+        return self._writer is raw
+
+    def _before_commit(self, raw: sqlite3.Connection) -> None:
+        """Do what comes between the end of a connection and the commit."""
+
     def commit(self, raw: sqlite3.Connection) -> None:
         """Commit a transaction, whose connection may be lost meanwhile."""
-        writes = self._writer is raw
+        writes = self._writes(raw)
         self.scheduler.step("commit" if writes else "end of reading")
         self._require(raw)
         lost = self.lose_next if writes else None
@@ -215,6 +240,7 @@ class SharedFile:
             raw.rollback()
             self._close(raw)
             raise sqlite3.OperationalError(BROKEN)
+        self._before_commit(raw)
         raw.commit()
         self._close(raw)
         if writes:
@@ -276,7 +302,9 @@ class _Undisposed:
 
     def execution_options(self, mode: str, unit: str) -> LightConnection | Connection:
         """Return a connection for a transaction."""
-        return self._shared.make().connect() if mode == "create" else LightConnection(self._shared, mode)
+        if mode == "create":
+            return self._shared.make().connect()
+        return LightConnection(self._shared, f"{mode} {unit}".rstrip())
 
     def close(self) -> None:
         """Do nothing."""
@@ -286,13 +314,13 @@ class _Undisposed:
 
 
 @contextlib.contextmanager
-def installed(scheduler: Scheduler, home: Home, *, is_server: bool = False) -> Iterator[SharedFile]:
-    """Let all catalogs within a block be simulated ones of a home."""
-    bells = Bells(scheduler)
-    shared = SharedFile(scheduler, bells, home.catalog, is_server)
+def installed(
+    scheduler: Scheduler, bells: Bells, shared: SharedFile, database: type[SimulatedDatabase] = SimulatedDatabase
+) -> Iterator[SharedFile]:
+    """Let all catalogs within a block be simulated ones of a file."""
     with (
-        patch.object(catalogs, "database_of", lambda _home, **_: SimulatedDatabase(shared)),
-        patch.object(start_lock, "database_of", lambda _home, **_: SimulatedDatabase(shared)),
+        patch.object(catalogs, "database_of", lambda _home, **_: database(shared)),
+        patch.object(start_lock, "database_of", lambda _home, **_: database(shared)),
         patch.object(catalogs, "_turns", Local(scheduler)),
         patch.object(catalogs, "file_bell", bells.open),
         patch.object(changes, "file_bell", bells.open),

@@ -24,6 +24,8 @@ MOST_FLIPS = 3
 """Most bits that are flipped in a run; with many of them nothing would be left to heal from."""
 BOOT_SECONDS = 5.0
 """Seconds from a loss of power to the start of the first process."""
+COMMIT_SECONDS = 8.0
+"""Seconds for which a query stops within its commit; a server ends such a session after ten."""
 ZOMBIE_SECONDS = 60.0
 """Most seconds that a query is held at its commit."""
 SWEEP_SECONDS = 4.0
@@ -86,6 +88,19 @@ def zombie(faults: Faults, _step: str) -> str | None:
     return f"{process.pid} {process.name} at batch {standing}"
 
 
+def slow_commit(faults: Faults, _step: str) -> str | None:
+    """Stop a query at the end of its commit's transaction, and kill another query, so that there is a reset."""
+    assert faults.scheduler.current is not None
+    process = faults.scheduler.current.process
+    others = [each for each in faults.living(("query",)) if each is not process]
+    if not others or faults.shared.writer is not process:
+        return None
+    faults.scheduler.end(others[faults.scheduler.choices.pick("target", (1,) * len(others))], leave=False)
+    faults.scheduler.stop(process, COMMIT_SECONDS)
+    faults.lasts(COMMIT_SECONDS)
+    return f"{process.pid} {process.name} for {COMMIT_SECONDS:g} s"
+
+
 def away(faults: Faults, _step: str) -> str:
     """Let no transaction begin for some time."""
     seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
@@ -103,6 +118,12 @@ def lost_after(faults: Faults, _step: str) -> str:
     """Let the next commit lose its connection after it has taken effect."""
     faults.shared.lose_next = "after"
     return "the next commit has taken effect"
+
+
+def unheard(faults: Faults, _step: str) -> str:
+    """Let the server's next notifications be lost."""
+    faults.shared.unheard = 1 + faults.scheduler.choices.pick("notifications", (3, 2, 1))
+    return f"{faults.shared.unheard} notifications are lost"
 
 
 def lost_rare(faults: Faults, _step: str) -> str:
@@ -364,4 +385,6 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "target_lost": target_lost,
     "late_delivery": late_delivery,
     "late_sweep": late_sweep,
+    "unheard": unheard,
+    "slow_commit": slow_commit,
 }

@@ -21,7 +21,7 @@ CALM_BATCHES = 6
 DISRUPTIVE = (
     *("kill", "suicide", "stop", "zombie", "late", "away", "power", "full"),
     *("die", "freeze", "cut_catalog", "cut_storage", "cut_all", "jump", "jump_server", "flip", "break"),
-    *("store_away", "slow", "late_delivery", "late_sweep"),
+    *("store_away", "slow", "late_delivery", "late_sweep", "slow_commit"),
 )
 """Kinds of faults that may cost a reset."""
 
@@ -30,6 +30,8 @@ OF_MACHINES = ("jump_server", "late", "late_sweep", "die", "freeze", "break", "c
 """Kinds of faults that need several machines."""
 OF_STORES = ("store_away", "unseen", "slow")
 """Kinds of faults that need an object store."""
+OF_SERVERS = ("unheard", "slow_commit")
+"""Kinds of faults that need PostgreSQL."""
 OF_TARGETS = ("target_away", "target_lost", "late_delivery")
 """Kinds of faults that need sinks that write to a database."""
 WEIGHTS = {
@@ -38,6 +40,7 @@ WEIGHTS = {
     "cut_all": 1, "break": 1, "flip": 1,
     "jump_server": 1, "lost_rare": 8, "late": 2, "store_away": 1, "unseen": 2, "slow": 2,
     "lost_behind": 8, "target_away": 1, "target_lost": 3, "late_delivery": 15, "late_sweep": 15,
+    "unheard": 2, "slow_commit": 8,
 }  # fmt: skip
 """The weights of the kinds of faults, relative to the others."""
 RARE = ("healer", "agent", "host", *NAMES)
@@ -45,6 +48,7 @@ RARE = ("healer", "agent", "host", *NAMES)
 DIRECTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "zombie": (("begin unit",), ("query",)),
     "lost_rare": (("commit",), RARE),
+    "slow_commit": (("commit",), ("query",)),
     "lost_behind": (("unlink",), RARE),
     "late": (("begin unit", "begin write"), ("host",)),
     "target_away": (("target connect", "target begin", "target statement", "target commit"), ("host",)),
@@ -168,6 +172,7 @@ class Faults:
             machine.catalog_away_until = machine.storage_away_until = 0.0
         self.shared.away_until = self.disk.full_until = self.target.away_until = 0.0
         self.shared.lose_next = self.target.lose_next = None
+        self.shared.unheard = 0
         self.over_at = min(self.over_at, self.scheduler.now)
         self.held.clear()
         self.watches.clear()

@@ -21,6 +21,11 @@ FAULTS: tuple[tuple[float, tuple[str, ...]], ...] = (
 """Rates with kinds of faults; without any, all kinds."""
 SUITED: dict[str, tuple[float, tuple[str, ...], tuple[str, ...], int]] = {
     "files are removed before the commit": (0.02, ("kill", "lost_behind"), ("diamond", "two_regions"), 0),
+    "a commit takes no turn of its unit": (0.02, ("slow_commit",), ("two_regions", "outside"), 0),
+    "the garbage of all units is collected in the turn of one": (0.02, ("slow_commit",), ("two_regions", "outside"), 0),
+    "PEs that have an epoch open are counted as they were read": (
+        0.02, ("slow_commit", "kill"), ("diamond", "two_regions"), 0,
+    ),
     "numbers of segments are used twice": (0.02, ("kill", "suicide"), ("outside", "diamond"), 0),
     "a reset begins though a host is missing": (0.02, ("kill", "suicide"), ("two_hosts", "fan_in"), 3),
     "a PE that has not begun anew counts as reset": (0.02, ("kill", "stop"), ("diamond", "join"), 0),
@@ -81,7 +86,8 @@ def _suited(mutant: str, first: int) -> Iterator[Case]:
     if mutant in SUITED:
         rate, kinds, shapes, machines = SUITED[mutant]
         for seed, shape in product(range(first, first + MOST_SEEDS), shapes):
-            yield Case(seed, MOST_FAULTS, shape, 0, rate, kinds, machines)
+            catalog = "postgresql" if "slow_commit" in kinds else "sqlite"
+            yield Case(seed, MOST_FAULTS, shape, 0, rate, kinds, machines, catalog=catalog)
 
 
 def _row(mutant: str, wanted: list[Case]) -> str:
@@ -91,6 +97,7 @@ def _row(mutant: str, wanted: list[Case]) -> str:
         if verdict.wrong:
             case = verdict.case
             options = f"--shape {case.shape} --machines {case.machines} --rate {case.rate} --seed {case.seed}"
+            options += f" --catalog {case.catalog}" if case.catalog != "sqlite" else ""
             kinds = "" if case.kinds == tuple(KINDS) else f" --kind {shlex.join(case.kinds)}"
             wrong = str(verdict.wrong[0])[:SHOWN]
             return f"| {mutant} | {number} | {faults} | `--faults {case.faults} {options}{kinds}` | {wrong} |"

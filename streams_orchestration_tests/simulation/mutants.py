@@ -109,6 +109,22 @@ MUTANTS: dict[str, Mutant] = {
     "the last commit of an epoch tells nobody": Mutant(
         commits.commit_batch, "news = closes and row.unclosed <= 1", "news = False"
     ),
+    "PEs that have an epoch open are counted as they were read": Mutant(
+        commits.commit_batch,
+        'connection.execute(_CLOSED, {"of": application, "by": row.unit})',
+        "connection.execute(update(_u).where(_u.c.application == application, _u.c.name == row.unit)"
+        ".values(unclosed=row.unclosed - 1))",
+    ),
+    "a commit takes no turn of its unit": Mutant(
+        commits.commit_batch,
+        "with catalog.write_unit(application, program.unit) as connection:",
+        "with catalog.note() as connection:",
+    ),
+    "the garbage of all units is collected in the turn of one": Mutant(
+        garbage.collect_garbage,
+        "with catalog.write_unit(application, unit) as connection:",
+        "with catalog.write_unit(application, min(names)) as connection:",
+    ),
     "results are forgotten in an outage": Mutant(
         Planner._finish,
         "    except CatalogUnavailableError:\n        raise\n",

@@ -27,6 +27,8 @@ MACHINES = (0, 3)
 """Machines with agents, apart from the one of those who deploy and heal."""
 STORAGES = ("local", "s3")
 """Places of the files that the catalog names."""
+CATALOGS = ("sqlite", "postgresql")
+"""Kinds of catalogs."""
 VARIED = 4
 """Runs for each of which one more is a variation of a run that has hit a new mark."""
 VARIANTS = 4
@@ -52,9 +54,10 @@ def search(seed: int, faults: int, most: int) -> int:
         shape, variant = shapes[number % len(shapes)], number // len(shapes) % VARIANTS
         rate, machines = RATES[number % len(RATES)], MACHINES[number // 2 % len(MACHINES)]
         storage = STORAGES[number // 4 % len(STORAGES)]
+        catalog = CATALOGS[(number + number // len(shapes)) % len(CATALOGS)]
         first = seed + number * RUNS
         wanted: list[Wanted] = [
-            Case(each, most, shape, variant, rate, machines=machines, storage=storage)
+            Case(each, most, shape, variant, rate, machines=machines, storage=storage, catalog=catalog)
             for each in range(first, first + RUNS)
         ]
         wanted += [_variation(kept, first + RUNS * seed + number) for _ in range(RUNS // VARIED) if kept]

@@ -34,7 +34,7 @@ from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.failures import LAUNCHES, failures
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome
 from streams_orchestration_tests.runtime.locked import deploy
-from streams_orchestration_tests.simulation import catalogs, processes, sweeps, worlds
+from streams_orchestration_tests.simulation import processes, servers, sweeps, worlds
 from streams_orchestration_tests.simulation.cases import compiled, plans, shape_at, undisturbed
 from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.choices import Choices
@@ -45,6 +45,7 @@ from streams_orchestration_tests.simulation.fault_kinds import KINDS
 from streams_orchestration_tests.simulation.faults import (
     DISRUPTIVE,
     OF_MACHINES,
+    OF_SERVERS,
     OF_STORES,
     OF_TARGETS,
     Faults,
@@ -92,6 +93,8 @@ class Case:
     """Machines that take hosts; without any, hosts run where the application is deployed."""
     storage: str = "local"
     """`s3` if the files that the catalog names are in an object store."""
+    catalog: str = "sqlite"
+    """`postgresql` if transactions of several units are open at one time."""
 
 
 @dataclass
@@ -113,6 +116,8 @@ class Verdict:
     refused: str = ""
     """Words with which the application was given up for a damaged file; empty if it came to its end."""
     commits: int = 0
+    repeated: int = 0
+    """Transactions that went on behind another one that was open at the same time."""
     resets: int = 0
     mark: int = 0
     """Checksum of the trace."""
@@ -159,7 +164,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         stack.enter_context(_quiet())
         stack.enter_context(worlds.installed(scheduler))
         stack.enter_context(processes.installed(scheduler))
-        shared = stack.enter_context(catalogs.installed(scheduler, home, is_server=case.machines > 0))
+        shared = stack.enter_context(servers.installed(scheduler, home, case.catalog, is_server=case.machines > 0))
         cluster = Cluster(scheduler)
         machines = Machines.of(scheduler, home, cluster, case.machines)
         stack.enter_context(cluster.installed())
@@ -195,7 +200,13 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         readers = TargetReaders(
             *(target.path, tables, wanted.results, shape.ordered, "redeploy" in case.kinds, checks.delivered)
         )
-        needed = ((case.machines, OF_MACHINES), (store is not None, OF_STORES), (tables, OF_TARGETS))
+        is_many = case.catalog == "postgresql"
+        needed = (
+            (case.machines, OF_MACHINES),
+            (store is not None, OF_STORES),
+            (tables, OF_TARGETS),
+            (is_many, OF_SERVERS),
+        )
         impossible = [kind for there, kinds in needed if not there for kind in kinds]
         kinds = tuple(kind for kind in case.kinds if kind not in impossible)
         faults = Faults(
@@ -207,6 +218,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         def committed() -> None:
             checks()
             checks.wrong.extend(readers.look_at_catalog())
+            checks.wrong.extend(shared.found())
             faults.release()
 
         def delivered() -> None:
@@ -229,6 +241,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         verdict.wrong += [f"unexpected: {type(error).__name__}: {error}" for error in unexpected]
         _judge(case, home, wanted, faults, verdict)
         verdict.steps, verdict.simulated, verdict.commits = scheduler.steps, scheduler.now, shared.commits
+        verdict.repeated = shared.repeated
         verdict.mark, verdict.trace = scheduler.mark, tuple(scheduler.trace)
         stack.close()  # saved applications begin again in this process's own surroundings
         if not verdict.wrong:

@@ -20,6 +20,7 @@ PROGRAM = (sys.executable, "-m", "streams_orchestration_tests.simulation", "--se
 """A process that forks for each test: what is loaded and compiled once serves all, and greenlets that were put aside
 are never freed beside other tests."""
 DELIVERED = ("--shape", "delivered", "--kind", "target_lost", "--rate", "0.2")
+SLOW_COMMIT = ("--catalog", "postgresql", "--shape", "two_regions", "--kind", "slow_commit", "--rate", "0.02")
 LATE_SWEEP = ("--shape", "two_hosts", "--machines", "3", "--kind", "late_sweep", "--rate", "0.03", "--faults", "6")
 REDEPLOYS = ("--kind", "redeploy", "--rate", "0.002")
 SAVEPOINTS = ("--kind", "redeploy", "savepoint", "--rate", "0.005")
@@ -42,6 +43,8 @@ FOUND: dict[str, tuple[str, ...]] = {
     ),
     "a replaced host sweeps": (*LATE_SWEEP, "--seed", "2"),
     "a sweep asks the catalog before it lists": LATE_SWEEP,
+    "a commit takes no turn of its unit": (*SLOW_COMMIT, "--faults", "10", "--seed", "1"),
+    "the garbage of all units is collected in the turn of one": SLOW_COMMIT,
     "a delivery has no mark": DELIVERED,
     "a mark is not in the transaction of its rows": DELIVERED,
     "a delivery counts before it is made": DELIVERED,
@@ -54,6 +57,7 @@ ALWAYS = (
     *("no fence", "a commit that was made is not known again", "nothing is retracted", "names are not synchronised"),
     *("a unit within an epoch counts as drained", "a delivery has no mark"),
     *("a mark is written without a look at the one before", "a replaced host sweeps"),
+    "a commit takes no turn of its unit",
 )
 """Mutants that each merge looks for, one for each kind of fault."""
 
@@ -125,6 +129,12 @@ def test_a_host_that_sweeps_late_removes_no_file_of_its_successor():
     (verdict,) = simulate(*LATE_SWEEP, "--seed", "3")
     assert verdict["wrong"] == [], verdict
     assert verdict["faults"], verdict
+
+
+def test_transactions_of_several_units_are_open_at_once():
+    (verdict,) = simulate(*SLOW_COMMIT, "--kind", "slow_commit", "unheard", "kill", "--faults", "12")
+    assert verdict["wrong"] == [], verdict
+    assert verdict["repeated"] > 10, "some transactions went on behind those of another unit"
 
 
 def test_redeploys_and_savepoints_cost_no_reset():
