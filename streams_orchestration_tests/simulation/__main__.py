@@ -136,6 +136,7 @@ def _show(verdict: Verdict, *, as_json: bool) -> None:
             "mark",
             "taken",
             "repeated",
+            "watermarks",
         )
         print(json.dumps({"seed": verdict.case.seed} | {name: getattr(verdict, name) for name in names}), flush=True)
         return

@@ -51,6 +51,8 @@ class Checks:
     """True if tuples keep their order only within a key, since they may have gone by several channels."""
     histories: Callable[[], Iterator[str]] = lambda: iter(())
     """Looks at what must stay as it was seen."""
+    event_times: Callable[[], Iterator[str]] = lambda: iter(())
+    """Looks at watermarks."""
     wrong: list[str] = field(default_factory=list[str])
     epochs: int = 0
     """Complete epochs of all units."""
@@ -72,7 +74,7 @@ class Checks:
         """Look at the catalog and the results."""
         looks = (
             *(self._look_at_units, self._look_at_commits, self._look_at_results, self._look_at_settled),
-            self.histories,
+            *(self.histories, self.event_times),
         )
         for look in looks:
             self.wrong.extend(look())
@@ -98,6 +100,12 @@ class Checks:
         if self.store is not None and self.is_stored(name):
             return self.store.holds(name)
         return self._path(name).exists()
+
+    def content(self, name: str) -> bytes:
+        """Return the content of a file that the catalog names."""
+        if self.store is not None and self.is_stored(name):
+            return self.store.content(name)
+        return self._path(name).read_bytes()
 
     def survives(self, name: str) -> bool:
         """Return True if a file is there after a loss of power, or is one that a reset makes again."""

@@ -26,6 +26,7 @@ SUITED: dict[str, tuple[float, tuple[str, ...], tuple[str, ...], int]] = {
     "PEs that have an epoch open are counted as they were read": (
         0.02, ("slow_commit", "kill"), ("diamond", "two_regions"), 0,
     ),
+    "an operator has the greatest watermark of its streams": (0.02, ("kill", "stop"), ("event_time",), 0),
     "numbers of segments are used twice": (0.02, ("kill", "suicide"), ("outside", "diamond"), 0),
     "a reset begins though a host is missing": (0.02, ("kill", "suicide"), ("two_hosts", "fan_in"), 3),
     "a PE that has not begun anew counts as reset": (0.02, ("kill", "stop"), ("diamond", "join"), 0),

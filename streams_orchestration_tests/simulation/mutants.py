@@ -13,6 +13,7 @@ from typing import Any
 
 from streams_orchestration.operators import durable_files
 from streams_orchestration.operators.databases.table import DatabaseTable
+from streams_orchestration.operators.event_time.entries import Entries
 from streams_orchestration.runtime import clock, processes
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.deployment import control, reset
@@ -124,6 +125,9 @@ MUTANTS: dict[str, Mutant] = {
         garbage.collect_garbage,
         "with catalog.write_unit(application, unit) as connection:",
         "with catalog.write_unit(application, min(names)) as connection:",
+    ),
+    "an operator has the greatest watermark of its streams": Mutant(
+        Entries.enter, "steps = np.minimum(values, bound)", "steps = values"
     ),
     "results are forgotten in an outage": Mutant(
         Planner._finish,

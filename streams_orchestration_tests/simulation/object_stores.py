@@ -76,6 +76,10 @@ class ObjectStore:
         """Return True if the store has the file of an address of the catalog."""
         return f"{ADDRESS}/{address}" in self.objects
 
+    def content(self, address: str) -> bytes:
+        """Return the file of an address of the catalog."""
+        return self.objects[f"{ADDRESS}/{address}"]
+
     def flip(self, address: str) -> str:
         """Flip a bit of an object that is at rest; return where."""
         content = bytearray(self.objects[f"{ADDRESS}/{address}"])

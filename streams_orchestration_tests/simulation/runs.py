@@ -41,6 +41,7 @@ from streams_orchestration_tests.simulation.choices import Choices
 from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.endings import LEAVE_SECONDS, left
 from streams_orchestration_tests.simulation.engines import Cluster, switch
+from streams_orchestration_tests.simulation.event_times import EventTimes
 from streams_orchestration_tests.simulation.fault_kinds import KINDS
 from streams_orchestration_tests.simulation.faults import (
     DISRUPTIVE,
@@ -118,6 +119,8 @@ class Verdict:
     commits: int = 0
     repeated: int = 0
     """Transactions that went on behind another one that was open at the same time."""
+    watermarks: int = 0
+    """Watermarks and panes that were judged."""
     resets: int = 0
     mark: int = 0
     """Checksum of the trace."""
@@ -188,6 +191,9 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         stack.callback(checks.close)
         histories = Histories(checks.rows, lambda name: name.startswith(HERE) or checks.exists(name), shared)
         checks.histories = histories
+        times = EventTimes(checks.rows, checks.content)
+        if case.shape == "event_time":
+            checks.event_times = times
         scheduler.on_host, scheduler.on_kill = histories.started, histories.killed
 
         def broken(rule: str, otherwise: str) -> NoReturn:
@@ -241,7 +247,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         verdict.wrong += [f"unexpected: {type(error).__name__}: {error}" for error in unexpected]
         _judge(case, home, wanted, faults, verdict)
         verdict.steps, verdict.simulated, verdict.commits = scheduler.steps, scheduler.now, shared.commits
-        verdict.repeated = shared.repeated
+        verdict.repeated, verdict.watermarks = shared.repeated, times.judged
         verdict.mark, verdict.trace = scheduler.mark, tuple(scheduler.trace)
         stack.close()  # saved applications begin again in this process's own surroundings
         if not verdict.wrong:

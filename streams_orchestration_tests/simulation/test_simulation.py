@@ -45,6 +45,7 @@ FOUND: dict[str, tuple[str, ...]] = {
     "a sweep asks the catalog before it lists": LATE_SWEEP,
     "a commit takes no turn of its unit": (*SLOW_COMMIT, "--faults", "10", "--seed", "1"),
     "the garbage of all units is collected in the turn of one": SLOW_COMMIT,
+    "an operator has the greatest watermark of its streams": ("--shape", "event_time", "--kind", "kill", "stop"),
     "a delivery has no mark": DELIVERED,
     "a mark is not in the transaction of its rows": DELIVERED,
     "a delivery counts before it is made": DELIVERED,
@@ -84,6 +85,7 @@ def simulate(*arguments: str) -> list[dict[str, Any]]:
 def test_runs_with_random_faults_end_as_undisturbed_runs_do(shape: str):
     for verdict in simulate("--shape", shape, "--rate", "0.03"):
         assert verdict["wrong"] == [], verdict
+        assert (verdict["watermarks"] > 100) == (shape == "event_time")
 
 
 @pytest.mark.parametrize("shape", ["diamond", "two_hosts"])
