@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.cli.catalogs import upgrade_catalog
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.jobs import Jobs
@@ -19,8 +18,9 @@ from streams_orchestration.cli.starting import (
     checked_to_run,
     compiled_with_kept_options,
     deployed_options,
-    locked_start,
     nothing_kept,
+    ready_to_start,
+    stop_orphans,
 )
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions
@@ -51,12 +51,10 @@ def bring_up_in_background(
     """
     name = wanted.name
     api.require_java()
-    home = api.Home.default().prepare()
+    home = api.Home.default()
     facts: dict[str, Any] = {}
-    with locked_start(home, name, command) as lock:
-        upgrade_catalog(home)
+    with ready_to_start(home, name, command) as lock:
         jobs = Jobs(home, name)
-        stop_orphans(jobs)
         note(f"Starting {name} ...")
         savepoint = place_of(home, read, origin)
         restored = api.bring_up(home, lock, wanted, replace(request, savepoint=savepoint)).restored
@@ -71,19 +69,13 @@ def bring_up_in_background(
     return answer(lambda: {**facts, "state": status.shown_state, "status": status_document(home, status)}, text)
 
 
-def stop_orphans(jobs: Jobs) -> None:
-    """Stop the processes of hosts that are no longer wanted, and report them."""
-    for orphan in jobs.stop_orphans():
-        note(str(orphan))
-
-
 def cancel(application: str, timeout: float) -> int:
     """Stop an application and keep its state; return the exit status."""
     home = api.Home.default()
     current().application = application
     api.read_status(home, application)
     jobs = Jobs(home, application)
-    stop_orphans(jobs)
+    stop_orphans(home, application)
     jobs.cancel(timeout)
     status = jobs.status()
     return answer(
@@ -101,7 +93,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
     status = api.read_status(home, application)
     units = (unit,) if unit else api.failed_units(status, api.now())
     jobs = Jobs(home, application)
-    stop_orphans(jobs)
+    stop_orphans(home, application)
     outcomes: list[dict[str, str | bool | None]] = []
     lines: list[str] = []
     refused: list[str] = []

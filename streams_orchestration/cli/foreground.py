@@ -15,7 +15,6 @@ from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.failing import INTERRUPTED
 from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsExhaustedError
 from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
-from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.output import write
 from streams_orchestration.cli.restoring import restored_lines
 from streams_orchestration.cli.terminal import messages
@@ -192,8 +191,6 @@ def run_application(
     name = wanted.name
     application, display = Foreground(home, name), Display(messages())
     display.follow_printed(home.logs(name).glob("pe-*.log"))
-    for orphan in api.stop_orphans(home, name):
-        note(str(orphan))
 
     def deploy() -> None:
         application.deploy(spec, lock, wanted, request, say=display.say)

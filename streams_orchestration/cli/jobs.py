@@ -84,10 +84,6 @@ class Jobs:
         claim = {"unit": failure.unit, "generation": failure.generation, "deployment": deployment}
         self._run(reset_job(self._application, RESOURCE_KEY, self._keys), {"claim": claim}, tags)
 
-    def stop_orphans(self) -> tuple[api.Orphan, ...]:
-        """Stop the processes of the application's hosts that are no longer wanted, and return them."""
-        return api.stop_orphans(self._home, self._application)
-
     def status(self) -> api.ApplicationStatus:
         """Update the states of the application's units, then return its status."""
         return api.observed_status(self._home, self._application)

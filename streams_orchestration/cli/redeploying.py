@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from streams_orchestration.cli.catalogs import upgrade_catalog
-from streams_orchestration.cli.deploying import bring_up_in_background, stop_orphans
+from streams_orchestration.cli.deploying import bring_up_in_background
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
 from streams_orchestration.cli.jobs import Jobs, last_options
@@ -17,7 +16,13 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, report_diagnostics
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.outcomes import outcome_table
-from streams_orchestration.cli.starting import checked_to_run, compiled_with_kept_options, locked_start, run_words
+from streams_orchestration.cli.starting import (
+    checked_to_run,
+    compiled_with_kept_options,
+    ready_to_start,
+    run_words,
+    stop_orphans,
+)
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions, Options
@@ -97,10 +102,8 @@ def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[api.St
     api.require_java()
     name = wanted.name
     reverted: api.RevertedError | None = None
-    with locked_start(home.prepare(), name, "streams redeploy") as lock:
-        upgrade_catalog(home)
+    with ready_to_start(home, name, "streams redeploy") as lock:
         jobs = Jobs(home, name)
-        stop_orphans(jobs)
         note(f"Redeploying {name} ...")
         try:
             outcome = put_in_place(lock, jobs)
@@ -130,7 +133,7 @@ def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: floa
             raise click.UsageError(message, click.get_current_context())
         if api.end_trial_by_hand(home, name):
             jobs = Jobs(home, name)
-            stop_orphans(jobs)
+            stop_orphans(home, name)
             status = jobs.status()
             facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
             return answer(lambda: facts, f"{name} is {status.shown_state}, with the previous plan.")

@@ -21,6 +21,7 @@ from streams_orchestration.cli.starting import (
     deployed_options,
     locked_start,
     nothing_kept,
+    ready_to_start,
     run_words,
 )
 from streams_orchestration.cli.terminal import results
@@ -66,8 +67,7 @@ def run(
     savepoint = place_of(home, read, origin)
     begins = api.RunKind(bounded=available_now, reopens=True)
     request = api.Request(fresh=fresh, savepoint=savepoint, drop=drop_state, run=begins)
-    with locked_start(home.prepare(), name, "streams run") as lock:
-        upgrade_catalog(home)
+    with ready_to_start(home, name, "streams run") as lock:
         after, interrupted = run_application(home, spec, lock, wanted, request)
     if after.taken_at is not None:
         note(f"{name} has processed the available input. `{again} --available-now` continues after it.")

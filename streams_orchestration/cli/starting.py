@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from streams_orchestration.cli.catalogs import upgrade_catalog
 from streams_orchestration.cli.compiling import compiled_unchecked
 from streams_orchestration.cli.messages import note, report_diagnostics, warning
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable, with_findings_of_operators
@@ -105,3 +107,23 @@ def locked_start(home: api.Home, application: str, command: str) -> api.StartLoc
     if problem := api.missing_client():
         warning(problem)
     return api.lock_start(home, application, command, waiting=waiting)
+
+
+@contextmanager
+def ready_to_start(home: api.Home, application: str, command: str) -> Generator[api.StartLock]:
+    """Lock the start of an application, upgrade an older catalog, and stop processes that lost hosts have left.
+
+    Raises:
+        BeingStartedError: another process holds the lock for too long.
+        StateDirectoryError, CatalogError: the state directory cannot be used.
+    """
+    with locked_start(home.prepare(), application, command) as lock:
+        upgrade_catalog(home)
+        stop_orphans(home, application)
+        yield lock
+
+
+def stop_orphans(home: api.Home, application: str) -> None:
+    """Stop the processes of hosts that are no longer wanted, and report them."""
+    for orphan in api.stop_orphans(home, application):
+        note(str(orphan))

@@ -28,8 +28,5 @@ class FakeJobs:
     def reset(self, unit: str, *, force: bool) -> None:
         self.asked.append(("reset", self.application, unit, force))
 
-    def stop_orphans(self) -> tuple[Any, ...]:
-        return ("flights: stopped what was left of host 0, which is gone: java (pid 4712)",)
-
     def status(self) -> ApplicationStatus:
         return status(state="STOPPED")

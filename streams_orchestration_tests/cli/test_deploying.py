@@ -36,6 +36,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     FakeJobs.asked = []
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
+    orphan = "flights: stopped what was left of host 0, which is gone: java (pid 4712)"
+    monkeypatch.setattr(api, "stop_orphans", lambda *_: (orphan,))
 
     def bring_up(_home: Home, _lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
         FakeJobs.asked.append(("start anew" if request.fresh else "go on", wanted.name))
@@ -173,7 +175,7 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     decision.write_text(json.dumps(mapping_of_assignment(new)))
     monkeypatch.setattr(redeploying, "last_options", lambda _home, _application: last)
     monkeypatch.setattr(api, "require_java", lambda: None)
-    monkeypatch.setattr("streams_orchestration.cli.deploying.upgrade_catalog", lambda _home: None)
+    monkeypatch.setattr("streams_orchestration.cli.starting.upgrade_catalog", lambda _home: None)
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
     assert main(["redeploy", str(spec)]) == 0
     assert asked == [

@@ -123,9 +123,6 @@ class FakeJobs:
 
     def record_deployment(self, *_: Any) -> None: ...
 
-    def stop_orphans(self) -> tuple[Any, ...]:
-        return ()
-
     def status(self) -> Any:
         return status(state="STOPPED")
 
