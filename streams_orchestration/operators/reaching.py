@@ -41,7 +41,8 @@ def reach_steps(
     Args:
         operator: the operator.
         watermark: the operator's watermark.
-        steps: changes of the input watermark, with no tuples between them; None after tuples without a change.
+        steps: changes of the input watermark, with no tuples between them; None if an operator that keeps tuples may
+            have let some go for another reason.
         send: sends watermarks to all output ports in the graph.
         call: calls into the operator.
     """

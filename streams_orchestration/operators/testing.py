@@ -186,6 +186,7 @@ class OperatorHarness:
     def mark(self, mark: Punctuation = Punctuation.WINDOW, port: int = 0) -> Self:
         """Pass a punctuation mark to an input port."""
         check_nothing(self.operator.on_punctuation(port, mark), "on_punctuation")
+        self._watermarks.let_go(self.operator)
         return self
 
     def end(self) -> Self:

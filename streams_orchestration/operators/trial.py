@@ -8,7 +8,7 @@ from typing import Any
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.event_time.calling import call_between
+from streams_orchestration.operators.event_time.calling import call_between, call_outside
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.times import time_type
 from streams_orchestration.operators.event_time.watermark import OperatorWatermark
@@ -102,8 +102,12 @@ class TrialWatermarks:
                     self._send(output, steps.rest(placed))
             return
         own = self._own
-        call_between(batch, process, lambda steps: reach_steps(operator, own, steps, self._sent, lambda call: call()))
-        self.let_go(operator)
+        if own.role.mode == "heldInput" and port not in own.role.ports:
+            call_outside(batch.bare(), process, lambda: self.let_go(operator), lambda: own.held_back)
+        else:
+            call_between(
+                batch, process, lambda steps: reach_steps(operator, own, steps, self._sent, lambda call: call())
+            )  # fmt: skip
 
     def let_go(self, operator: Operator) -> None:
         """Send the watermarks that follow when the operator has submitted tuples that it kept (EV62)."""

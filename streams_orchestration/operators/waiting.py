@@ -140,14 +140,18 @@ class WaitingOperator(ClockOperator):
             watermarks: the watermarks among them.
         """
         tuples, ends = self.waiting.release(leaving)
-        batch, begin = TupleBatch(tuples, watermarks=watermarks), 0
+        batch, begin, first = TupleBatch(tuples), 0, 0
         for end in ends:
-            if end > begin:
-                self.submit(batch.slice(begin, end - begin))
+            # a watermark directly behind a window marker's tuples comes behind the marker, as it does behind results
+            last = 0 if watermarks is None else int(np.searchsorted(watermarks.places, end))
+            marks = None if watermarks is None else watermarks.part(first, last, begin)
+            if end > begin or marks is not None:
+                self.submit(batch.slice(begin, end - begin).with_watermarks(marks))
             self.punctuate(Punctuation.WINDOW)
-            begin = end
-        if begin < len(batch) or begin == 0:
-            self.submit(batch.slice(begin))
+            begin, first = end, last
+        marks = None if watermarks is None else watermarks.part(first, len(watermarks), begin)
+        if begin < len(batch) or begin == 0 or marks is not None:
+            self.submit(batch.slice(begin).with_watermarks(marks))
 
     def held_time(self) -> int | None:
         """Return the least event time of a waiting tuple."""

@@ -8,6 +8,30 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.watermarks import Watermarks
 
 
+def call_outside(
+    batch: TupleBatch, process: Callable[[TupleBatch], None], let_go: Callable[[], None], held_back: Callable[[], bool]
+) -> None:
+    """Call an operator that keeps tuples with tuples of a port outside of its event-time graph.
+
+    Such tuples, as the acknowledgements of a Gate, may let others go. While these hold the watermark back, the operator
+    is called for one tuple at a time, so that the places of watermarks do not depend on where batches end (EV41).
+
+    Args:
+        batch: the tuples.
+        process: calls the operator with tuples.
+        let_go: sends the watermarks that follow when the operator has let tuples go.
+        held_back: returns True if the watermark would rise without the tuples that the operator keeps.
+    """
+    done = 0
+    while done < len(batch) and held_back():
+        process(batch.slice(done, 1))
+        let_go()
+        done += 1
+    if done < len(batch):
+        process(batch.slice(done) if done else batch)
+        let_go()
+
+
 def call_between(
     batch: TupleBatch, process: Callable[[TupleBatch], None], reached: Callable[[Watermarks], None]
 ) -> None:

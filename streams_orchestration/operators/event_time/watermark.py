@@ -76,6 +76,11 @@ class OperatorWatermark:
         """The watermark that the operator itself sees: the least of its connections, or the one from its tuples."""
         return self.entries.watermark if self.clock is None else self.clock.emitted
 
+    @property
+    def held_back(self) -> bool:
+        """True if the watermark would rise without the tuples that the operator keeps (EV62)."""
+        return self._reached is not None and (self._sent is None or self._sent < self._reached)
+
     def entered(self, batch: TupleBatch, connection: str) -> TupleBatch:
         """Advance the operator's watermark by the watermarks of an arriving batch.
 
@@ -99,7 +104,13 @@ class OperatorWatermark:
             return batch.bare()
         if self.clock is None:
             if self.role.mode == "heldInput" and batch.watermarks is not None:
-                sent = int(batch.watermarks.values.max(initial=IDLE if self._sent is None else self._sent))
+                values, sent = batch.watermarks.values, IDLE if self._sent is None else self._sent
+                if (
+                    (values < sent) & (values != IDLE)
+                ).any():  # a late tuple is kept; the watermark does not fall (EV16)
+                    values = np.where(values == IDLE, IDLE, np.maximum(values, sent))
+                    batch = batch.with_watermarks(Watermarks(batch.watermarks.places, values))
+                sent = int(values.max(initial=sent))
                 self._sent = None if sent == IDLE else sent
             return batch
         before, tuples, codes = self.clock.emitted, batch.arrow, None
@@ -192,7 +203,8 @@ class OperatorWatermark:
         tuple; a repeated watermark ends this (EV51). The result is None in other modes, and if nothing changes.
 
         Args:
-            steps: changes of the input watermark, with no tuples between them; None without any.
+            steps: changes of the input watermark, with no tuples between them; None if the operator may have let tuples
+                go for another reason.
             held: the least time of a tuple that the operator keeps (EV62); None without any.
         """
         if self.role.mode == "inputWatermark":

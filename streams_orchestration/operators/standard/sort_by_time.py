@@ -42,17 +42,19 @@ class TimeOrder:
     def process(self, batch: TupleBatch, send: Callable[[TupleBatch], None]) -> None:
         """Add tuples, and send the tuples that the batch's watermarks have passed, followed by the watermarks."""
         for part, idle in between_idle(batch):
-            self._take_in(part, send)
+            self._take_in(part, send, divided=part is not batch)
             if idle:
-                rests = self.input.resting(keeps=len(self.waiting) > 0)
-                send(TupleBatch.bearing(rests, self.waiting.schema))
+                rests = TupleBatch.bearing(self.input.resting(keeps=len(self.waiting) > 0), self.waiting.schema)
+                send(rests)
+                if self._divides:
+                    submit_late(self._operator, rests, LATE_PORT)
 
-    def _take_in(self, batch: TupleBatch, send: Callable[[TupleBatch], None]) -> None:
+    def _take_in(self, batch: TupleBatch, send: Callable[[TupleBatch], None], *, divided: bool) -> None:
         moments = self.input.moments(batch)
         times, late = self.input.judge(batch, moments)
+        if self._divides and (late.any() or divided):
+            submit_late(self._operator, batch.filter(late), LATE_PORT)
         if late.any():
-            if self._divides:
-                submit_late(self._operator, batch.filter(late), LATE_PORT)
             batch, times = batch.filter(~late), times[~late]
         self.input.advance(moments)
         self.waiting.append(batch.arrow, time=times)

@@ -10,7 +10,7 @@ from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, SourceOperator
-from streams_orchestration.operators.event_time.calling import call_between
+from streams_orchestration.operators.event_time.calling import call_between, call_outside
 from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.implementation import timer_count
 from streams_orchestration.operators.reaching import looks_at_watermark, reach_steps
@@ -64,18 +64,20 @@ class EventTimeCalls:
                 process(batch.bare())
             return
         reached = partial(self._reached, program, instance)
+        if instance.keeps_tuples and instance.watermark is not None and port not in instance.watermark.role.ports:
+            watermark = instance.watermark
+            call_outside(batch.bare(), process, partial(reached, None), lambda: watermark.held_back)
+            return
         if batch.watermarks is None or instance.watermark is None or instance.watermark.clock is not None:
             call_between(batch, process, reached)
         else:
             self._gather(program, instance, partial(call_between, batch, process, reached))
-        if instance.keeps_tuples:
-            reached(None)
 
     def let_go(self, programs: Iterable[OperatorProgram], instance_of: Callable[[int], OperatorInstance]) -> None:
-        """Send the watermarks that follow when operators have submitted tuples by the clock (EV62)."""
+        """Send the watermarks that follow when operators have let tuples go by the clock or at a marker (EV62)."""
         for program in programs:
             instance = instance_of(program.index)
-            if instance.keeps_tuples:
+            if instance.keeps_tuples and not instance.operator.places_watermarks:
                 self._reached(program, instance, None)
 
     def _gather(self, program: OperatorProgram, instance: OperatorInstance, call: Callable[[], None]) -> None:

@@ -272,6 +272,7 @@ class TaskRun:
             if item is Punctuation.WINDOW and operator.passes_marks:
                 for output in (number for number, preserves in enumerate(program.preserves) if preserves):
                     self._punctuate(program, output, item)
+            self._event_time.let_go((program,), self._instance)
         elif instance.watermark is not None:
             self._event_time.call(program, instance, port, instance.watermark.entered(item, connection))
         elif len(item):
