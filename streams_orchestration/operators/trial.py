@@ -68,6 +68,9 @@ class TrialWatermarks:
         batch = self._own.submitted(port, batch)
         if self._own.clock is not None:
             self._context.watermark = self._own.seen
+            for output in self._own.role.outputs:
+                if output != port and batch.watermarks is not None:
+                    self._send(output, batch.watermarks.rest(0))
         if batch.watermarks is not None:
             self._placed[port] = self._placed.get(port, 0) + len(batch.watermarks.values)
         return batch
@@ -92,6 +95,10 @@ class TrialWatermarks:
             process(batch)
             return
         batch = self._own.entered(batch, str(port))
+        if self._own.orders_ports:
+            for place in range(len(batch)):
+                process(batch.slice(place, 1))
+            return
         if operator.places_watermarks:
             self._placed.clear()
             process(batch)

@@ -77,6 +77,15 @@ class OperatorWatermark:
         return self.entries.watermark if self.clock is None else self.clock.emitted
 
     @property
+    def orders_ports(self) -> bool:
+        """True if the operator makes watermarks of the tuples of several output ports, in the order of all of them.
+
+        It is called for one tuple at a time then, since a batch gives the tuples of one port after those of another
+        (EV17, EV41).
+        """
+        return self.clock is not None and len(self.role.outputs) > 1
+
+    @property
     def held_back(self) -> bool:
         """True if the watermark would rise without the tuples that the operator keeps (EV62)."""
         return self._reached is not None and (self._sent is None or self._sent < self._reached)

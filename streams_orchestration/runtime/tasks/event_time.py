@@ -48,6 +48,10 @@ class EventTimeCalls:
         if not len(batch) and batch.watermarks is None:
             return
         process = partial(self._process, program, instance.operator, port)
+        if instance.watermark is not None and instance.watermark.orders_ports:
+            for place in range(len(batch)):
+                process(batch.slice(place, 1))
+            return
         if instance.operator.places_watermarks:
             instance.submitted.clear()
             process(batch)
