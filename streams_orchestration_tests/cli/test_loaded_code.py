@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -52,6 +53,25 @@ READING = {
     "lineage APP": ["lineage", "loads", "Own"],
     "cancel": ["cancel", "loads"],
 }
+FORKING = """
+import json, os, sys
+from pathlib import Path
+from streams_orchestration.cli import main
+
+imported, found = Path("imported"), {}
+for name, arguments in json.loads(sys.argv[1]).items():
+    imported.unlink(missing_ok=True)
+    if not (child := os.fork()):
+        sys.stdout = sys.stderr
+        try:
+            main(arguments)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    found[name] = imported.exists()
+print(json.dumps(found))
+"""
+"""A process that forks for each command, so that what all commands load is loaded once."""
 PAGE = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
 
 
@@ -68,18 +88,17 @@ def row_of(name: str) -> str:
     return next(loads for commands, loads in rows if f"`{name}`" in commands)
 
 
-def imports(directory: Path, arguments: list[str]) -> bool:
-    (directory / "imported").unlink(missing_ok=True)
+def imports(directory: Path, commands: dict[str, list[str]]) -> dict[str, bool]:
+    """Return for each command whether it imports the module that the spec names."""
     environment = os.environ | {"STREAMS_HOME": str(directory / "home")}
-    command = [sys.executable, "-m", "streams_orchestration", *arguments]
-    subprocess.run(command, cwd=directory, env=environment, capture_output=True, check=False)
-    return (directory / "imported").exists()
+    command = [sys.executable, "-c", FORKING, json.dumps(commands)]
+    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.slow
 def test_commands_that_take_a_spec_import_what_it_names_and_others_do_not(directory: Path):
     deploy(Home(directory / "home"), deployable(compile_spec(directory / "spec.yaml")), asks_spark=False)
-    loaded = {name: imports(directory, arguments) for name, arguments in (LOADING | READING).items()}
-    assert loaded == dict.fromkeys(LOADING, True) | dict.fromkeys(READING, False)
+    assert imports(directory, LOADING | READING) == dict.fromkeys(LOADING, True) | dict.fromkeys(READING, False)
     assert {name: "modules that the spec names" in row_of(name) for name in LOADING} == dict.fromkeys(LOADING, True)
     assert {name: "nothing of a spec" in row_of(name) for name in READING} == dict.fromkeys(READING, True)

@@ -112,7 +112,7 @@ def test_on_a_phone_a_long_cause_leaves_the_way_to_its_pe_and_the_graph_in_view(
     page.context.close()
 
 
-@pytest.mark.parametrize(("width", "touch"), [(390, True), (1024, False)])
+@pytest.mark.parametrize(("width", "touch"), [(390, True), pytest.param(1024, False, marks=pytest.mark.deep)])
 def test_a_selected_operator_stays_in_the_view(browser: Any, address: str, width: int, touch: bool):
     seen = Seen(browser, width, touch=touch)
     page = seen.open(address)
@@ -134,7 +134,7 @@ def test_a_selected_operator_stays_in_the_view(browser: Any, address: str, width
     page.context.close()
 
 
-@pytest.mark.parametrize(("width", "touch"), [(390, True), (1280, False)])
+@pytest.mark.parametrize(("width", "touch"), [pytest.param(390, True, marks=pytest.mark.deep), (1280, False)])
 def test_all_of_a_pe_is_in_the_view_from_wherever_it_is_chosen(browser: Any, address: str, width: int, touch: bool):
     seen = Seen(browser, width, touch=touch)
     page = seen.open(address)

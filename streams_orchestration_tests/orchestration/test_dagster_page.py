@@ -78,6 +78,11 @@ def test_the_project_is_checked_and_listed(project: Path):
     said = run(project, *listing)
     for name in ("numbers/sinks/Results", "largest", "numbers_are_distinct", "numbers__redeploy", "a_person_is_needed"):
         assert name in said
+
+
+@pytest.mark.deep
+def test_the_component_is_listed_and_a_wrong_key_is_reported(project: Path):
+    """Each command takes seconds; `test_component.py` and `test_yaml_schema.py` show the same without one."""
     assert "streams_orchestration.orchestration.StreamsApplicationComponent" in run(project, "dg", "list", "components")
     (project / DEFS).write_text(files()[DEFS][0].replace("timezone", "timezon"))
     assert "timezon" in run(project, "dg", "check", "yaml", succeeds=False)

@@ -38,7 +38,7 @@ def there(kafka: Broker, target: str) -> list[int]:
     return sorted(json.loads(value)["n"] for value in kafka.values(target))
 
 
-@pytest.mark.parametrize("widths", [(1, 2, 3), (5, 2)])
+@pytest.mark.parametrize("widths", [(1, 2, 3), pytest.param((5, 2), marks=pytest.mark.deep)])
 def test_partitions_move_with_their_offsets(kafka: Broker, tmp_path: Path, widths: Sequence[int]):
     topic, target = kafka.topic(PARTITIONS), kafka.topic(2)
     values = [json.dumps({"k": f"k{number % 7}", "n": number}).encode() for number in range(COUNT)]

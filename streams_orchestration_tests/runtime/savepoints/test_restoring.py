@@ -13,6 +13,7 @@ from sqlalchemy import select
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.combinations import often
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.applications import (
@@ -122,7 +123,10 @@ def clocks_of(local: LocalApplication) -> dict[str, int]:
     return {name: value for position in positions for name, value in position["clocks"].items()}
 
 
-@pytest.mark.parametrize("name", [name for name in SHAPES if "operator drives" not in name])
+SAVED = [name for name in SHAPES if "operator drives" not in name]
+
+
+@pytest.mark.parametrize("name", often(SAVED, SAVED[::2]))
 @pytest.mark.parametrize("turns", [5, pytest.param(12, marks=pytest.mark.deep)])
 def test_applications_of_every_shape_give_the_remaining_results(name: str, turns: int, data: Path, tmp_path: Path):
     plan = compilation(data, name, 0)

@@ -124,13 +124,13 @@ def test_results_are_those_of_sql_over_all_that_is_not_late_in_all_batches_redep
         local.run()
         assert published(local) == results
         assert (figures(local)["late_dropped"], figures(local)["late_rows"]) == (1, 0)
-    with LocalApplication(Home(tmp_path / "other"), compilation, 13, spark_engine) as local:
-        run_some(local, 6)
+    with LocalApplication(Home(tmp_path / "other"), compilation, 30, spark_engine) as local:
+        run_some(local, 3)
         assert figures(local)["waiting_tuples"] > 0
         more = SPEC + "  - {name: More, operator: FileSink, inputs: [Windows], parameters: {file: more}}\n"
         (tmp_path / "queries.yaml").write_text(more)
         assert redeploy(local, compile_spec(tmp_path / "queries.yaml", Options())).verdict == "kept"
-        run_some(local, 2)
+        run_some(local, 1)
         reset(local.home, local.name, local.units[0], force=True)
         local.report_running()
         local.run()
