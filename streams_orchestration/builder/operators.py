@@ -398,9 +398,9 @@ def DynamicFilter(
 
 def FileSink(
     *,
+    file: str,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
-    file: str | None = None,
     name_by: str | None = None,
     storage: Mapping[str, Any] | None = None,
     format: Literal["parquet", "csv", "jsonl", "arrow", "splCsv", "splTxt", "line"] | None = None,
@@ -425,9 +425,9 @@ def FileSink(
     """Writes files `part-<epoch>-<batch>-<channel>` into the directory `file`, or into its `partitionBy` directories.
 
     Args:
+        file: Directory or address for the parts; empty, with nameBy only, for one with the operator's name. A relative directory is among the results.
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        file: Directory or address for the parts; with nameBy, by default the operator's name. A relative directory is among the results.
         name_by: Expression with the name of a file: the directory below file for the parts of a tuple or, with closeMode count and punct, of the part that a tuple begins. /dev/null drops tuples.
         storage: Options of the object store that the address names.
         format: Format of the files.
@@ -452,9 +452,9 @@ def FileSink(
     return named_use(
         "FileSink",
         {
+            "file": file,
             "separator": separator,
             "nullTexts": null_texts,
-            "file": file,
             "nameBy": name_by,
             "storage": storage,
             "format": format,

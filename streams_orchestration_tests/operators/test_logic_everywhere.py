@@ -53,6 +53,33 @@ def test_the_variables_of_logic_survive_restarts_beside_the_state_of_the_operato
     assert operator.logic.state == {"seen": 0, "by": {}, "marks": []}
 
 
+COLUMNS: dict[str, tuple[list[str], dict[str, Any], list[list[tuple[Any, ...]]]]] = {
+    "Aggregate": (
+        ["n bigint, c int"], {"window": "tumbling, count(3)", "output": {"n": "Sum(n)", "c": {"spl": "Max(In.seen)"}}},
+        [[(6, 3), (15, 6)]],
+    ),
+    "Split": ([ROW, ROW], {"index": {"spl": "In.seen / 3"}}, [[(1,), (2,), (6,)], [(3,), (4,), (5,)]]),
+    "Sort": (
+        [ROW], {"window": "tumbling, count(2)", "sortBy": [{"spl": "0 - In.seen"}]},
+        [[(2,), (1,), (4,), (3,), (6,), (5,)]],
+    ),
+    "Delay": ([ROW], {"by": "clock", "delay": 0}, [[(n,) for n in range(1, 7)]]),
+}  # fmt: skip
+"""Operator -> its output ports, its parameters, and the tuples of each port for the tuples 1 to 6."""
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@given(st.lists(st.integers(0, 50), max_size=4))
+@examples(15)
+def test_expressions_read_variables_as_they_are_behind_each_tuple(name: str, cuts: list[int]):
+    outputs, parameters, expected = COLUMNS[name]
+    parameters = parameters | {"spl": COUNTS | {"columns": ["seen"]}}
+    bench = OperatorHarness(kind_of(name), [ROW], outputs, parameters=parameters)
+    for part in division([(n,) for n in range(1, 7)], cuts):
+        bench.send(part).restart()
+    assert [bench.rows(port) for port in range(len(outputs))] == expected
+
+
 @pytest.mark.parametrize("name", sorted(set(STANDARD) - {"Sql", "DataFrame"}))
 def test_every_operator_may_have_logic(name: str):
     kind = kind_of(name)
@@ -64,6 +91,7 @@ def test_every_operator_may_have_logic(name: str):
 
 def test_a_state_is_kept_where_the_variables_are_the_same():
     kind = kind_of("Split")
+    changed = kind.Parameters.model_validate({"index": "n", "spl": COUNTS | {"columns": ["seen"]}})
     before, alike, other, none = (
         kind.Parameters.model_validate({"index": "n"} | ({} if logic is None else {"spl": logic}))
         for logic in (COUNTS, COUNTS | {"onTuple": {0: "seen--;"}}, {"state": "mutable int64 seen = 0l;"}, None)
@@ -72,6 +100,7 @@ def test_a_state_is_kept_where_the_variables_are_the_same():
     assert not kind.has_state(none)
     assert kind.keeps_state(before, alike)
     assert not kind.keeps_state(before, other)
+    assert not kind.keeps_state(before, changed)
     assert not kind.keeps_state(before, none)
 
 

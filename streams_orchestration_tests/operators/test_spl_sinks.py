@@ -205,7 +205,7 @@ def test_files_of_one_batch_have_names_of_their_own(tmp_path: Path):
         ({"closeMode": "count"}, "closeMode: count needs tuplesPerFile"),
         ({"tuplesPerFile": 3, "closeMode": None}, "tuplesPerFile needs closeMode: count"),
         ({"closeMode": "punct", "partitionBy": ["n"]}, "closeMode: punct cannot be combined with partitionBy"),
-        ({"file": ""}, "the parameter file is missing"),
+        ({"file": ""}, "file is empty; name a directory"),
         ({"closeMode": "dynamic"}, "closeMode: dynamic needs nameBy"),
         ({"nameBy": "s"}, "nameBy, or in SPL a file that reads attributes, needs closeMode: dynamic, count or punct"),
         (NAMED | {"partitionBy": ["n"]}, "nameBy and partitionBy both name directories"),

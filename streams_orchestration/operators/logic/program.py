@@ -77,6 +77,12 @@ class SplLogic(BaseModel):
         description="Maps an input port to an SPL tuple type, for attributes whose columns do not determine it.",
     )
     outputs: dict[str, str] = Field(default={}, description="Maps an output port to an SPL tuple type, as inputs does.")
+    columns: tuple[str, ...] = Field(
+        default=(),
+        description=(
+            "Variables that expressions of the operator read, as columns beside the attributes of its only input port."
+        ),
+    )
     ordered: bool = Field(
         default=False,
         description="Keep the order of tuples over all output ports, for operators that get tuples of several of them.",

@@ -7,6 +7,8 @@ In SPL any operator may have `state`, `onTuple` and `onPunct`. The compiler mark
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pydantic import Field, create_model
@@ -14,8 +16,10 @@ from pydantic import Field, create_model
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.import_path import LOGIC_SUFFIX
+from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.logic.operator import check_policy
 from streams_orchestration.operators.logic.program import LogicProgram, SplLogic, state_signature
+from streams_orchestration.operators.spl.text import SplText
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 
@@ -35,10 +39,9 @@ class _WithLogic(_Base):
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
         """Check the operator, and its logic."""
-        super().check(context, parameters)
         if getattr(parameters, "on_error", "fail") != "fail":
             check_policy(parameters)
-        LogicProgram(context, parameters.spl)
+        super().check(replace(context, inputs=_compiled(context, parameters.spl)[1]), parameters)
 
     @classmethod
     def has_state(cls, parameters: Any) -> bool:
@@ -47,8 +50,9 @@ class _WithLogic(_Base):
 
     @classmethod
     def keeps_state(cls, before: Any, after: Any) -> bool:
-        """Return True if the state of the operator stays valid, and the logic has the same variables."""
-        return _variables(before) == _variables(after) and super().keeps_state(before, after)
+        """Return True if the state of the operator stays valid, and the logic has the same variables and columns."""
+        same = _variables(before) == _variables(after) and _columns(before) == _columns(after)
+        return same and super().keeps_state(before, after)
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
@@ -58,8 +62,11 @@ class _WithLogic(_Base):
         return super().sharding(context, parameters)
 
     def setup(self) -> None:
-        """Compile the logic, and run the initialisers of its variables."""
-        self.logic = LogicProgram(self.context, self.parameters.spl)
+        """Compile the logic, and run the initialisers of its variables.
+
+        For the operator, variables that its expressions read are attributes of its input.
+        """
+        self.logic, self.context.inputs = _compiled(self.context, self.parameters.spl)
         super().setup()
         self.logic.begin()
         self.pure = False
@@ -68,8 +75,18 @@ class _WithLogic(_Base):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Run the logic for tuples, then the operator."""
-        self.logic.tuples(port, batch)
+        _, values = self.logic.tuples(port, batch)
+        if values:
+            arrow = pa.RecordBatch.from_arrays([*batch.arrow.columns, *values], schema=self.context.inputs[port])
+            batch = TupleBatch(arrow, watermarks=batch.watermarks).const()
         super().process(port, batch)
+
+    def submit(self, batch: TupleBatch, port: int = 0) -> None:
+        """Send tuples, without columns of variables."""
+        columns = self.parameters.spl.columns
+        if columns and columns[0] in batch.schema.names:
+            batch = batch.selected(self.context.outputs[port] or _without(batch.schema, columns))
+        super().submit(batch, port)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Run the logic for a mark, then the operator."""
@@ -92,6 +109,33 @@ class _WithLogic(_Base):
         super().reset_to_initial_state()
         self.logic.reset()
         self.logic.begin()
+
+
+def _compiled(context: OperatorContext, spl: SplLogic) -> tuple[LogicProgram, tuple[pa.Schema, ...]]:
+    """Return the logic, and the schemas of the input ports with the variables that are columns.
+
+    Raises:
+        ValueError: the logic has mistakes.
+    """
+    bare = tuple(_without(schema, spl.columns) for schema in context.inputs)
+    read = {0: [(SplText(name), f"spl.columns.{name}", None) for name in spl.columns]} if spl.columns else {}
+    logic = LogicProgram(replace(context, inputs=bare), spl, read)
+    if not spl.columns:
+        return logic, context.inputs
+    from streams_orchestration.spl.programs.columns import arrow_type
+
+    types = [arrow_type(each.type) for each in logic.program.expressions[0]]
+    fields = [pa.field(name, kind) for name, kind in zip(spl.columns, types, strict=True)]
+    return logic, (pa.schema([*bare[0], *fields]), *bare[1:])
+
+
+def _without(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    return pa.schema([field for field in schema if field.name not in names])
+
+
+def _columns(parameters: Any) -> tuple[str, ...]:
+    spl: SplLogic | None = getattr(parameters, "spl", None)
+    return () if spl is None else spl.columns
 
 
 def _variables(parameters: Any) -> str:

@@ -26,10 +26,9 @@ class FileSinkParameters(CsvParameters):
     """The parameters of `FileSink`."""
 
     file: str = Field(
-        default="",
         description=(
-            "Directory or address for the parts; with nameBy, by default the operator's name. A relative directory is "
-            "among the results."
+            "Directory or address for the parts; empty, with nameBy only, for one with the operator's name. A relative "
+            "directory is among the results."
         ),
     )
     name_by: ExpressionText | None = Field(
@@ -143,7 +142,7 @@ class FileSinkParameters(CsvParameters):
     def _check_names(self) -> None:
         message = ""
         if not self.file and self.name_by is None:
-            message = "the parameter file is missing"
+            message = "file is empty; name a directory or an address"
         elif (self.close_mode == "dynamic") > (self.name_by is not None):
             message = "closeMode: dynamic needs nameBy, which names the file of each tuple"
         elif self.name_by is not None and self.close_mode not in ("dynamic", "count", "punct"):

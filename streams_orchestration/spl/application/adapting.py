@@ -72,6 +72,7 @@ def adapted(
         parameters[read] = _within(data, parameters[read])
     if kind == "FileSink":
         _name_files(parameters, ports[0])
+        _suppress(parameters, parameters.get("spl", {}).get("columns", []))
     added: dict[str, Any] = {}
     for each in STREAMS_DEFAULTS:
         if each.operator == kind and _holds(each.when, parameters, windows):
@@ -92,9 +93,16 @@ def _name_files(parameters: dict[str, Any], inputs: Sequence[Port]) -> None:
     file: Any = parameters.get("file")
     labels = {port.label for port in inputs}
     if is_program(file) and labels & set(tokenize(str(file[LOGIC])).texts):
-        parameters["nameBy"] = parameters.pop("file")
+        parameters |= {"nameBy": file, "file": ""}
     elif parameters.get("closeMode") in ("dynamic", "never"):
         del parameters["closeMode"]
+
+
+def _suppress(parameters: dict[str, Any], columns: Sequence[str]) -> None:
+    """Leave the variables of the logic that are columns out of the rows of a sink."""
+    if columns:
+        given = parameters.get("suppress", [])
+        parameters["suppress"] = [*(given if is_list(given) else [given]), *columns]
 
 
 def _own_texts(ports: Sequence[Port]) -> dict[str, str]:

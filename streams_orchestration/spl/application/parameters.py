@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from streams_orchestration.model.programs import OWN_LOGIC, runs_logic
+from streams_orchestration.model.programs import runs_logic
 from streams_orchestration.spl.application.format_rows import with_rows, without_row_parameters
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator, decimal_faults, nested_calls
@@ -119,7 +119,7 @@ class ParameterWriter:
             self.outputs,
             submits=self.kind == "Custom",
         )
-        self.state = StateReading({} if self.with_logic else {each.name: each for each in logic.state})
+        self.state = StateReading({} if self.with_logic else {each.name: each for each in logic.state}, self.inputs)
         model = self.model
         if model is None:
             parameters = self._without_model(invocation, port_scope(known, self.inputs), typed)
@@ -136,6 +136,7 @@ class ParameterWriter:
             functions, constants, called = self._used(typed)
             natives = [*_natives(logic), *called]
             program |= {
+                "columns": list(self.state.columns),
                 "functions": [*functions, *program.get("functions", []), *self._entries(natives)],
                 "constants": constants,
             }
@@ -178,6 +179,8 @@ class ParameterWriter:
                 parameters[name] = {each: self.program(value, typed) for each, value in attributes_of(values[0])}
                 continue
             mode = model.parameters[name].mode if name in model.parameters else ""
+            for each in values if mode == "AttributeFree" else ():
+                self._refuse_changing(each, columns=False)
             written = [
                 each.name
                 if isinstance(each, PortAttribute) and (mode == "Attribute" or (name in _KEYS and not self.native))
@@ -258,9 +261,7 @@ class ParameterWriter:
 
     def program(self, checked: Expression, typed: list[Node]) -> Any:
         """Return the program of an expression; None if a part of it has a mistake, which is already reported."""
-        if (variable := self.state.changing(checked)) is not None:
-            message = f"this reads {variable.name} of the logic, which only {', '.join(sorted(OWN_LOGIC))} can do"
-            self.mistakes.append(Mistake("SO0724", message, variable.span))
+        self._refuse_changing(checked)
         checked = self.state.without(checked)
         if self.kind in _OF_SEVERAL_PORTS and not self.native:
             checked = by_attributes(checked)
@@ -285,6 +286,12 @@ class ParameterWriter:
             "call": checked.name if self.native and isinstance(checked, OutputCall) else "",
         }
         return {key: value for key, value in program.items() if value or key == "spl"}
+
+    def _refuse_changing(self, checked: Expression, *, columns: bool = True) -> None:
+        """Report a variable of the logic that an expression reads although it cannot."""
+        if (variable := self.state.changing(checked, columns=columns)) is not None:
+            message = f"this reads {variable.name} of the logic, which changes; compute it in a Custom in front"
+            self.mistakes.append(Mistake("SO0724", message, variable.span))
 
     def _outputs(self, clauses: tuple[OutputClause, ...], scope: Scope, typed: list[Node]) -> Any:
         """Return the entry `output`: a mapping, or for several output ports a list of mappings."""

@@ -3,30 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from streams_orchestration.spl.application.rewriting import with_values
+from streams_orchestration.spl.application.rewriting import by_attributes, with_values
 from streams_orchestration.spl.application.values import parts_of
-from streams_orchestration.spl.typing.typed import Call, Cast, Declare, Expression, Variable
+from streams_orchestration.spl.types.columns import type_of_column
+from streams_orchestration.spl.typing.scopes import Port
+from streams_orchestration.spl.typing.typed import Call, Cast, Declare, Expression, PortAttribute, Variable
 
 
 @dataclass(frozen=True)
 class StateReading:
-    """The state variables of one invocation, and the checks if expressions may read them."""
+    """The state variables of one invocation, and the checks if expressions may read them.
+
+    A variable that changes is a column beside the attributes of the only input port, with its value behind `onTuple`.
+    """
 
     variables: Mapping[str, Declare]
+    inputs: tuple[Port, ...] = ()
+    columns: dict[str, None] = field(default_factory=dict[str, None])
+    """The variables that expressions read as columns."""
 
-    def changing(self, checked: Expression) -> Variable | None:
-        """Return the first state variable that an expression reads and that is not a constant, or None."""
+    def changing(self, checked: Expression, *, columns: bool = True) -> Variable | None:
+        """Return the first state variable that an expression cannot read: one that is neither a constant nor a column.
+
+        Args:
+            checked: the expression.
+            columns: True if the expression is evaluated for tuples, so that a variable may be a column.
+        """
         for each in _read(checked):
-            if each.name in self.variables and self._value(each, ()) is None:
+            is_column = columns and self._column(each) is not None
+            if each.name in self.variables and self._value(each, ()) is None and not is_column:
                 return each
         return None
 
     def without(self, checked: Expression) -> Expression:
-        """Return an expression in which constant state variables are replaced by their initial expressions."""
-        found = {each.name: self._value(each, ()) for each in _read(checked)}
-        return with_values(checked, {name: value for name, value in found.items() if value is not None})
+        """Return an expression in which state variables are replaced by their initial expressions or by columns."""
+        read = [each for each in _read(checked) if each.name in self.variables]
+        constants = {each.name: self._value(each, ()) for each in read}
+        columns = {each.name: self._column(each) for each in read if constants[each.name] is None}
+        self.columns.update(dict.fromkeys(name for name, value in columns.items() if value is not None))
+        if any(each.mutable for each in self.variables.values()):  # the columns are no attributes of the tuple
+            checked = by_attributes(checked)
+        values = constants | columns
+        return with_values(checked, {name: value for name, value in values.items() if value is not None})
+
+    def _column(self, variable: Variable) -> Expression | None:
+        """Return the column of a variable; None with several input ports, or for a type that no column shows."""
+        if len(self.inputs) != 1 or type_of_column(variable.type) != variable.type:
+            return None
+        return PortAttribute(variable.span, variable.type, self.inputs[0].label, variable.name)
 
     def _value(self, variable: Variable, within: tuple[str, ...]) -> Expression | None:
         """Return the initial expression of an unchangeable variable if it is pure; None otherwise."""
