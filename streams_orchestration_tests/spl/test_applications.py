@@ -143,3 +143,15 @@ def test_composites_that_multiply_one_another_are_refused(monkeypatch: pytest.Mo
     file = tmp_path / "Main.spl"
     file.write_text(text)
     assert [each.code for each in read_application(file).diagnostics] == ["SO0707"]
+
+
+def test_an_import_names_an_application_as_it_is_deployed(tmp_path: Path):
+    file = tmp_path / "Main.spl"
+    text = 'stream<int32 n> I = Import() { param applicationName : "com.acme.shop::Main"; streamId : "orders"; }'
+    file.write_text(
+        f'composite Main {{ graph {text} () as K = FileSink(I) {{ param file : "k"; closeMode : never; }} }}'
+    )
+    document, findings = read_tree(file)
+    assert findings == []
+    assert [node["parameters"].get("application") for node in document["graph"]] == ["com_acme_shop_Main", None]
+    assert "closeMode" not in document["graph"][1]["parameters"]

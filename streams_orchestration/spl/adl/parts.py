@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from streams_orchestration.model.names import application_name_of
 from streams_orchestration.spl.adl.elements import XmlElement
 from streams_orchestration.spl.adl.errors import AdlError
 from streams_orchestration.spl.adl.graph import (
@@ -180,7 +181,7 @@ def import_parameters(source: XmlElement) -> dict[str, object]:
     parameters: dict[str, object] = {}
     by_name, by_property = source.first("nameBasedImport"), source.first("propertyBasedImport")
     if by_name is not None:
-        parameters["application"] = by_name.required("applicationName")
+        parameters["application"] = application_name_of(by_name.required("applicationName"))
         parameters["streamId"] = by_name.required("streamName")
     elif by_property is not None:
         parameters["subscription"] = by_property.required("subscription")

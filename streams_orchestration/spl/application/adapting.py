@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.model.containers import is_list
+from streams_orchestration.model.names import application_name_of
 from streams_orchestration.model.programs import CONSTANTS, LOGIC, is_program
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
 from streams_orchestration.spl.language.tokens import string_text, tokenize
@@ -20,7 +21,6 @@ _FORMATS = {"csv": "splCsv", "txt": "splTxt"}
 _TIMED = re.compile(r"\b(time|partitionAge)\(")
 _SUBMITTED = re.compile(r"\$\{(.+)\}")
 _NUMBERED = re.compile(r"partitionBy[0-9]+")
-_RENAMED = {"Import": {"applicationName": "application"}}
 _WITHOUT_EFFECT = {
     "Barrier": {"bufferSize"},
     "DirectoryScan": {"initDelay", "sleepTime"},
@@ -62,9 +62,10 @@ def adapted(
     for name in sorted(parameters.keys() & _WITHOUT_EFFECT.get(kind, set())):
         del parameters[name]
         ignored(name)
-    for name, own in _RENAMED.get(kind, {}).items():
-        if name in parameters:
-            parameters[own] = parameters.pop(name)
+    if kind == "Import" and "applicationName" in parameters:
+        parameters["application"] = application_name_of(str(parameters.pop("applicationName")))
+    if kind == "FileSink" and parameters.get("closeMode") == "never":
+        del parameters["closeMode"]
     if kind in ("Barrier", "Pair"):
         _partition_ports(parameters)
     read = _READ.get(kind, "")
