@@ -19,6 +19,8 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0029E": error("A clause has a label twice.", "Put the values together, or remove one of the two."),
     "CDISP0402E": error("The name of a composite's parameter does not begin with $.", "Begin it with $."),
     "CDISP0412E": error("A name begins with $ that is no parameter of a composite.", "Remove the $."),
+    "CDISP0704E": error("An invocation has an annotation twice.", "Keep one of the two."),
+    "CDISP9264E": error("A part of an annotation is no assignment.", "Write key = value."),
     "SO0701": error(
         "A text is no SPL: a string is not closed, a character is none of SPL, or nesting is too deep.",
         "Close the string, write other characters only in strings and comments, or divide what is nested.",

@@ -12,6 +12,7 @@ from streams_orchestration.spl.application.located import mapping, sequence
 from streams_orchestration.spl.application.values import ConstantReader, UnknownValue
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Annotation, Labelled
+from streams_orchestration.spl.language.printing import text_of
 from streams_orchestration.spl.typing.typed import Mistake, Span
 
 Report = Callable[[str, str, tree.Node], None]
@@ -57,6 +58,10 @@ def annotations_of(annotations: tuple[Annotation, ...], reader: ConstantReader, 
     places = {each.name.name: each.name for each in annotations}
     for each in annotations:
         name = each.name.name
+        _check_entries(each, report)
+        if name in found:
+            report("CDISP0704E", f"@{name} is there twice; one is enough", each.name)
+            continue
         if name == "autonomous":
             found[name] = True
         elif name in _KNOWN:
@@ -67,8 +72,22 @@ def annotations_of(annotations: tuple[Annotation, ...], reader: ConstantReader, 
         elif name in _IGNORED or name.startswith("spl_"):
             report("SO0723", f"@{name} is read and has no effect here", each.name)
         else:
-            report("SO0723", f"@{name} is not known and has no effect", each.name)
+            known = (*_KNOWN, "autonomous", "catch", *_IGNORED)
+            report("CDISP0796E", f"there is no annotation @{name}{nearest(name, known)}", each.name)
     return mapping(reader.source, annotations[0].name, found, places) if annotations else found
+
+
+def _check_entries(annotation: Annotation, report: Report) -> None:
+    """Report the parts of an annotation that are no assignments, and keys that have a value already."""
+    seen: set[str] = set()
+    for entry in annotation.entries:
+        if not isinstance(entry.key, tree.Binary) or entry.key.operator != "=" or entry.value is not None:
+            report("CDISP9264E", f"@{annotation.name} has parts such as key = value", entry)
+            continue
+        key = text_of(entry.key.left)
+        if key in seen:
+            report("CDISP0798E", f"@{annotation.name} has the key {key} twice", entry.key.left)
+        seen.add(key)
 
 
 def _entries(annotation: Annotation, reader: ConstantReader, report: Report) -> dict[str, Any]:
