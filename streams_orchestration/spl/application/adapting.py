@@ -64,8 +64,6 @@ def adapted(
         ignored(name)
     if kind == "Import" and "applicationName" in parameters:
         parameters["application"] = application_name_of(str(parameters.pop("applicationName")))
-    if kind == "FileSink" and parameters.get("closeMode") == "never":
-        del parameters["closeMode"]
     if kind in ("Barrier", "Pair"):
         _partition_ports(parameters)
     read = _READ.get(kind, "")
