@@ -18,6 +18,7 @@ from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.expressions import expression_at, expression_of
 from streams_orchestration.spl.types.casts import initialises
 from streams_orchestration.spl.types.types import (
+    INTEGERS,
     NULL,
     VOID,
     Type,
@@ -28,6 +29,7 @@ from streams_orchestration.spl.typing.operations import NoCastError, OperationTy
 from streams_orchestration.spl.typing.scopes import Scope
 from streams_orchestration.spl.typing.typed import (
     Cast,
+    Constant,
     Expression,
     Mistake,
     Source,
@@ -100,6 +102,13 @@ class ExpressionTyping(OperationTyping):
             self.report("CDISP0047E", f"{value.type} cannot initialise a variable of type {target}", written)
             return self.wrong(written)
         return folded(Cast(value.span, target, value))
+
+    def constant_integer(self, written: tree.Expression) -> int | None:
+        """Return the value of an integer expression that is known at compile time; None for any other expression."""
+        before = len(self.mistakes)
+        value = self.expression(written)
+        del self.mistakes[before:]
+        return int(str(value.value)) if isinstance(value, Constant) and value.type in INTEGERS else None
 
     def value(self, written: tree.Expression, expected: Type | None = None) -> Expression:
         """Return the typed tree of an expression.

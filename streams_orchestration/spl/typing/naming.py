@@ -5,9 +5,7 @@ from __future__ import annotations
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.tree import Node
 from streams_orchestration.spl.types.joining import AttributeConflictError, joined
-from streams_orchestration.spl.types.literals import LiteralError, number
 from streams_orchestration.spl.types.types import (
-    INTEGERS,
     UNKNOWN,
     BoundedString,
     Collection,
@@ -192,13 +190,7 @@ class Naming:
 
     def constant_integer(self, written: tree.Expression) -> int | None:
         """Return the value of an integer expression that is known at compile time, or None."""
-        if not isinstance(written, tree.Number):
-            return None
-        try:
-            literal = number(written.text)
-        except LiteralError:
-            return None
-        return int(literal.value) if literal.type in INTEGERS else None
+        raise NotImplementedError
 
     def _refuse_twice(self, names: tuple[tree.Name, ...], what: str) -> None:
         seen: set[str] = set()
