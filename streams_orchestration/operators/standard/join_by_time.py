@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.event_time.moments import Moments, between_idle, shifted
+from streams_orchestration.operators.event_time.moments import Moments, between_idle
 from streams_orchestration.operators.event_time.times import times_of
 from streams_orchestration.operators.event_time_input import (
     EventTimeInput,
@@ -87,7 +87,7 @@ class TimedJoin:
         times = times_of(batch.arrow, self.input.role)
         low, high = (self._least, self._greatest) if port == 0 else (-self._greatest, -self._least)
         keys = [batch.arrow.column(name) for name in own.keys]
-        partners = other.partners(keys, shifted(times, low), shifted(times, high))
+        partners = other.partners(keys, times, low, high)
         pairs = None
         if partners.total <= PAIRS_AT_ONCE or len(batch) == 1:
             pairs = self._met(port, batch, *partners.pairs())

@@ -50,8 +50,10 @@ class Partners(NamedTuple):
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the pairs as numbers of tuples and places in the log, ordered by both times."""
-        starts = np.repeat(self.first - (np.cumsum(self.counts) - self.counts), self.counts)
-        return np.repeat(np.arange(len(self.counts)), self.counts), self.places[starts + np.arange(len(starts))]
+        paired = np.flatnonzero(self.counts)
+        counts = self.counts[paired]
+        starts = np.repeat(self.first[paired] - (np.cumsum(counts) - counts), counts)
+        return np.repeat(paired, counts), self.places[starts + np.arange(len(starts))]
 
 
 class Leaving(NamedTuple):
@@ -97,14 +99,22 @@ class TimedSide:
         self.index.clear()
         self._oldest = NEVER
 
-    def partners(self, keys: list[pa.Array], low: np.ndarray, high: np.ndarray) -> Partners:
-        """Find the tuples of this side with the given keys and times from `low` to `high`."""
-        nothing = Partners(np.zeros(len(low), np.int64), np.zeros(len(low), np.int64), np.zeros(0, np.int64))
-        if not len(low) or not len(self.log):
+    def partners(self, keys: list[pa.Array], times: np.ndarray, least: int, greatest: int) -> Partners:
+        """Find the tuples of this side with the given keys and with times in a range around the given ones.
+
+        Args:
+            keys: the parts of the keys.
+            times: the time that belongs to each key.
+            least: the least time of a partner less that of the key, in ticks.
+            greatest: the greatest one.
+        """
+        nothing = Partners(np.zeros(len(times), np.int64), np.zeros(len(times), np.int64), np.zeros(0, np.int64))
+        if not len(times) or not len(self.log):
             return nothing
-        times = self.log.notes["time"][: self.log.size]
-        near = self.log.alive[: self.log.size] & (times >= low.min()) & (times <= high.max())
-        which, wanted = np.arange(len(low)), np.zeros(len(low), np.int64)
+        own = self.log.notes["time"][: self.log.size]
+        earliest, latest = shifted(times.min(keepdims=True), least), shifted(times.max(keepdims=True), greatest)
+        near = self.log.alive[: self.log.size] & (own >= earliest) & (own <= latest)
+        which, wanted = np.arange(len(times)), np.zeros(len(times), np.int64)
         if keys:
             which = known_keys(keys)
             if len(which) <= _ONE_BY_ONE and pa.types.is_integer(keys[0].type):
@@ -115,16 +125,16 @@ class TimedSide:
             return nothing
         if keys:
             which, wanted = self._find(keys, which, places)
-        times = times[places]
+        low, high, own = shifted(times[which], least), shifted(times[which], greatest), own[places]
         codes: np.ndarray = self.log.notes["key"][places]
         concerned = np.zeros(self.index.rows + 2, bool)
         concerned[wanted] = True
         met = concerned[codes]
         if not met.any():
             return nothing
-        places, codes, times = places[met], codes[met], times[met]
-        span, times, low, high = _numbered(times, low[which], high[which], self.index.rows + 1)
-        ranked = codes * span + times
+        places, codes, own = places[met], codes[met], own[met]
+        span, own, low, high = _numbered(own, low, high, self.index.rows + 1)
+        ranked = codes * span + own
         order = np.argsort(ranked, kind="stable")
         ranked = ranked[order]
         first = np.searchsorted(ranked, wanted * span + low)

@@ -45,9 +45,10 @@ class NumberMeasure:
             valid = array.is_valid().to_numpy(zero_copy_only=False)
             groups, array = groups[valid], array.drop_null()
         added = array.to_numpy(zero_copy_only=False)
+        came = np.bincount(groups, minlength=len(counts))
         if self.start:
-            values[groups[counts[groups] == 0]] = self.start
-        counts += np.bincount(groups, minlength=len(counts))
+            values[(counts == 0) & (came > 0)] = self.start
+        counts += came
         with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinity are values like any other
             match self.function:
                 case "Min":  # NaN is above all numbers

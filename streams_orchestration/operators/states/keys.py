@@ -93,6 +93,22 @@ def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.nd
     return first[order], ranks[codes]
 
 
+def distinct_numbers(numbers: np.ndarray) -> np.ndarray:
+    """Return the distinct integers of an array, ascending.
+
+    >>> distinct_numbers(np.array([5, 3, 5])).tolist()
+    [3, 5]
+    """
+    if not len(numbers):
+        return numbers
+    least, most = int(numbers.min()), int(numbers.max())
+    if most - least >= DENSE * len(numbers):
+        return np.unique(numbers)
+    present = np.zeros(most - least + 1, bool)
+    present[numbers - least] = True
+    return np.flatnonzero(present) + least
+
+
 def count_keys(columns: Sequence[pa.Array]) -> int:
     """Return the number of distinct keys. For one column this avoids numpy, for which pyarrow would import pandas.
 

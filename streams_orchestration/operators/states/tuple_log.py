@@ -50,8 +50,8 @@ class TupleLog(Incremental):
         self.numbers = np.zeros(0, np.int64)
         self.alive = np.zeros(0, bool)
         self.flags = np.zeros(0, bool)
-        self._flagged = np.zeros(0, np.int64)
-        """The clock when each flag was set; -1 if it is not set."""
+        self._flagged: list[tuple[int, np.ndarray]] = []
+        """Pairs of a clock and the numbers of tuples flagged then, since the last whole store."""
         self._chunks: list[pa.RecordBatch] = []
         self._removed: list[tuple[int, np.ndarray]] = []
         """Pairs of a clock and the numbers of tuples removed then, since the last whole store."""
@@ -81,9 +81,9 @@ class TupleLog(Incremental):
         self.count += tuples.num_rows
         self.next = int(numbers[-1]) + 1
         self.numbers, self.alive = grown(self.numbers, self.size), grown(self.alive, self.size)
-        self.flags, self._flagged = grown(self.flags, self.size), grown(self._flagged, self.size)
+        self.flags = grown(self.flags, self.size)
         self.numbers[first : self.size], self.alive[first : self.size] = numbers, True
-        self.flags[first : self.size], self._flagged[first : self.size] = False, -1
+        self.flags[first : self.size] = False
         for name, values in self.notes.items():
             self.notes[name] = grown(values, self.size)
             self.notes[name][first : self.size] = notes.get(name, 0)
@@ -155,10 +155,11 @@ class TupleLog(Incremental):
 
     def flag(self, places: np.ndarray) -> None:
         """Set the flag of the tuples at these places. Only flags that change are stored with the next state."""
-        new = places[~self.flags[places]]
+        new = np.unique(places[~self.flags[places]])
         if len(new):
             self.touch()
-            self.flags[new], self._flagged[new] = True, self.clock
+            self.flags[new] = True
+            self._flagged.append((self.clock, self.numbers[new]))
 
     def stored(self, name: str, version: int) -> None:
         """Record that a version was stored. Later changes count as changes since this version."""
@@ -168,6 +169,7 @@ class TupleLog(Incremental):
     def whole(self) -> Pieces:
         """Return all tuples with their numbers and flags."""
         self._removed.clear()
+        self._flagged.clear()
         self._nexts.clear()
         return self._pieces(self.places())
 
@@ -180,13 +182,12 @@ class TupleLog(Incremental):
         first = self._nexts[since]
         begin = int(np.searchsorted(self.numbers[: self.size], first))
         came = begin + np.flatnonzero(self.alive[begin : self.size])
-        gone = [numbers for clock, numbers in self._removed if clock > since]
-        went = np.concatenate([np.zeros(0, np.int64), *gone])
-        flagged = np.flatnonzero((self._flagged[:begin] > since) & self.alive[:begin])
+        gone, flagged = (_numbers_since(each, since, first) for each in (self._removed, self._flagged))
+        flagged = flagged[np.isin(flagged, gone, invert=True)]
         return {
             **self._pieces(came),
-            "gone": pa.table({"number": np.sort(went[went < first])}),
-            "flagged": pa.table({"number": self.numbers[flagged]}),
+            "gone": pa.table({"number": gone}),
+            "flagged": pa.table({"number": flagged}),
         }
 
     def rows_to_store(self, since: int) -> tuple[int, int]:
@@ -231,9 +232,7 @@ class TupleLog(Incremental):
                 chunks.append(chunk.filter(pa.array(alive)))
         self._chunks = chunks
         self.size = len(kept)
-        self.numbers, self.flags, self._flagged = (
-            _front(each, kept) for each in (self.numbers, self.flags, self._flagged)
-        )
+        self.numbers, self.flags = _front(self.numbers, kept), _front(self.flags, kept)
         self.notes = {name: _front(values, kept) for name, values in self.notes.items()}
         self.alive = _front(self.alive, kept)
 
@@ -244,3 +243,9 @@ def _front(values: np.ndarray, kept: np.ndarray) -> np.ndarray:
         return values[kept]
     values[: len(kept)] = values[kept]
     return values
+
+
+def _numbers_since(changes: Sequence[tuple[int, np.ndarray]], since: int, below: int) -> np.ndarray:
+    """Return the numbers below a limit, ascending, of the changes after a clock."""
+    numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for clock, numbers in changes if clock > since)])
+    return np.sort(numbers[numbers < below])

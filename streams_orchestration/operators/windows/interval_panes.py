@@ -16,6 +16,7 @@ from typing import Any
 from streams_orchestration.operators.event_time.steps import Steps
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.keys import distinct_numbers
 from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.operators.windows.interval_grid import Grid, IntervalGrid
 from streams_orchestration.operators.windows.pane_cells import (
@@ -183,7 +184,7 @@ class IntervalPanes:
                 first = np.maximum(first, self._closed(levels)[seen] + 1)
             copies, panes = expanded(first, self._grid.last_pane(slices) + 1)
             places, slices = copies, panes
-        self._slices = np.union1d(self._slices, slices)
+        self._slices = np.union1d(self._slices, distinct_numbers(slices))
         return PaneEntries(places, slices)
 
     def _mark(

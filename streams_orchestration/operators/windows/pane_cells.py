@@ -117,8 +117,7 @@ class PaneCells:
         return self._number([source.column(name) for name in self.names], source.num_rows)
 
     def _number(self, columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
-        heads, codes = distinct(columns, count)
-        before = len(self.keys)
+        before, (heads, codes) = len(self.keys), distinct(columns, count)
         rows = self.keys.rows_of(key_batch(columns, heads), touch=False)
         numbers, partitions = self.keys.column("number"), self.keys.column("partition")
         if len(self.keys) > before:
@@ -129,6 +128,8 @@ class PaneCells:
                 partitions[rows] = self._partitions_of(columns[: self.width], heads)
             elif self.width:
                 partitions[new] = numbers[new]
+        if not self.names:
+            return np.repeat(numbers[rows], count), np.repeat(partitions[rows], count)
         return numbers[rows][codes], partitions[rows][codes]
 
     def _partitions_of(self, columns: Sequence[pa.Array], heads: np.ndarray) -> np.ndarray:
@@ -158,10 +159,9 @@ class PaneCells:
         if not len(slices):
             return
         if pairs is None or self._divided or not self.width:
-            pairs = distinct([pa.array(slices), pa.array(keys)], len(slices))
+            pairs = distinct([pa.array(each) for each in ((slices, keys) if self.names else (slices,))], len(slices))
         heads, codes = pairs
-        cells = number_batch(slice=slices[heads], key=keys[heads])
-        rows = self.cells.rows_of(cells)
+        rows = self.cells.rows_of(number_batch(slice=slices[heads], key=keys[heads]))
         self.cells.column("fresh")[rows] = True
         rows = rows[codes]
         for name, measure in self.measures.items():
