@@ -29,7 +29,7 @@ NAMES = (
         "scaling",
         "transport",
     ),
-    *("frames", "nexmark", "kafka", "kafka_latency", "lakes", "catalog", "console", "lineage"),
+    *("frames", "nexmark", "flink_sql", "kafka", "kafka_latency", "lakes", "catalog", "console", "lineage"),
     *("start", "latency", "event_time_latency", "region_cost", "recovery", "redeploy", "placements", "idle"),
     *("standby", "hosts_apart", "cluster"),
 )
