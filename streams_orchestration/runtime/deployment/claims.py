@@ -86,7 +86,8 @@ def choose_missing(connection: Connection, home: Home, row: ApplicationRow, aske
             .where(h.c.application == application, h.c.id == host.id)
             .values(
                 **where, incarnation=incarnation, state="STARTING", asked_at=asked_at, launched_at=clock.now(),
-                heartbeat_at=None, error=None, start_up=None, launches=host.launches + 1,
+                heartbeat_at=None, error=None, start_up=None, launches=host.launches + 1, storage_error=None,
+                storage_failed_at=None,
             )
         )  # fmt: skip
         connection.execute(

@@ -103,7 +103,7 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
                 cause = host.catalog.explained(error)
                 reason = str(cause) if isinstance(cause, StreamsRuntimeError) else f"{type(cause).__name__}: {cause}"
                 log.error("%s", reason)
-                host.presence.report(state="FAILED", error=host.engine_end(ENGINE_SECONDS) or reason.splitlines()[0])
+                host.presence.report_failure(host.engine_end(ENGINE_SECONDS) or reason.splitlines()[0], error)
         return 1
 
 

@@ -13,9 +13,10 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
-from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError, explained
 from streams_orchestration.runtime.hosts.orphans import record_processes
 from streams_orchestration.runtime.processes import ProcessIdentity, family, process_space, process_started
+from streams_orchestration.runtime.storage.store import StoreError
 
 LAUNCH_SECONDS = 30.0
 """Seconds in which a launcher records a host that it has started; after that, the launcher counts as dead."""
@@ -114,6 +115,17 @@ class Presence:
         """Report that the host runs, and its process: the launcher may have died before it could record that."""
         pid = world.pid()
         self.report(state="RUNNING", launches=0, pid=pid, process_started=process_started(pid), space=process_space())
+
+    def report_failure(self, reason: str, error: Exception) -> None:
+        """Report that the host ends with an error.
+
+        If the host could not use a file, the row says so, and the host is started on another machine if one takes it.
+        """
+        values: dict[str, Any] = {"state": "FAILED", "error": reason}
+        if isinstance(error, StoreError) or (isinstance(error, OSError) and error.filename is not None):
+            why = str(error) if isinstance(error, StoreError) else explained(error)
+            values |= {"storage_error": why, "storage_failed_at": clock.now()}
+        self.report(**values)
 
     def beat(self) -> None:
         """Write a heartbeat as `report` does, but wake no process that waits for changes of the catalog."""

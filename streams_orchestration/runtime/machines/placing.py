@@ -30,6 +30,9 @@ class Residents:
     """Live host of the application -> its machine."""
     others: Counter[str] = field(default_factory=Counter[str])
     """Number of hosts of other applications on each machine."""
+    failed_on: Mapping[int, str] = field(default_factory=dict[int, str])
+    """Missing host that could not use the files of its last machine -> that machine, which it gets only without others.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +57,18 @@ def residents(rows: Iterable[HostRow], application: str, missing: Iterable[int],
         now: unix seconds.
     """
     absent, wishes, at, others = set(missing), dict[int, HostWish](), dict[int, str](), Counter[str]()
+    failed_on = dict[int, str]()
     for row in rows:
         here = row.machine if row.machine is not None and HostStatus.of(row, now).alive else None
         if row.application != application:
             others.update([here] if here is not None else [])
         elif row.id in absent:
             wishes[row.id] = read_wish(row.id, row.wish)
+            if row.machine is not None and row.storage_error is not None:
+                failed_on[row.id] = row.machine
         elif here is not None:
             wishes[row.id], at[row.id] = read_wish(row.id, row.wish), here
-    return Residents(wishes, at, others)
+    return Residents(wishes, at, others, failed_on)
 
 
 def arrange(hosts: Residents, machines: Sequence[MachineRow], now: float, *, moves: int = 0) -> Arrangement:
@@ -216,7 +222,8 @@ class _Search:
     def _cost(self, host: int, name: str) -> int:
         return self._together(host, name) + (host in self._misfits and not self._leaves(host, name))
 
-    def _order(self, host: int, name: str) -> tuple[int, bool, int, float, str]:
+    def _order(self, host: int, name: str) -> tuple[int, bool, bool, int, float, str]:
         load = self._own[name] + self._hosts.others[name]
         cores = self._known[name].cores if name in self._known else 1
-        return self._cost(host, name), self._leaves(host, name), self._own[name], load / cores, name
+        failed = self._hosts.failed_on.get(host) == name
+        return self._cost(host, name), self._leaves(host, name), failed, self._own[name], load / cores, name

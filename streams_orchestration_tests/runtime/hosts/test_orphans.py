@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -36,6 +37,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.watching import watch
 from streams_orchestration.runtime.processes import ProcessIdentity, family, identify, is_alive, kill
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import StoreError
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
@@ -222,6 +224,31 @@ def test_a_host_that_is_up_reports_its_process(home: Home, launcher: FakeLaunche
     presence.report_up()
     (host,) = read_status(home, "app").hosts
     assert (host.state, host.pid, host.alive) == ("RUNNING", os.getpid(), True)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (OSError(errno.EIO, "I/O error", "a"), "a could not be written or read: I/O error; mend the disk, then reset"),
+        (StoreError("s3://b/p cannot be reached"), "s3://b/p cannot be reached"),
+        (ConnectionResetError(), None),
+        (ValueError("of an operator"), None),
+    ],
+    ids=["a file", "a store", "a connection", "another error"],
+)  # fmt: skip
+def test_a_host_that_could_not_use_a_file_says_so_until_it_is_started_again(
+    home: Home, launcher: FakeLauncher, error: Exception, reason: str | None
+):
+    launch(home, "app")
+    presence = Presence(Catalog(home), "app", 0, launcher.started[0][0].incarnation)
+    presence.join()
+    presence.report_failure("it has ended", error)
+    (host,) = read_status(home, "app").hosts
+    assert (host.state, host.storage_error) == ("FAILED", reason)
+    killed(launcher.families(home)[0][0].pid)
+    launch(home, "app")
+    (host,) = read_status(home, "app").hosts
+    assert (host.state, host.storage_error) == ("STARTING", None)
 
 
 def test_a_host_that_was_paused_and_replaced_is_stopped(home: Home, launcher: FakeLauncher):

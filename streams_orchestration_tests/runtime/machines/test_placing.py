@@ -67,6 +67,22 @@ def test_a_host_is_placed(
     assert names(arrange(Residents(wishes, at, Counter(others)), there, NOW))[0] == expected
 
 
+@pytest.mark.parametrize(
+    ("machines", "at", "expected"),
+    [
+        pytest.param(["a", "b"], {}, "b", id="another one"),
+        pytest.param(["a", "b"], {7: "b", 8: "b"}, "b", id="another one with more hosts"),
+        pytest.param(["a"], {}, "a", id="the same without others"),
+    ],
+)
+def test_a_host_that_could_not_use_the_files_of_a_machine_gets_another_one(
+    machines: list[str], at: dict[int, str], expected: str
+):
+    wishes = {0: ANY} | {host: HostWish(host, None, ()) for host in at}
+    there = [machine(each) for each in machines]
+    assert names(arrange(Residents(wishes, at, failed_on={0: "a"}), there, NOW))[0] == expected
+
+
 REFUSED = {
     "name": (HostWish(0, "c", ()), "machine c is needed, and a has another name"),
     "tag": (HostWish(0, None, ("gpu", "ssd")), "a machine with tag gpu, ssd is needed, and a has no tag gpu, ssd"),
