@@ -258,6 +258,8 @@ class FileNames:
                     return CompositeOperator(unit, definition)
             if is_standard(namespace, name.name) and namespace:
                 return PrimitiveOperator(namespace, name.name, standard=True)
+            if only and namespace in IMPLICIT and COMPILED_ONLY.get(name.name) != namespace:
+                return None
             if only and (namespace or name.namespace):
                 native = self.files.toolkits.native_operator(namespace, name.name)
                 if native is not None or not self.files.toolkits.lists_natives(namespace):
