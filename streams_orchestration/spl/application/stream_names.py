@@ -44,7 +44,7 @@ class StreamNames(dict[str, Meaning]):
             return self[name]
         compute = self.pending.pop(name, None)
         if compute is not None:
-            self[name] = StreamName(UNKNOWN_TUPLE)  # for a type that refers to itself
+            self[name] = Unclear("CDISP0050E", f"the type of the stream {name} contains itself")
             self[name] = StreamName(compute())
         return super().get(name, default)
 
