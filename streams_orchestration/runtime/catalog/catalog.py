@@ -128,14 +128,14 @@ class Catalog:
             CatalogError: the database is not a catalog, or is a catalog of another version.
             StorageSettingError: the catalog's files are in another place than STREAMS_STORAGE says.
         """
-        version = self.version()
-        if version is None:
-            self._refuse_leftovers()
-            return False
-        check_version(self.name, version)
-        with self.read() as connection:
-            check_place(connection, self.store)
-        return True
+        if self._database.exists():
+            with suppress(CatalogMissingError), self.read() as connection:
+                if (version := read_version(connection)) is not None:
+                    check_version(self.name, version)
+                    check_place(connection, self.store)
+                    return True
+        self._refuse_leftovers()
+        return False
 
     def _refuse_leftovers(self) -> None:
         """Raise CatalogDamagedError if the catalog's file is empty while there are streams and states of applications.

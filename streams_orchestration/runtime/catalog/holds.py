@@ -6,11 +6,16 @@ compare times: it relies on its hold until somebody has removed the hold from th
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Connection, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, select, update
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+
+_u = tables.unit
+_HELD = (  # made once: making a statement takes longer than running it
+    select(_u.c.name).where(_u.c.application == bindparam("of"), _u.c.held_until > bindparam("now")).order_by(_u.c.name)
+)
 
 
 def is_held(until: float | None) -> bool:
@@ -29,8 +34,7 @@ def held() -> ColumnElement[bool]:
 
 def held_units(connection: Connection, application: str) -> tuple[str, ...]:
     """Return the units of an application that are held, in order of their names."""
-    u = tables.unit
-    return tuple(connection.scalars(select(u.c.name).where(u.c.application == application, held()).order_by(u.c.name)))
+    return tuple(connection.scalars(_HELD, {"of": application, "now": clock.now()}))
 
 
 def end_expired_holds(catalog: Catalog, application: str) -> bool:

@@ -10,6 +10,7 @@ from streams_orchestration.runtime.storage.store import Store
 
 OWNER = "installation"
 """The name of the file in a storage that tells which catalog the storage belongs to."""
+_ADDRESS = select(tables.storage.c.address)  # made once: making a statement takes longer than running it
 
 
 def check_place(connection: Connection, store: Store) -> None:
@@ -79,7 +80,7 @@ def installation_of(connection: Connection) -> str:
 
 
 def _known(connection: Connection) -> str | None:
-    return connection.scalar(select(tables.storage.c.address))
+    return connection.scalar(_ADDRESS)
 
 
 def _is_used(connection: Connection) -> bool:

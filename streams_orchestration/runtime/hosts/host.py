@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Collection
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, select
 
 from streams_orchestration import world
 from streams_orchestration.runtime import clock
@@ -61,6 +61,26 @@ CUT_BEATS = 2
 QUIET_SECONDS = 15.0
 """The most seconds that a stop waits for the batch under way."""
 
+# made once: making a statement takes longer than running it
+_a, _p, _u, _h = tables.application, tables.pe, tables.unit, tables.host
+_PLAN = select(_a.c.plan).where(_a.c.name == bindparam("of"))
+_here = (_p.c.application == bindparam("of")) & (_p.c.host == bindparam("host"))
+_PES = (
+    select(
+        *(_p.c.id, _p.c.final, _p.c.state, _u.c.generation, _u.c.dirty, _p.c.committed_at),
+        *(_u.c.state.label("unit_state"), _u.c.timer, _u.c.deadline, _u.c.asked),
+    )
+    .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
+    .where(_here)
+)
+_OPEN_PES = select(_p.c.id).where(_here, ~_p.c.final)
+_OTHERS = select(_h.c.pid, _h.c.process_started, _h.c.space).where(
+    *(_h.c.application == bindparam("of"), _h.c.id != bindparam("host"), _h.c.pid.is_not(None))
+)
+_OPEN_UNITS = select(_u.c.name).where(
+    _u.c.application == bindparam("of"), _u.c.name.in_(bindparam("units", expanding=True)), _u.c.state != "COMPLETED"
+)
+
 log = logging.getLogger("streams.host")
 
 
@@ -81,6 +101,10 @@ class Host:
         """True if the state of a unit is about to change."""
         self.deadline = math.inf
         """The time at which the next timer of a unit fires, in unix seconds."""
+        self.finished = False
+        """True if all PEs of the host have made their final commits."""
+        self.commits: list[float] = []
+        """The times of the PEs' last commits, as far as they were made since the host began, in unix seconds."""
         self.neighbours: list[tuple[int, float]] = []
         """Pid and start time of each other live host of the application on this machine."""
         self.observed = 0.0
@@ -261,31 +285,15 @@ class Host:
         Returns:
             True if the state of a unit is about to change.
         """
-        a, p, u, h = tables.application, tables.pe, tables.unit, tables.host
+        me = {"of": self.application, "host": self.number}
+        self.finished = False
         with self.catalog.read() as connection:
-            if connection.scalar(select(a.c.plan).where(a.c.name == self.application)) != self.plan:
+            if connection.scalar(_PLAN, {"of": self.application}) != self.plan:
                 return True  # generations that are read now belong to programs that are not loaded yet
-            rows = PeOfUnit.all(
-                connection,
-                select(
-                    p.c.id,
-                    p.c.final,
-                    p.c.state,
-                    u.c.generation,
-                    u.c.dirty,
-                    u.c.state.label("unit_state"),
-                    u.c.timer,
-                    u.c.deadline,
-                    u.c.asked,
-                )
-                .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-                .where(p.c.application == self.application, p.c.host == self.number),
-            )
-            others = connection.execute(
-                select(h.c.pid, h.c.process_started, h.c.space).where(
-                    h.c.application == self.application, h.c.id != self.number, h.c.pid.is_not(None)
-                )
-            ).all()
+            rows = PeOfUnit.all(connection, _PES, me)
+            others = connection.execute(_OTHERS, me).all()
+        self.finished = all(row.final for row in rows)
+        self.commits = [at for row in rows if (at := row.committed_at) is not None and at > self.began]
         before = self.neighbours
         self.neighbours = [
             (row.pid, row.process_started)
@@ -314,15 +322,8 @@ class Host:
         """Record the duration of the host's start, once its first batch is committed."""
         if "queries" not in self.start_up.seconds:
             self.start_up.reached("queries", clock.now())
-        p = tables.pe
-        with self.catalog.read() as connection:
-            first = connection.scalar(
-                select(func.min(p.c.committed_at)).where(
-                    p.c.application == self.application, p.c.host == self.number, p.c.committed_at > self.began
-                )
-            )
-        if first is not None:
-            self.start_up.committed(first, self.presence.record_family())
+        if self.commits:
+            self.start_up.committed(min(self.commits), self.presence.record_family())
             self.presence.report(start_up=self.start_up.seconds)
             self.started = True
             log.info("start-up took %s", self.start_up)
@@ -333,18 +334,16 @@ class Host:
         A host does not end while a redeploy holds units, since the new plan may give the host work. If the redeploy has
         died, its hold expires. Only then is it safe to remove the states that the redeploy has written.
         """
-        p = tables.pe
+        if not self.finished:
+            return False
+        of = {"of": self.application}
         with self.catalog.read() as connection:
-            open_pes = select(p.c.id).where(p.c.application == self.application, p.c.host == self.number, ~p.c.final)
-            if connection.execute(open_pes).first() is not None or held_units(connection, self.application):
+            is_open = connection.execute(_OPEN_PES, {**of, "host": self.number}).first() is not None
+            if is_open or held_units(connection, self.application):
                 return False
         complete(self.catalog, self.application, self._clear_all)
-        u = tables.unit
         with self.catalog.read() as connection:
-            unfinished = select(u.c.name).where(
-                u.c.application == self.application, u.c.name.in_(self.timed), u.c.state != "COMPLETED"
-            )
-            return connection.execute(unfinished).first() is None
+            return connection.execute(_OPEN_UNITS, {**of, "units": self.timed}).first() is None
 
     def _quiesce(self) -> None:
         """Wait up to `QUIET_SECONDS` for the batches under way; no new batches begin in a stopped application."""

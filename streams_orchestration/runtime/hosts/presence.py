@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from streams_orchestration import world
 from streams_orchestration.runtime import clock
@@ -21,6 +21,22 @@ from streams_orchestration.runtime.storage.store import StoreError
 LAUNCH_SECONDS = 30.0
 """Seconds in which a launcher records a host that it has started; after that, the launcher counts as dead."""
 POLL_SECONDS = 0.02
+
+# made once: making a statement takes longer than running it
+_a, _h = tables.application, tables.host
+_WANTED = (
+    select(
+        *(_a.c.life, _a.c.base, _a.c.settings, _a.c.wanted, _a.c.plan, _a.c.bounded),
+        *(_h.c.incarnation, _h.c.launched_at, _h.c.asked_at),
+    )
+    .join(_h, _h.c.application == _a.c.name)
+    .where(_a.c.name == bindparam("of"), _h.c.id == bindparam("host"))
+)
+_life = select(_a.c.life).where(_a.c.name == bindparam("of")).scalar_subquery()
+_MINE = update(_h).where(
+    *(_h.c.application == bindparam("of"), _h.c.id == bindparam("host"), _h.c.incarnation == bindparam("mine")),
+    _life == bindparam("lived"),
+)
 
 
 class UnwantedHostError(StreamsRuntimeError):
@@ -134,10 +150,8 @@ class Presence:
                 self._update(connection, {})
 
     def _update(self, connection: Connection, values: Mapping[str, Any]) -> None:
-        h, a = tables.host, tables.application
-        life = select(a.c.life).where(a.c.name == self.application).scalar_subquery()
-        mine = (h.c.application == self.application, h.c.id == self.host, h.c.incarnation == self.incarnation)
-        connection.execute(update(h).where(*mine, life == self._life).values(**values, heartbeat_at=clock.now()))
+        mine = {"of": self.application, "host": self.host, "mine": self.incarnation, "lived": self._life}
+        connection.execute(_MINE, {**mine, **values, "heartbeat_at": clock.now()})
 
     def record_family(self) -> tuple[ProcessIdentity, ...]:
         """Record this process and its descendants in the catalog, so that others can kill orphans among them."""
@@ -149,14 +163,5 @@ class Presence:
         return processes
 
     def _row(self) -> Wanted | None:
-        a, h = tables.application, tables.host
         with self._catalog.read() as connection:
-            return Wanted.one_or_none(
-                connection,
-                select(
-                    *(a.c.life, a.c.base, a.c.settings, a.c.wanted, a.c.plan, a.c.bounded),
-                    *(h.c.incarnation, h.c.launched_at, h.c.asked_at),
-                )
-                .join(h, h.c.application == a.c.name)
-                .where(a.c.name == self.application, h.c.id == self.host),
-            )
+            return Wanted.one_or_none(connection, _WANTED, {"of": self.application, "host": self.host})

@@ -24,6 +24,11 @@ from streams_orchestration.runtime.units.watch import observe
 LOOK_SECONDS = 0.25
 """Seconds between two looks while nothing is wrong."""
 
+# made once: making a statement takes longer than running it
+_a = tables.application
+_APPLICATIONS = select(_a.c.name, _a.c.wanted, _a.c.state, _a.c.deployed_at)
+_UNITS = select(tables.unit).order_by(tables.unit.c.name)
+
 
 def observed_status(home: Home, application: str, catalog: Catalog | None = None) -> ApplicationStatus:
     """Record what has happened to the units of an application, and return its status.
@@ -72,14 +77,13 @@ def read_pulses(home: Home) -> dict[str, Pulse]:
     catalog = Catalog(home)
     if not catalog.exists:
         return {}
-    a, u = tables.application, tables.unit
     now = clock.now()
     with catalog.read() as connection:
-        applications = connection.execute(select(a.c.name, a.c.wanted, a.c.state, a.c.deployed_at)).all()
+        applications = connection.execute(_APPLICATIONS).all()
         running = [row.name for row in applications if row.wanted == row.state == "RUNNING"]
         health = read_healths(connection, running, now)
         units: dict[str, list[UnitRow]] = {}
-        for row in UnitRow.all(connection, select(u).order_by(u.c.name)):
+        for row in UnitRow.all(connection, _UNITS):
             units.setdefault(row.application, []).append(row)
     return {
         row.name: Pulse(

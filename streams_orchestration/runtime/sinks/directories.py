@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, delete, select
+from sqlalchemy import Connection, Row, Select, bindparam, delete, select
 
 from streams_orchestration import world
 from streams_orchestration.operators.event_time.watermark import OWN
@@ -164,13 +164,11 @@ def unmarked_directories(connection: Connection, application: str, place: str) -
     return tuple(connection.scalars(select(_d.c.directory).where(*mine).order_by(_d.c.directory)))
 
 
-def unmarked_units(connection: Connection, application: str) -> set[str]:
-    """Return the units with sinks that have directories to mark."""
-    return set(
-        connection.scalars(
-            select(_p.c.unit)
-            .join(_s, (_s.c.application == _p.c.application) & (_s.c.pe == _p.c.id) & _s.c.marks)
-            .join(_d, (_d.c.application == _s.c.application) & (_d.c.place == _s.c.place))
-            .where(_p.c.application == application)
-        )
+def unmarked_units() -> Select[tuple[str]]:
+    """Return the statement that selects the units of the application `of` with sinks that have directories to mark."""
+    return (
+        select(_p.c.unit)
+        .join(_s, (_s.c.application == _p.c.application) & (_s.c.pe == _p.c.id) & _s.c.marks)
+        .join(_d, (_d.c.application == _s.c.application) & (_d.c.place == _s.c.place))
+        .where(_p.c.application == bindparam("of"))
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from streams_orchestration import world
@@ -13,7 +13,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError, OutputError, StreamsRuntimeError
 from streams_orchestration.runtime.sinks.delivering import Deliverer
 from streams_orchestration.runtime.sinks.gathering import Gatherer
-from streams_orchestration.runtime.sinks.publishing import DueOutput, due, publish_files
+from streams_orchestration.runtime.sinks.publishing import DueOutput, outstanding, publish_files
 from streams_orchestration.runtime.sinks.sinks import record_failure, record_success, troubled
 
 TURN_SECONDS = 0.02
@@ -117,10 +117,13 @@ class Publisher:
         """Publish all outputs that are due, and return their number."""
         now = self.clock()
         resting = self._troubled(lambda trouble: trouble.next_try > now)
-        for operator, outputs in self._due_deliveries(resting):
+        free = self._free(resting)
+        seen = outstanding(self.catalog, self.application, deliveries=bool(free))
+        self._waiting = bool(resting)
+        for operator, outputs in self._ready(seen.deliveries, free) if free else ():
             self._busy[operator] = world.Thread(target=self.deliver, args=(operator, outputs), daemon=True)
             self._busy[operator].start()
-        count, errors = publish_files(self.catalog, self.application, resting)
+        count, errors = publish_files(self.catalog, self.application, resting, seen)
         for error in errors:
             self.failed(error)
         for operator in self._troubled() - {error.operator for error in errors} - resting - set(self._busy):
@@ -152,14 +155,13 @@ class Publisher:
         except StreamsRuntimeError as away:
             log.warning("%s", away)
 
-    def _due_deliveries(self, resting: Set[str]) -> list[tuple[str, list[DueOutput]]]:
-        """Return the sinks with outputs to deliver that neither rest nor deliver already."""
+    def _free(self, resting: Set[str]) -> set[str]:
+        """Return the delivering sinks that neither rest nor deliver already."""
         self._busy = {operator: thread for operator, thread in self._busy.items() if thread.is_alive()}
-        self._waiting = bool(resting)
-        free = set(self.deliverers) - resting - set(self._busy)
-        if not free:
-            return []
-        rows = due(self.catalog, self.application, files=False)
+        return set(self.deliverers) - resting - set(self._busy)
+
+    def _ready(self, rows: Iterable[DueOutput], free: Set[str]) -> list[tuple[str, list[DueOutput]]]:
+        """Return those of the free sinks that have outputs to deliver."""
         sinks = {operator: list(outputs) for operator, outputs in itertools.groupby(rows, lambda row: row.operator)}
         marking = [operator for operator, deliverer in self.deliverers.items() if deliverer.marks]
         ready = [

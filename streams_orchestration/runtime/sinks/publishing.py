@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, union, update
 
 from streams_orchestration.operators.durable_files import checksum_of, forget_names, sync_directory
 from streams_orchestration.operators.outside import REFUSED_BY_SYSTEM
@@ -32,7 +32,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.promises import promise
 from streams_orchestration.runtime.sinks.directories import unmarked_units
-from streams_orchestration.runtime.sinks.retraction import Output, retract
+from streams_orchestration.runtime.sinks.retraction import Output, retracted_outputs, take_back
 from streams_orchestration.runtime.sinks.sinks import count_output, show_early
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.storage.waiting import path_of, remove_abandoned, take_away, taken
@@ -59,6 +59,16 @@ _VISIBLE = (
 )
 _DUE = {True: _VISIBLE.where(_f.c.final.is_not(None) & _here), False: _VISIBLE.where(_f.c.final.is_(None) | ~_here)}
 """The queries for due outputs: under True those that become files of this machine, under False all others."""
+_WAITING_UNITS = select(_u.c.name).where(_u.c.application == bindparam("of"), _u.c.state != "COMPLETED")
+_UNFINISHED_UNITS = union(
+    select(_p.c.unit).where(_p.c.application == bindparam("of"), ~_p.c.final),
+    select(_p.c.unit)
+    .join(_f, (_f.c.application == _p.c.application) & (_f.c.pe == _p.c.id))
+    .where(_f.c.application == bindparam("of")),
+    unmarked_units(),
+    select(_u.c.name).where(_u.c.application == bindparam("of"), _u.c.shown_epoch.is_not(None)),
+)
+"""Units with an open PE, an output that is not visible, a directory to mark, or a redeploy on trial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +91,34 @@ class DueOutput(Output):
         return Path(cast(str, self.final))
 
 
-def publish_files(catalog: Catalog, application: str, leave_out: Iterable[str] = ()) -> tuple[int, list[OutputError]]:
+@dataclass(frozen=True, slots=True)
+class Outstanding:
+    """The outputs with which a publisher has something to do, as one look at the catalog shows them."""
+
+    retracted: list[Output]
+    files: list[DueOutput]
+    deliveries: list[DueOutput]
+
+
+def outstanding(catalog: Catalog, application: str, *, deliveries: bool = False) -> Outstanding:
+    """Return the outputs with which a publisher has something to do.
+
+    Args:
+        catalog: the catalog of the application.
+        application: the name of the application.
+        deliveries: True to read also outputs that are delivered.
+    """
+    with catalog.read() as connection:
+        return Outstanding(
+            retracted_outputs(connection, application),
+            read_due(connection, application, files=True),
+            read_due(connection, application, files=False) if deliveries else [],
+        )
+
+
+def publish_files(
+    catalog: Catalog, application: str, leave_out: Iterable[str] = (), seen: Outstanding | None = None
+) -> tuple[int, list[OutputError]]:
     """Move files to their final places if their epoch is complete, or if their sink shows uncommitted outputs.
 
     The call may be repeated after a crash at any point, and several processes may do this at the same time.
@@ -90,12 +127,16 @@ def publish_files(catalog: Catalog, application: str, leave_out: Iterable[str] =
         catalog: the catalog of the application.
         application: the name of the application.
         leave_out: names of sinks to skip.
+        seen: the outputs, if they were read already.
 
     Returns:
         The number of files that became visible, and the errors, at most one for each sink.
     """
-    errors = retract(catalog, application)
-    rows = due(catalog, application, files=True)
+    seen = seen or outstanding(catalog, application)
+    errors, rows = list[OutputError](), seen.files
+    if seen.retracted:
+        errors = take_back(catalog, application, seen.retracted)
+        rows = due(catalog, application, files=True)
     bad = {error.operator for error in errors} | set(leave_out)
     count = 0
     for operator, outputs in itertools.groupby(rows, key=lambda row: row.operator):
@@ -115,7 +156,12 @@ def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
         files: True for outputs that become files of this machine, False for those that are delivered.
     """
     with catalog.read() as connection:
-        return DueOutput.all(connection, _DUE[files], {"of": application})
+        return read_due(connection, application, files=files)
+
+
+def read_due(connection: Connection, application: str, *, files: bool) -> list[DueOutput]:
+    """Return what `due` does, within a transaction."""
+    return DueOutput.all(connection, _DUE[files], {"of": application})
 
 
 def waits(catalog: Catalog, application: str, pending: str) -> bool:
@@ -245,17 +291,10 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], object] = l
     Returns:
         True if the application is completed.
     """
-    u, p, a, f = tables.unit, tables.pe, tables.application, tables.sink_file
+    u, a = tables.unit, tables.application
     with catalog.read() as connection:
-        unfinished = set(connection.scalars(select(p.c.unit).where(p.c.application == application, ~p.c.final)))
-        hidden = select(p.c.unit).join(f, (f.c.application == p.c.application) & (f.c.pe == p.c.id))
-        unfinished |= set(connection.scalars(hidden.where(f.c.application == application)))
-        unfinished |= unmarked_units(connection, application)
-        waiting = set(
-            connection.scalars(select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED"))
-        )
-        on_trial = (u.c.application == application, u.c.shown_epoch.is_not(None))
-        unfinished |= set(connection.scalars(select(u.c.name).where(*on_trial)))
+        unfinished = set(connection.scalars(_UNFINISHED_UNITS, {"of": application}))
+        waiting = set(connection.scalars(_WAITING_UNITS, {"of": application}))
     done = waiting - unfinished
     if done:
         if done == waiting:

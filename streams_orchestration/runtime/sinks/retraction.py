@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,7 +71,17 @@ def retract(catalog: Catalog, application: str) -> list[OutputError]:
         The errors, at most one for each sink; outputs that could not be removed stay marked.
     """
     with catalog.read() as connection:
-        rows = Output.all(connection, _RETRACTED, {"of": application})
+        rows = retracted_outputs(connection, application)
+    return take_back(catalog, application, rows)
+
+
+def retracted_outputs(connection: Connection, application: str) -> list[Output]:
+    """Return the outputs of sinks that resets have retracted and that are still to be removed."""
+    return Output.all(connection, _RETRACTED, {"of": application})
+
+
+def take_back(catalog: Catalog, application: str, rows: Iterable[Output]) -> list[OutputError]:
+    """Remove outputs that were read before; see `retract`."""
     errors: dict[str, OutputError] = {}
     done: list[str] = []
     shown: list[Output] = []

@@ -39,16 +39,10 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
     Returns:
         The units whose state was written.
     """
-    with catalog.read() as connection:
-        row = connection.execute(_WANTED, {"of": application}).one_or_none()
-    now = clock.now()
-    if row is not None and row.runs_until is not None and row.runs_until <= now:
-        _stop(catalog, application, now)
-        return ()
-    if row is None or row.wanted != "RUNNING":
-        return ()
     names = None if units is None else tuple(units)
     seen = _look(catalog, application, names)
+    if seen.over:
+        _stop(catalog, application, clock.now())
     if seen.ahead:
         set_right(catalog, application)
         seen = _look(catalog, application, names)
@@ -65,22 +59,29 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The units with news, and whether a redeploy is on trial or times lie in the future."""
+    """The units of an application with news, and other reasons to write; there are none if it is not wanted to run."""
 
-    news: tuple[str, ...]
-    on_trial: bool
-    ahead: bool
+    news: tuple[str, ...] = ()
+    on_trial: bool = False
+    """True if a redeploy is on trial."""
+    ahead: bool = False
+    """True if times lie in the future."""
+    over: bool = False
+    """True if the temporary run of the application has expired."""
 
 
 def _look(catalog: Catalog, application: str, names: tuple[str, ...] | None) -> _Seen:
     with catalog.read() as connection:
+        row = connection.execute(_WANTED, {"of": application}).one_or_none()
         now = clock.now()
+        if row is None or row.wanted != "RUNNING" or (row.runs_until is not None and row.runs_until <= now):
+            return _Seen(over=row is not None and row.runs_until is not None and row.runs_until <= now)
         statement, named = (_UNITS, {}) if names is None else (_NAMED_UNITS, {"names": names})
         rows = UnitRow.all(connection, statement, {"of": application, **named})
         health = read_health(connection, application, now, names)
         news = tuple(units_with_news(connection, rows, health, now))
         ahead = any(each.ahead for each in health.values()) or any(unit_changes(row, now) for row in rows)
-        return _Seen(news, is_on_trial(connection, application), ahead)
+        return _Seen(news, on_trial=is_on_trial(connection, application), ahead=ahead)
 
 
 def _stop(catalog: Catalog, application: str, now: float) -> None:
@@ -100,6 +101,8 @@ class PeOfUnit(CatalogRow):
     state: PeState
     generation: int
     dirty: bool
+    committed_at: float | None
+    """The time of the last commit of the PE in unix seconds; None before the first one."""
     unit_state: UnitState
     timer: Timer | None
     deadline: float | None

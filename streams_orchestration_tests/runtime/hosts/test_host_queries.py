@@ -150,6 +150,7 @@ def test_a_host_that_is_done_stays_while_units_are_held_for_another_plan(host: H
     set_unit(host, state="COMPLETED")
     units = [unit.name for unit in read_status(host.home, "app").units]
     hold(host.catalog, "app", units)
+    host._reconcile()
     assert not host._done()
     release(host.catalog, "app")
     assert host._done()
