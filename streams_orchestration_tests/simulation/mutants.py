@@ -176,7 +176,9 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a replaced host goes on": Mutant(Presence.row, "if row.incarnation != self.incarnation:", "if False:"),
     "a replaced host writes heartbeats": Mutant(
-        Presence._update, "h.c.id == self.host, h.c.incarnation == self.incarnation)", "h.c.id == self.host)"
+        Presence._update,
+        "_MINE, {**mine, ",
+        "update(_h).where(_h.c.application == self.application, _h.c.id == self.host), {",
     ),
     "hosts are killed as orphans though they are wanted": Mutant(
         orphans.stop_orphans,
@@ -215,7 +217,9 @@ MUTANTS: dict[str, Mutant] = {
         switching.switch, "if read_cut(connection, application, programs, changed) != new.cut:", "if False:"
     ),
     "a unit within an epoch counts as drained": Mutant(
-        holding.at_cut, "return connection.execute(open_pes).first() is None", "return True"
+        holding.at_cut,
+        'return connection.execute(_OPEN_PES, this | {"closed": row.completed_epoch}).first() is None',
+        "return True",
     ),
     "tuples between units do not count when these are drained": Mutant(
         holding.under_way, "if connection.execute(left.limit(1)).first() is not None:", "if False:"
@@ -267,7 +271,7 @@ MUTANTS: dict[str, Mutant] = {
         "if row.final or row.dirty:",
     ),
     "heartbeats are of the machine's clock": Mutant(
-        Presence._update, "heartbeat_at=clock.now()", "heartbeat_at=world.now()"
+        Presence._update, '"heartbeat_at": clock.now()', '"heartbeat_at": world.now()'
     ),
     "a process is known by its pid alone": Mutant(
         processes.is_alive, "abs(actual - started) < _SAME_START", "actual >= 0.0"

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -19,6 +19,11 @@ GRACE_SECONDS = 3.0
 """Seconds in which the engine's process and the workers of a host that ended usually end by themselves."""
 
 log = logging.getLogger("streams.orphans")
+
+# made once: making a statement takes longer than running it
+_p = tables.process
+_FORGET = delete(_p).where(_p.c.application == bindparam("of"), _p.c.incarnation == bindparam("mine"))
+_RECORD = insert(_p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +47,13 @@ def record_processes(
     connection: Connection, application: str, host: int, incarnation: str, processes: Iterable[ProcessIdentity]
 ) -> None:
     """Replace the recorded processes of one incarnation of a host."""
-    p = tables.process
-    connection.execute(delete(p).where(p.c.application == application, p.c.incarnation == incarnation))
-    for process in processes:
-        connection.execute(
-            insert(p).values(
-                application=application,
-                host=host,
-                incarnation=incarnation,
-                pid=process.pid,
-                started=process.started,
-                command=process.command,
-                space=process_space(),
-            )
-        )
+    connection.execute(_FORGET, {"of": application, "mine": incarnation})
+    mine = {"application": application, "host": host, "incarnation": incarnation, "space": process_space()}
+    rows = [
+        mine | {"pid": process.pid, "started": process.started, "command": process.command} for process in processes
+    ]
+    if rows:
+        connection.execute(_RECORD, rows)
 
 
 def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
@@ -97,5 +95,5 @@ def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
             orphans.append(Orphan(application, number, left, reason))
             log.info("%s", orphans[-1])
         with catalog.write() as connection:
-            connection.execute(delete(p).where(p.c.application == application, p.c.incarnation == incarnation))
+            connection.execute(_FORGET, {"of": application, "mine": incarnation})
     return tuple(orphans)

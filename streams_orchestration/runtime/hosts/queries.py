@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
@@ -32,6 +32,11 @@ STARTING = max(4, 2 * (os.cpu_count() or 1))
 """The most queries that start at once. Each starts a process of its own, and Spark allows ten seconds for that."""
 
 log = logging.getLogger("streams.host")
+
+# made once: making a statement takes longer than running it
+_p, _u = tables.pe, tables.unit
+_GENERATION = select(_u.c.generation).where(_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
+_REPORT = update(_p).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"), ~_p.c.final)
 
 
 class Queries:
@@ -204,11 +209,7 @@ class Queries:
             self._report(connection, pe, generation, values)
 
     def _report(self, connection: Connection, pe: int, generation: int, values: Mapping[str, Any]) -> None:
-        p, u = tables.pe, tables.unit
-        current = connection.scalar(
-            select(u.c.generation).where(u.c.application == self._application, u.c.name == self.programs[pe].unit)
-        )
+        of = {"of": self._application}
+        current = connection.scalar(_GENERATION, {**of, "by": self.programs[pe].unit})
         if current == generation:
-            connection.execute(
-                update(p).where(p.c.application == self._application, p.c.id == pe, ~p.c.final).values(**values)
-            )
+            connection.execute(_REPORT, {**of, "at": pe, **values})

@@ -17,6 +17,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.status import HostStatus
 
 _UNKNOWN = "there is no machine {name}; `streams agent` registers one"
+_MACHINES = select(tables.machine).order_by(tables.machine.c.name)  # made once: making one takes longer than running it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,7 @@ class MachineStatus:
 
 def registered(connection: Connection) -> tuple[MachineRow, ...]:
     """Return the rows of all registered machines, ordered by name."""
-    m = tables.machine
-    return tuple(MachineRow.all(connection, select(m).order_by(m.c.name)))
+    return tuple(MachineRow.all(connection, _MACHINES))
 
 
 def shorten_leases(connection: Connection) -> None:

@@ -34,6 +34,8 @@ _NEWEST_FILES = (
     .join(_newest, (_newest.c.operator == _s.c.operator) & (_newest.c.batch == _s.c.batch))
     .where(_s.c.application == bindparam("of"))
 )
+_FILES = select(_s.c.files).where(_s.c.application == bindparam("of"))
+_KEPT = select(_t.c.files).where(_t.c.application == bindparam("of"))
 
 
 def newest_states(connection: Connection, application: str, pe: int) -> dict[str, StoredState]:
@@ -57,13 +59,13 @@ def at_boundary(connection: Connection, application: str, pe: int) -> bool:
 
 def state_files(connection: Connection, application: str) -> set[str]:
     """Return the paths of all files of stored states, and of those kept for the trial of a redeploy."""
-    stored = connection.scalars(select(_s.c.files).where(_s.c.application == application))
+    stored = connection.scalars(_FILES, {"of": application})
     return {file["path"] for files in stored for file in files} | kept_files(connection, application)
 
 
 def kept_files(connection: Connection, application: str) -> set[str]:
     """Return the paths of the state files that are kept so that the trial of a redeploy can be reverted."""
-    kept = connection.scalars(select(_t.c.files).where(_t.c.application == application))
+    kept = connection.scalars(_KEPT, {"of": application})
     return {path for paths in kept for path in paths}
 
 

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -25,6 +25,32 @@ from streams_orchestration.runtime.units.unit_store import log_event, record_of
 
 MOST_FILES = 4096
 """The most files that one check looks at; if there are more, successive checks look at different ones."""
+
+# made once: making a statement takes longer than running it
+_c, _e, _k = tables.commit, tables.unit_event, tables.stream_connection
+_p, _s, _t, _u = tables.pe, tables.segment, tables.state, tables.unit
+_closes = (_c.c.application == _p.c.application) & (_c.c.pe == _p.c.id) & (_c.c.epoch == _u.c.completed_epoch)
+_MEMBERS = (
+    select(_p.c.id, _p.c.unit, _p.c.initial, _c.c.batch, _c.c.position)
+    .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
+    .outerjoin(_c, _closes & _c.c.boundary)
+    .where(_p.c.application == bindparam("of"), _u.c.state.not_in(ENDED))
+    .order_by(_p.c.id)
+)
+_STATES = select(_t).where(_t.c.application == bindparam("of")).order_by(_t.c.batch)
+_CONNECTIONS = select(_k).where(_k.c.application == bindparam("of"))
+_SEGMENTS = (
+    select(_s.c.stream, _s.c.number, _s.c.path, _s.c.size, _p.c.unit)
+    .join(_p, (_p.c.application == _s.c.application) & (_p.c.id == _s.c.pe))
+    .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
+    .where(_s.c.application == bindparam("of"), ~_s.c.retracted, _s.c.epoch <= _u.c.completed_epoch)
+    .order_by(_s.c.stream, _s.c.number)
+)
+_CUT_EVENTS = (
+    select(_e)
+    .where(_e.c.application == bindparam("of"), _e.c.kind.in_(("cut lost", "cut restored")))
+    .order_by(_e.c.number)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +105,7 @@ def cut_files(connection: Connection, application: str, units: Iterable[str] | N
         application: the name of the application.
         units: the names of the units; None for all.
     """
-    p, u, c = tables.pe, tables.unit, tables.commit
-    closes = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.epoch == u.c.completed_epoch)
-    rows = _Member.all(
-        connection,
-        select(p.c.id, p.c.unit, p.c.initial, c.c.batch, c.c.position)
-        .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-        .outerjoin(c, closes & c.c.boundary)
-        .where(p.c.application == application, u.c.state.not_in(ENDED))
-        .order_by(p.c.id),
-    )
+    rows = _Member.all(connection, _MEMBERS, {"of": application})
     members = [row for row in rows if units is None or row.unit in units]
     if not members:
         return []
@@ -96,10 +113,9 @@ def cut_files(connection: Connection, application: str, units: Iterable[str] | N
 
 
 def _states(connection: Connection, application: str, members: Sequence[_Member]) -> Iterable[CutFile]:
-    s = tables.state
     cuts = {row.id: (row.unit, row.batch) for row in members if row.batch is not None}
     newest: dict[str, StateRow] = {}
-    for row in StateRow.all(connection, select(s).where(s.c.application == application).order_by(s.c.batch)):
+    for row in StateRow.all(connection, _STATES, {"of": application}):
         if row.pe in cuts and row.batch <= cuts[row.pe][1]:
             newest[row.operator] = row
     for operator, row in newest.items():
@@ -108,10 +124,7 @@ def _states(connection: Connection, application: str, members: Sequence[_Member]
 
 
 def _segments(connection: Connection, application: str, members: Sequence[_Member]) -> Iterable[CutFile]:
-    s, p, u, k = tables.segment, tables.pe, tables.unit, tables.stream_connection
-    imported = {
-        (row.pe, row.key): row for row in ConnectionRow.all(connection, select(k).where(k.c.application == application))
-    }
+    imported = {(row.pe, row.key): row for row in ConnectionRow.all(connection, _CONNECTIONS, {"of": application})}
     needed: list[tuple[str, str, str, int]] = []
     for row in members:
         position = row.initial if row.position is None else row.position
@@ -123,13 +136,7 @@ def _segments(connection: Connection, application: str, members: Sequence[_Membe
             exporter, stream = (application, key) if link is None else (link.exporter, link.stream)
             needed.append((row.unit, exporter, stream, number))
     for exporter in sorted({exporter for _, exporter, _, _ in needed}):
-        segments = connection.execute(
-            select(s.c.stream, s.c.number, s.c.path, s.c.size, p.c.unit)
-            .join(p, (p.c.application == s.c.application) & (p.c.id == s.c.pe))
-            .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-            .where(s.c.application == exporter, ~s.c.retracted, s.c.epoch <= u.c.completed_epoch)
-            .order_by(s.c.stream, s.c.number)
-        )
+        segments = connection.execute(_SEGMENTS, {"of": exporter})
         written = {stream: list(rows) for stream, rows in itertools.groupby(segments, key=lambda row: row.stream)}
         for unit, source, stream, number in needed:
             for row in written.get(stream, ()) if source == exporter else ():
@@ -215,8 +222,5 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
 
 def lost_cuts(connection: Connection, application: str) -> dict[str, str]:
     """Return for each unit that cannot be reset any more the reason that was recorded last."""
-    e = tables.unit_event
-    kinds = ("cut lost", "cut restored")
-    query = select(e).where(e.c.application == application, e.c.kind.in_(kinds)).order_by(e.c.number)
-    newest = {row.unit: row for row in UnitEventRow.all(connection, query)}
+    newest = {row.unit: row for row in UnitEventRow.all(connection, _CUT_EVENTS, {"of": application})}
     return {unit: row.cause or "" for unit, row in newest.items() if row.kind == "cut lost"}

@@ -6,7 +6,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Set
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, bindparam, delete, func, select
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
@@ -26,6 +26,13 @@ KEPT_EPOCHS = 100
 """The number of epochs that stay in the catalog for users to look at."""
 BATCHES = 64
 """The number of batches of a unit's PEs between two collections, since states between two cuts are garbage, too."""
+
+# made once: making a statement takes longer than running it
+_h, _p, _s, _f = tables.host, tables.pe, tables.segment, tables.sink_file
+_SEGMENTS = select(_s.c.path).where(_s.c.application == bindparam("of"))
+_WAITING = select(_f.c.pending).where(_f.c.application == bindparam("of"))
+_INCARNATION = select(_h.c.incarnation).where(_h.c.application == bindparam("of"), _h.c.id == bindparam("host"))
+_PLACES = select(_p.c.id, _p.c.host).where(_p.c.application == bindparam("of"))
 
 
 class Garbage:
@@ -276,11 +283,8 @@ def sweep(
         found += states
     with catalog.read() as connection:
         foreign = frozenset[int]() if owner is None else _foreign(connection, application, {*numbers}, *owner)
-        s = tables.segment
-        named = set(connection.scalars(select(s.c.path).where(s.c.application == application)))
-        named |= state_files(connection, application)
-        f = tables.sink_file
-        pending = set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
+        named = set(connection.scalars(_SEGMENTS, {"of": application})) | state_files(connection, application)
+        pending = set(connection.scalars(_WAITING, {"of": application}))
     candidates = [address for pe, address in found if pe not in foreign]
     titles = {str(path_of(store, address)) for address in pending}  # files that a publisher of this machine has taken
     titles |= {store.title(address) for address in named | pending}
@@ -289,11 +293,10 @@ def sweep(
 
 def _foreign(connection: Connection, application: str, pes: Set[int], host: int, incarnation: str) -> Set[int]:
     """Return the PEs that run on another host or another incarnation of this one. Unknown PEs are not among them."""
-    h, p = tables.host, tables.pe
-    actual = connection.scalar(select(h.c.incarnation).where(h.c.application == application, h.c.id == host))
+    actual = connection.scalar(_INCARNATION, {"of": application, "host": host})
     if actual != incarnation:
         return pes
-    hosts = connection.execute(select(p.c.id, p.c.host).where(p.c.application == application))
+    hosts = connection.execute(_PLACES, {"of": application})
     return {row.id for row in hosts if row.host != host} & pes
 
 

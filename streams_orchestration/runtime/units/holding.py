@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
@@ -13,6 +13,16 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.limits import HOLD_SECONDS
 from streams_orchestration.runtime.units.watch import observe
+
+# made once: making a statement takes longer than running it
+_c, _p, _u = tables.commit, tables.pe, tables.unit
+_UNIT = select(_u).where(_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
+_closing = (_c.c.application == _p.c.application) & (_c.c.pe == _p.c.id) & (_c.c.batch == _p.c.batch) & _c.c.boundary
+_OPEN_PES = (
+    select(_p.c.id)
+    .outerjoin(_c, _closing & (_c.c.epoch == bindparam("closed")))
+    .where(_p.c.application == bindparam("of"), _p.c.unit == bindparam("by"), _p.c.batch >= 0, _c.c.pe.is_(None))
+)
 
 
 def hold(catalog: Catalog, application: str, units: Collection[str], *, anew: bool = True) -> None:
@@ -105,14 +115,8 @@ def under_way(connection: Connection, application: str, programs: Iterable[PePro
 
 def at_cut(connection: Connection, application: str, unit: str) -> bool:
     """Return True if a unit is at its cut: no PE has committed since, and no epoch is being closed."""
-    u, p, c = tables.unit, tables.pe, tables.commit
-    row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
+    this = {"of": application, "by": unit}
+    row = UnitRow.one(connection, _UNIT, this)
     if row.state not in ("PROCESSING", "STARTED", "COMPLETED", "STOPPED"):
         return False
-    closing = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.batch == p.c.batch) & c.c.boundary
-    open_pes = (
-        select(p.c.id)
-        .outerjoin(c, closing & (c.c.epoch == row.completed_epoch))
-        .where(p.c.application == application, p.c.unit == unit, p.c.batch >= 0, c.c.pe.is_(None))
-    )
-    return connection.execute(open_pes).first() is None
+    return connection.execute(_OPEN_PES, this | {"closed": row.completed_epoch}).first() is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from sqlalchemy import Connection, ScalarSelect, delete, func, insert, select, update
+from sqlalchemy import Connection, ScalarSelect, bindparam, delete, func, insert, select, update
 
 from streams_orchestration.compiler.stage_results import RestartPolicy
 from streams_orchestration.runtime.catalog import tables
@@ -21,6 +21,25 @@ STEADY_SECONDS = 60.0
 """Seconds of running after which a PE outside of regions does not count its earlier restarts any more."""
 KEPT_EVENTS = 100
 """The number of events of a unit that stay in the catalog."""
+
+# made once: making a statement takes longer than running it
+_e, _p, _u = tables.unit_event, tables.pe, tables.unit
+_its_events = (_e.c.application == bindparam("of"), _e.c.unit == bindparam("by"))
+_LAST_EVENT = select(func.max(_e.c.number)).where(*_its_events)
+_LOG = insert(_e)
+_FORGET = delete(_e).where(*_its_events, _e.c.number <= bindparam("oldest"))
+
+
+def _count(application: Any, unit: Any, epoch: Any) -> ScalarSelect[int]:
+    members = (_p.c.application == application, _p.c.unit == unit)
+    return select(func.count()).select_from(_p).where(*members, _p.c.epoch <= epoch).scalar_subquery()
+
+
+_STORE = (
+    update(_u)
+    .where(_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
+    .values(unclosed=_count(bindparam("of"), bindparam("by"), bindparam("closing")))
+)
 
 
 def settings_of(unit: UnitRow, facts: Facts) -> RegionSettings:
@@ -64,8 +83,7 @@ def store(connection: Connection, unit: UnitRow, record: RegionRecord, **more: A
         record: the record.
         more: the values of other columns.
     """
-    u = tables.unit
-    values = {
+    values: dict[str, Any] = {
         "max_attempts": record.max_attempts,
         "state": record.state,
         # start PEs close epochs up to this one
@@ -86,19 +104,13 @@ def store(connection: Connection, unit: UnitRow, record: RegionRecord, **more: A
         "drains": [record.drains.sequence, record.drains.at, list(record.drains.seconds)],
         "resets": [record.resets.sequence, record.resets.at, list(record.resets.seconds)],
     }
-    unclosed = count_unclosed(unit, record.current)
-    connection.execute(
-        update(u)
-        .where(u.c.application == unit.application, u.c.name == unit.name)
-        .values(**(values | more), unclosed=unclosed)
-    )
+    key = {"of": unit.application, "by": unit.name, "closing": record.current}
+    connection.execute(_STORE, key | values | more)
 
 
 def count_unclosed(unit: UnitRow, epoch: int) -> ScalarSelect[int]:
     """Return the query that counts the PEs of a unit which have not closed an epoch."""
-    p = tables.pe
-    members = (p.c.application == unit.application, p.c.unit == unit.name)
-    return select(func.count()).select_from(p).where(*members, p.c.epoch <= epoch).scalar_subquery()
+    return _count(unit.application, unit.name, epoch)
 
 
 def log_event(
@@ -106,16 +118,16 @@ def log_event(
     *, generation: int, seconds: float | None = None, cause: str | None = None,
 ) -> None:  # fmt: skip
     """Insert an event, and delete the oldest ones."""
-    e = tables.unit_event
-    this = (e.c.application == unit.application, e.c.unit == unit.name)
-    number = (connection.scalar(select(func.max(e.c.number)).where(*this)) or 0) + 1
-    connection.execute(
-        insert(e).values(
-            application=unit.application, unit=unit.name, number=number, at=at, kind=kind, generation=generation,
-            epoch=record.completed, attempts=record.attempts, seconds=seconds, cause=cause,
-        )
-    )  # fmt: skip
-    connection.execute(delete(e).where(*this, e.c.number <= number - KEPT_EVENTS))
+    this = {"of": unit.application, "by": unit.name}
+    number = (connection.scalar(_LAST_EVENT, this) or 0) + 1
+    values = {
+        "application": unit.application, "unit": unit.name, "number": number, "at": at, "kind": kind,
+        "generation": generation, "epoch": record.completed, "attempts": record.attempts, "seconds": seconds,
+        "cause": cause,
+    }  # fmt: skip
+    connection.execute(_LOG, values)
+    if number > KEPT_EVENTS:
+        connection.execute(_FORGET, this | {"oldest": number - KEPT_EVENTS})
 
 
 def tries_of(stored: Any) -> tuple[Tries, ...]:
