@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Self
 from unittest.mock import patch
@@ -23,6 +23,7 @@ from streams_orchestration.runtime.catalog import changes, start_lock
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS
 from streams_orchestration.runtime.catalog.changes import ANYTHING, Bell
 from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
+from streams_orchestration.runtime.catalog.tables import metadata
 from streams_orchestration.runtime.hosts import relay
 from streams_orchestration_tests.simulation.connections import LightConnection, Statements
 from streams_orchestration_tests.simulation.scheduler import Scheduler, Signal, SimulatedProcess
@@ -34,6 +35,18 @@ IDLE_SECONDS = 10.0
 """Seconds after which a server ends a session that stands still within a transaction."""
 STATEMENTS = Statements(json.loads)
 """The statements of all runs of this process."""
+KEPT_STATEMENTS = 1_000
+"""Statements that a connection of the driver keeps prepared."""
+Tables = Collection[str]
+EVERYTHING: Tables = frozenset(metadata.tables)
+
+
+def opened(path: Path, factory: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
+    """Return a connection to a catalog, whose locks are in memory: no other process may use the file."""
+    return sqlite3.connect(
+        f"{path.as_uri()}?vfs=unix-excl", uri=True, timeout=0.0, check_same_thread=False, isolation_level=None,
+        cached_statements=KEPT_STATEMENTS, factory=factory,
+    )  # fmt: skip
 
 
 class Bells:
@@ -100,8 +113,8 @@ class SharedFile:
         self.ahead = 0.0
         """Seconds by which the clock of the server is ahead."""
         self.commits = 0
-        self.on_commit: Callable[[], None] = lambda: None
-        """Called after each transaction that writes."""
+        self.on_commit: Callable[[Tables], None] = lambda _: None
+        """Called after each transaction that writes, with the tables that it has written."""
         self.lose_next: str | None = None
         """`before` or `after`: the next commit loses its connection before, or after, it has taken effect."""
         self.unheard = 0
@@ -114,6 +127,9 @@ class SharedFile:
         self._freed = Signal()
         self._open: dict[sqlite3.Connection, SimulatedProcess | None] = {}
         self._idle: list[sqlite3.Connection] = []
+        self._made: list[sqlite3.Connection] = []
+        self._written: dict[sqlite3.Connection, set[str]] = {}
+        """The tables that open transactions have written, apart from those that make the catalog."""
         self._ended: set[sqlite3.Connection] = set()
         self.statements = STATEMENTS
         self.name = str(path)
@@ -133,7 +149,8 @@ class SharedFile:
         return engine
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=0.0, check_same_thread=False, isolation_level=None)
+        connection = opened(self.path)
+        self._made.append(connection)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=OFF")
         return connection
@@ -148,9 +165,9 @@ class SharedFile:
             self._idle.append(raw)
 
     def close(self) -> None:
-        """Close the connections that are idle."""
-        while self._idle:
-            self._idle.pop().close()
+        """Close all connections, also those of processes that were killed."""
+        for connection in self._made:
+            connection.close()
 
     def begin(self, raw: sqlite3.Connection, mode: str) -> None:
         """Begin a transaction; the mode may be followed by the unit that it writes."""
@@ -195,6 +212,10 @@ class SharedFile:
         """Step before a statement."""
         self.scheduler.step("statement")
         self._require(raw)
+
+    def wrote(self, raw: sqlite3.Connection, table: str) -> None:
+        """Note that a transaction has written a table."""
+        self._written.setdefault(raw, set()).add(table)
 
     def _is_reached(self) -> bool:
         now = self.scheduler.now
@@ -242,10 +263,11 @@ class SharedFile:
             raise sqlite3.OperationalError(BROKEN)
         self._before_commit(raw)
         raw.commit()
+        written = self._written.get(raw)
         self._close(raw)
         if writes:
             self.commits += 1
-            self.on_commit()
+            self.on_commit(EVERYTHING if written is None else written)
             self.scheduler.step("committed")
         if lost == "after":
             raise sqlite3.OperationalError(BROKEN)
@@ -258,6 +280,7 @@ class SharedFile:
 
     def _close(self, raw: sqlite3.Connection) -> None:
         self._open.pop(raw, None)
+        self._written.pop(raw, None)
         if self._writer is raw:
             self._writer = None
             self.scheduler.notify(self._freed)

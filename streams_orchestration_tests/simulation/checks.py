@@ -16,6 +16,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration_tests.chaos.shapes import Tuples
+from streams_orchestration_tests.simulation.catalogs import Tables, opened
 from streams_orchestration_tests.simulation.compared import difference
 from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.object_stores import ObjectStore
@@ -49,7 +50,7 @@ class Checks:
     """Sinks whose tuples come in one order only."""
     by_key: bool = False
     """True if tuples keep their order only within a key, since they may have gone by several channels."""
-    histories: Callable[[], Iterator[str]] = lambda: iter(())
+    histories: Callable[[Tables], Iterator[str]] = lambda _: iter(())
     """Looks at what must stay as it was seen."""
     event_times: Callable[[], Iterator[str]] = lambda: iter(())
     """Looks at watermarks."""
@@ -68,16 +69,25 @@ class Checks:
     """Settled files that were found to be on disk."""
     _seen: dict[str, Tuples] = field(default_factory=dict[str, Tuples])
     _disk_changes: int = -1
+    _is_new: bool = False
+    """True if the last look found a file that was published."""
     _connection: sqlite3.Connection | None = None
 
-    def __call__(self) -> None:
-        """Look at the catalog and the results."""
-        looks = (
-            *(self._look_at_units, self._look_at_commits, self._look_at_results, self._look_at_settled),
-            *(self.histories, self.event_times),
-        )
-        for look in looks:
-            self.wrong.extend(look())
+    def __call__(self, written: Tables) -> None:
+        """Look at the results, and at what the catalog says of tables that a transaction has written."""
+        self._before = dict(self._units)
+        if "unit" in written:
+            self.wrong.extend(self._look_at_units())
+        if "epoch" in written or "application" in written:
+            self.wrong.extend(self._look_at_cuts())
+        if "batch_commit" in written:
+            self.wrong.extend(self._look_at_commits())
+        self.wrong.extend(self._look_at_results())
+        if "sink_file" in written or self._is_new:
+            self.wrong.extend(self._look_at_settled())
+        self.wrong.extend(self.histories(written))
+        if not {"segment", "batch_commit", "unit"}.isdisjoint(written):
+            self.wrong.extend(self.event_times())
 
     def delivered(self, sink: str) -> int:
         """Return the number of rows of a sink that count as delivered."""
@@ -153,13 +163,12 @@ class Checks:
 
     def rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
         if self._connection is None:
-            self._connection = sqlite3.connect(self.home.catalog, isolation_level=None)
+            self._connection = opened(self.home.catalog)
             self._connection.row_factory = sqlite3.Row
         return self._connection.execute(statement, values).fetchall()
 
     def _look_at_units(self) -> Iterator[str]:
-        """Generations and complete epochs never fall, and a cut stays as it is."""
-        self._before = dict(self._units)
+        """Generations and complete epochs never fall."""
         for row in self.rows("SELECT name, generation, completed_epoch, state FROM unit"):
             name, generation, epoch = row["name"], row["generation"], row["completed_epoch"]
             former = self._units.get(name, (0, 0, ""))
@@ -170,6 +179,9 @@ class Checks:
             self._units[name] = generation, epoch, row["state"]
         self.epochs = sum(epoch for _, epoch, _ in self._units.values())
         self.generations = sum(generation for generation, _, _ in self._units.values())
+
+    def _look_at_cuts(self) -> Iterator[str]:
+        """A cut stays as it is."""
         # a switch puts the boundary commits of the new plan in the place of the cut
         for row in self.rows(
             "SELECT a.plan, e.unit, e.epoch, e.cut FROM epoch e JOIN application a ON name = e.application"
@@ -221,6 +233,7 @@ class Checks:
 
     def _look_at_results(self) -> Iterator[str]:
         """A published file stays as it was, and readers see a part of the undisturbed result."""
+        self._is_new = False
         if self._disk_changes == self.disk.changes:
             return  # no name of a file is another one than at the last look
         self._disk_changes = self.disk.changes
@@ -235,6 +248,7 @@ class Checks:
             self._published |= {path: found[path] for path in new}
             if not new:
                 continue
+            self._is_new = True
             seen = self._seen.setdefault(sink, [])
             for path in new:
                 seen += [tuple(row.values()) for row in pq.read_table(path).to_pylist()]

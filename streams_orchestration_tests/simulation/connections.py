@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from sqlalchemy import Executable
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
@@ -23,6 +23,17 @@ Process = Callable[[Any], Any]
 UNSENT = "a statement that was not sent"
 FORGOTTEN = 4_000
 """Statements that were compiled, after which those that are gone are forgotten."""
+
+
+class Expanded(NamedTuple):
+    """A compiled statement with lists of a certain length as parameters."""
+
+    text: str
+    names: tuple[str, ...]
+    """Parameters, in their order."""
+    processors: Mapping[str, Process]
+    members: Mapping[str, Sequence[str]]
+    """List -> the parameters for its values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +49,12 @@ class Plan:
     """Columns of the result; None if only the driver knows them."""
     columns: tuple[tuple[int, Process], ...]
     """Columns of the result that are converted."""
+    table: str
+    """The table that is written; empty for a statement that reads."""
+    lists: tuple[str, ...]
+    """Parameters that are lists of values; none if the text also depends on values."""
+    texts: dict[tuple[int, ...], Expanded]
+    """The statement for some lengths of its lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +106,14 @@ class Statements:
         columns = compiled._result_columns
         found = ((at, each.type._cached_result_processor(self.dialect, None)) for at, each in enumerate(columns))
         metadata = SimpleResultMetaData([each.keyname for each in columns], [each.objects for each in columns])
+        lists = [compiled.bind_names[each] for each in compiled.post_compile_params]
+        if compiled.literal_execute_params or any(each.type._is_tuple_type for each in compiled.post_compile_params):
+            lists = []
         return Plan(
             compiled, tuple(compiled.positiontup or ()), dict(compiled._bind_processors), metadata if columns else None,
             tuple((at, process) for at, process in found if process is not None),
+            compiled.statement.table.name if compiled.isinsert or compiled.isupdate or compiled.isdelete else "",
+            tuple(lists), {},
         )  # fmt: skip
 
 
@@ -121,6 +143,10 @@ class Transactions(Protocol):
 
     def execute(self, raw: sqlite3.Connection) -> None:
         """Called before each statement."""
+        ...
+
+    def wrote(self, raw: sqlite3.Connection, table: str) -> None:
+        """Called after each statement that writes."""
         ...
 
     def commit(self, raw: sqlite3.Connection) -> None:
@@ -203,6 +229,8 @@ class LightConnection:
             else:
                 cursor.executemany(sql, [_bound(statement, each)[1] for each in several])
             rows = cursor.fetchall() if cursor.description else []
+            if statement.plan.table:
+                self._database.wrote(self._raw, statement.plan.table)
         except sqlite3.Error as error:
             raise self._error(sql, error) from error
         return _result(statement.plan, cursor, rows)
@@ -229,10 +257,21 @@ def _bound(statement: Statement, given: Mapping[str, Any]) -> tuple[str, list[An
             (processors.get(name, _same))(given[name] if name in given else own[name]) for name in names
         ]
     values = {**own, **given}
-    expanded = compiled._process_parameters_for_postcompile(values)
-    values.update(expanded.additional_parameters)
-    processors = {**processors, **expanded.processors}
-    return expanded.statement, [(processors.get(name, _same))(values[name]) for name in expanded.positiontup or ()]
+    lengths = tuple(len(values[name]) for name in plan.lists)
+    known = plan.texts.get(lengths)
+    if known is None:
+        expanded = compiled._process_parameters_for_postcompile(dict(values))
+        known = Expanded(
+            *(expanded.statement, tuple(expanded.positiontup or ()), {**processors, **expanded.processors}),
+            expanded.parameter_expansion,
+        )
+        if not plan.lists:
+            values.update(expanded.additional_parameters)
+        else:
+            plan.texts[lengths] = known
+    for name in plan.lists:
+        values.update(zip(known.members[name], values[name], strict=True))
+    return known.text, [(known.processors.get(name, _same))(values[name]) for name in known.names]
 
 
 def _same(value: Any) -> Any:

@@ -135,8 +135,11 @@ class Disk:
         self._names[inode] = {entry.name: entry.inode() for entry in found}
         return found
 
+    def __post_init__(self) -> None:
+        self._prefix = str(self.root)
+
     def _below(self, path: object) -> bool:
-        return self.scheduler.current is not None and str(path).startswith(str(self.root))
+        return self.scheduler.current is not None and str(path).startswith(self._prefix)
 
     def _refuse(self, path: object) -> None:
         self._require(path)
@@ -154,7 +157,7 @@ class Disk:
         open_path = Path.open
 
         def fsync(descriptor: int) -> None:
-            path = str(Path(f"/proc/self/fd/{descriptor}").readlink())
+            path = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115  a Path costs more than the call
             if not self._below(path):
                 return
             self.scheduler.step("sync")

@@ -13,7 +13,7 @@ from typing import Any
 
 from streams_orchestration.runtime.limits import AHEAD_SECONDS
 from streams_orchestration.runtime.units.region_machine import LIMIT
-from streams_orchestration_tests.simulation.catalogs import SharedFile
+from streams_orchestration_tests.simulation.catalogs import SharedFile, Tables
 from streams_orchestration_tests.simulation.scheduler import SimulatedProcess
 from streams_orchestration_tests.simulation.worlds import EPOCH
 
@@ -80,18 +80,26 @@ class Histories:
         default_factory=dict[tuple[SimulatedProcess | None, str], SimulatedProcess]
     )
     _looks: int = 0
+    _rows: list[sqlite3.Row] = field(default_factory=list[sqlite3.Row])
+    """The units at the last look."""
 
-    def __call__(self) -> Iterator[str]:
-        """Look at the catalog after a commit."""
+    def __call__(self, written: Tables) -> Iterator[str]:
+        """Look at the catalog after a commit that has written some tables."""
         yield from self.wrong
         self.wrong.clear()
         self._looks += 1
         changed = False
-        for look in self._look_at_units():
-            changed = True
-            yield from look
-        yield from self._look_at_numbers()
-        yield from self._look_at_hosts()
+        if not self._rows or not {"unit", "application", "trial"}.isdisjoint(written):
+            for look in self._look_at_units():
+                changed = True
+                yield from look
+        self.phase = self._phase(self._rows)
+        if "segment" in written or "application" in written:
+            yield from self._look_at_segments()
+        if "batch_commit" in written:
+            yield from self._look_at_epochs()
+        if "host" in written:
+            yield from self._look_at_hosts()
         if changed or self._looks % EVERY == 0:
             yield from self.look_at_files()
 
@@ -122,9 +130,8 @@ class Histories:
 
     def _look_at_units(self) -> Iterator[list[str]]:
         """Yield what is wrong with each unit of which generation or state has changed."""
-        rows = self.rows(UNITS)
-        self.phase = self._phase(rows)
-        for name, plan, generation, state, *_ in rows:
+        self._rows = self.rows(UNITS)
+        for name, plan, generation, state, *_ in self._rows:
             before = self._units.get(name)
             self._units[name] = plan, generation, state
             if before is None or before == (plan, generation, state):
@@ -166,12 +173,15 @@ class Histories:
         for (pe,) in self.rows("SELECT id FROM pe WHERE unit = ? AND NOT final AND running != ?", unit, generation):
             yield f"{unit} works again, and PE {pe} has not begun in generation {generation}"
 
-    def _look_at_numbers(self) -> Iterator[str]:
-        """A number of a segment is used once, and an epoch of a PE is closed once in a generation."""
+    def _look_at_segments(self) -> Iterator[str]:
+        """A number of a segment is used once."""
         for plan, stream, number, path in self.rows(SEGMENTS):
             if (known := self._segments.setdefault((plan, stream, number), path)) != path:
                 yield f"segment {number} of {stream} was {known} and is {path}"
                 self._segments[plan, stream, number] = path
+
+    def _look_at_epochs(self) -> Iterator[str]:
+        """An epoch of a PE is closed once in a generation."""
         for pe, epoch, generation, batch in self.rows(CLOSED):
             if (known := self._closed.setdefault((pe, epoch, generation), batch)) != batch:
                 yield f"PE {pe}: epoch {epoch} is closed by batch {known} and by batch {batch}"

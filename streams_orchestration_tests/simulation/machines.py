@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,6 +22,7 @@ from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.redeployment.tending import Tending
 from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.simulation.catalogs import opened
 from streams_orchestration_tests.simulation.engines import Cluster
 from streams_orchestration_tests.simulation.scheduler import Scheduler, Signal, SimulatedMachine, SimulatedProcess
 
@@ -64,7 +64,7 @@ class Machines:
 
     def registered(self) -> list[str]:
         """Return the names of the machines that are registered; asked by nobody who takes part."""
-        with contextlib.closing(sqlite3.connect(self.home.catalog)) as connection:
+        with contextlib.closing(opened(self.home.catalog)) as connection:
             return [name for (name,) in connection.execute("SELECT name FROM machine")]
 
     def start_agent(self, machine: SimulatedMachine) -> SimulatedProcess | None:

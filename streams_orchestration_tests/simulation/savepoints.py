@@ -31,7 +31,7 @@ def judged(
         if store is not None:
             store.forget_catalog()  # the catalog of the saved application, which has ended
         try:
-            left = _ended(place, shape, plan)
+            left = _ended(place, shape, plan, home.root.parent)
         except StreamsRuntimeError as error:
             if may_be_damaged and ("altered" in str(error) or "damaged" in str(error)):
                 continue
@@ -40,9 +40,9 @@ def judged(
             yield from (f"savepoint {place.name}: {message}" for message in _compared(left, wanted, shape))
 
 
-def _ended(place: SavepointPlace, shape: Shape, plan: Deployable) -> Outcome:
+def _ended(place: SavepointPlace, shape: Shape, plan: Deployable, aside: Path) -> Outcome:
     """Return what an application leaves that begins from a savepoint and is stepped by hand."""
-    with hurried(), tempfile.TemporaryDirectory() as directory:
+    with hurried(), tempfile.TemporaryDirectory(dir=aside) as directory:
         home = Home(Path(directory))
         with plain(home), begun(home, plan.compilation, place, limit=5_000) as local:
             local.run()

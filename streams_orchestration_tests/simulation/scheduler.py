@@ -290,7 +290,11 @@ class Scheduler:
         self.steps += 1
         self.on_step(name)
         seconds = STEP_SECONDS[self.choices.pick("schedule", STEP_WEIGHTS)]
-        self.note(f"{thread.process.pid} {thread.name} {name}")
+        text = f"{self.now:10.4f} {thread.process.pid} {thread.name} {name}"
+        self.trace.append(text)
+        self.mark = zlib.crc32(text.encode(), self.mark)
+        if self.tell is not None:
+            self.tell(text)
         self.sleep(seconds)
 
     def sleep(self, seconds: float) -> None:

@@ -27,6 +27,7 @@ from streams_orchestration_tests.simulation.catalogs import (
     SharedFile,
     SimulatedBell,
     SimulatedDatabase,
+    opened,
 )
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 
@@ -82,9 +83,9 @@ class ServerFile(SharedFile):
         """The transaction that SQLite has open."""
 
     def _connect(self) -> sqlite3.Connection:
-        session: Session = sqlite3.connect(
-            self.path, timeout=0.0, check_same_thread=False, isolation_level=None, factory=Session
-        )
+        session = opened(self.path, Session)
+        assert isinstance(session, Session)
+        self._made.append(session)
         session.server = self
         _run(session, "PRAGMA journal_mode=WAL")
         _run(session, "PRAGMA synchronous=OFF")
