@@ -15,7 +15,7 @@ from streams_orchestration_tests.simulation.scheduler import Scheduler, Simulate
 from streams_orchestration_tests.simulation.sweeps import LIST
 from streams_orchestration_tests.simulation.targets import Target
 
-CALM_WEIGHTS = (8, 1, 1)
+CALM_WEIGHTS = (8.0, 1.0, 1.0)
 """The weights of a fault at any time, after `CALM_BATCHES` more batches, and after another complete epoch."""
 CALM_BATCHES = 6
 DISRUPTIVE = (
@@ -99,6 +99,7 @@ class Faults:
     """Returns the phase of the application."""
     start: Callable[[], object]
     """Starts again what a machine starts that was switched on."""
+    calm_weights: tuple[float, ...] = CALM_WEIGHTS
     happened: list[str] = field(default_factory=list[str])
     held: list[tuple[SimulatedProcess, Callable[[], bool]]] = field(
         default_factory=list[tuple[SimulatedProcess, Callable[[], bool]]]
@@ -150,7 +151,7 @@ class Faults:
         self.lasts(0.0)
         self.happened.append(f"{self.scheduler.now:.3f} s: {kind}: {fault}")
         self.scheduler.note(f"fault {kind}: {fault}")
-        if kind in DISRUPTIVE and (calm := self.scheduler.choices.pick("calm", CALM_WEIGHTS)):
+        if kind in DISRUPTIVE and (calm := self.scheduler.choices.pick("calm", self.calm_weights)):
             self.calm_until = self.checks.epochs + 1, self.checks.batches + CALM_BATCHES if calm == 1 else math.inf
         self.then()
 

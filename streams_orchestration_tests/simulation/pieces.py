@@ -57,7 +57,13 @@ def search(seed: int, faults: int, most: int) -> int:
         catalog = CATALOGS[(number + number // len(shapes)) % len(CATALOGS)]
         first = seed + number * RUNS
         wanted: list[Wanted] = [
-            Case(each, most, shape, variant, rate, machines=machines, storage=storage, catalog=catalog)
+            Case(
+                *(each, most, shape, variant, rate),
+                machines=machines,
+                storage=storage,
+                catalog=catalog,
+                restless=bool(each % 2),
+            )
             for each in range(first, first + RUNS)
         ]
         wanted += [_variation(kept, first + RUNS * seed + number) for _ in range(RUNS // VARIED) if kept]

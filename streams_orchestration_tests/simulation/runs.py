@@ -45,6 +45,7 @@ from streams_orchestration_tests.simulation.engines import Cluster, switch
 from streams_orchestration_tests.simulation.event_times import EventTimes
 from streams_orchestration_tests.simulation.fault_kinds import KINDS
 from streams_orchestration_tests.simulation.faults import (
+    CALM_WEIGHTS,
     DISRUPTIVE,
     OF_MACHINES,
     OF_SERVERS,
@@ -97,6 +98,8 @@ class Case:
     """`s3` if the files that the catalog names are in an object store."""
     catalog: str = "sqlite"
     """`postgresql` if transactions of several units are open at one time."""
+    restless: bool = False
+    """True if faults come also while the application would come to its next epoch."""
 
 
 @dataclass
@@ -220,6 +223,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
             *(scheduler, shared, case.faults, case.rate, kinds, KINDS, checks, redeploys, disk, machines, target),
             lambda: histories.phase,
             lambda: None,
+            (1.0,) if case.restless else CALM_WEIGHTS,
         )
 
         def committed(written: Tables) -> None:
