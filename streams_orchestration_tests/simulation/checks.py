@@ -16,7 +16,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration_tests.chaos.shapes import Tuples
-from streams_orchestration_tests.simulation.catalogs import Tables, opened
+from streams_orchestration_tests.simulation.catalogs import EVERYTHING, Tables, opened
 from streams_orchestration_tests.simulation.compared import difference
 from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.object_stores import ObjectStore
@@ -75,6 +75,8 @@ class Checks:
 
     def __call__(self, written: Tables) -> None:
         """Look at the results, and at what the catalog says of tables that a transaction has written."""
+        if not self._units:  # nothing was seen yet
+            written = EVERYTHING
         self._before = dict(self._units)
         if "unit" in written:
             self.wrong.extend(self._look_at_units())
