@@ -152,8 +152,7 @@ class _Checks:
     def interleaved(self) -> Iterator[Diagnostic]:
         """Yield a finding for each source that should read files in order of event time, but has no event time."""
         for operator in self.logical.operators:
-            reads_files = operator.standard and operator.kind == "FileSource" and not operator.inputs
-            if reads_files and is_true(operator.parameters.get("interleave")) and operator.event_time is None:
+            if _interleaves(operator) and operator.event_time is None:
                 message = "interleave needs event time; name the times of the tuples in the annotation eventTime"
                 yield _at(operator, "SO0806", message, "interleave")
 
@@ -183,10 +182,11 @@ class _Checks:
         leading = _leading(using, consumers)
         possible = [number for number in reach.operators if may_use(self.logical, self.logical.operators[number])]
         faulty = [number for number in self.faulty if number in reach.operators]
-        useful = _leading((*using, *possible, *faulty), consumers)
+        promising = [each for each in reach.operators if self.logical.operators[each].complete_within is not None]
+        useful = _leading((*using, *possible, *faulty, *promising), consumers)
         for start in reach.starts:
             operator = self.logical.operators[start.operator]
-            if start.operator not in useful and not may_use(self.logical, operator):
+            if start.operator not in useful and not may_use(self.logical, operator) and not _interleaves(operator):
                 yield _at(operator, "SO0803", f"nothing behind {operator.name} uses the event time by {reach.time}")
             elif start.minimum_gap == 0:
                 yield from self.many_calls(operator, consumers)
@@ -223,6 +223,12 @@ class _Checks:
         """
         sink = operator.standard and not operator.outputs and operator.index not in self.using
         return sink or operator.engine == "dataframe" or places_watermarks(operator)
+
+
+def _interleaves(operator: LogicalOperator) -> bool:
+    """Return True for a source that reads its files in order of event time."""
+    reads_files = operator.standard and operator.kind == "FileSource" and not operator.inputs
+    return reads_files and is_true(operator.parameters.get("interleave"))
 
 
 def _many_panes(operator: LogicalOperator, use: EventTimeUse) -> Iterator[Diagnostic]:

@@ -206,6 +206,18 @@ def test_an_exported_stream_is_a_use():
     assert outputs(done) == ["A:0"]
 
 
+@pytest.mark.parametrize(
+    ("a_source", "a_sink"),
+    [
+        ({}, {"config": {"completeWithin": 5.0}}),
+        ({"parameters": {"file": "d", "format": "jsonl", "interleave": True}}, {}),
+    ],
+)
+def test_what_could_not_do_without_an_annotation_is_a_use(a_source: dict[str, Any], a_sink: dict[str, Any]):
+    done = sound({"graph": [source("A", AT) | a_source, sink("K", "A") | a_sink]})
+    assert done.diagnostics == ()
+
+
 def test_the_section_is_there_and_empty_without_event_time():
     assert plan_document(sound({"graph": [source("A"), sink("K", "A")]}))["eventTimeMap"] == {
         "graphs": [],
