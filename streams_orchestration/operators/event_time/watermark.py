@@ -57,6 +57,10 @@ class OperatorWatermark:
         """The input watermark that the operator has reached: it has processed all tuples before it."""
         self._held: int | None = None
         """The least time of a tuple that the operator keeps (EV62); None without any."""
+        self._sent_at: dict[int, int] = {}
+        """The highest watermark that the operator itself has placed at each output port, in the mode `heldInput`."""
+        self._restored: int = IDLE
+        """The watermark that was sent last before the state was stored that the operator goes on from."""
         self._rests = False
         """True if the operator was sent as idle in the mode `heldInput`: its input is, and it keeps no tuple (EV51)."""
 
@@ -112,16 +116,7 @@ class OperatorWatermark:
         if port not in self.role.outputs:
             return batch.bare()
         if self.clock is None:
-            if self.role.mode == "heldInput" and batch.watermarks is not None:
-                values, sent = batch.watermarks.values, IDLE if self._sent is None else self._sent
-                if (
-                    (values < sent) & (values != IDLE)
-                ).any():  # a late tuple is kept; the watermark does not fall (EV16)
-                    values = np.where(values == IDLE, IDLE, np.maximum(values, sent))
-                    batch = batch.with_watermarks(Watermarks(batch.watermarks.places, values))
-                sent = int(values.max(initial=sent))
-                self._sent = None if sent == IDLE else sent
-            return batch
+            return self._placed(port, batch) if self.role.mode == "heldInput" else batch
         before, tuples, codes = self.clock.emitted, batch.arrow, None
         names = [WHOLE]
         if batch.partitions is not None:
@@ -131,6 +126,22 @@ class OperatorWatermark:
         if self.jumped is None and steps is not None and self.role.max_ahead is None:
             self._note_jump(before, steps, tuples)
         return batch if steps is batch.watermarks else batch.with_watermarks(steps)
+
+    def _placed(self, port: int, batch: TupleBatch) -> TupleBatch:
+        """Return a batch in which the watermarks that an operator has placed never fall at an output port (EV16).
+
+        They would fall when the operator keeps a late tuple.
+        """
+        if batch.watermarks is None:
+            return batch
+        values, sent = batch.watermarks.values, self._sent_at.get(port, self._restored)
+        if ((values < sent) & (values != IDLE)).any():
+            values = np.where(values == IDLE, IDLE, np.maximum(values, sent))
+            batch = batch.with_watermarks(Watermarks(batch.watermarks.places, values))
+        self._sent_at[port] = int(values.max(initial=sent))
+        highest = max(self._sent_at[port], IDLE if self._sent is None else self._sent)
+        self._sent = None if highest == IDLE else highest
+        return batch
 
     def _trusted(self, tuples: pa.RecordBatch) -> np.ndarray:
         """Return the times of tuples. It is `NO_TIME` if the time is null, or far ahead of the attribute `aheadOf`."""
@@ -221,7 +232,7 @@ class OperatorWatermark:
         if self.role.mode != "heldInput":
             return None
         self._held = held
-        rests = held is None and (self.entries.rests if steps is None else steps.values[-1] == IDLE)
+        rests = held is None and (self.entries.rests if steps is None else bool(steps.values[-1] == IDLE))
         if steps is not None and (values := steps.values[steps.values != IDLE]).size:
             self._reached = int(values[-1])
         due = self._reached if held is None or self._reached is None else min(self._reached, held)
@@ -305,6 +316,7 @@ class OperatorWatermark:
             self.entries.load(state)
             self._reached, self._sent = state["watermark"], state.get("sent")
             self._rests = state.get("resting", False)
+            self._sent_at, self._restored = {}, IDLE if self._sent is None else self._sent
         else:
             self.clock.load(state)
 

@@ -213,7 +213,7 @@ def test_an_exported_stream_is_a_use():
         ({"parameters": {"file": "d", "format": "jsonl", "interleave": True}}, {}),
     ],
 )
-def test_what_could_not_do_without_an_annotation_is_a_use(a_source: dict[str, Any], a_sink: dict[str, Any]):
+def test_promises_and_interleaved_files_are_uses(a_source: dict[str, Any], a_sink: dict[str, Any]):
     done = sound({"graph": [source("A", AT) | a_source, sink("K", "A") | a_sink]})
     assert done.diagnostics == ()
 

@@ -1,4 +1,4 @@
-"""Annotated operators with event time on several output ports make one watermark (EV16, EV17)."""
+"""An operator has one watermark for all its output ports, whatever the batches (EV16, EV17, EV62)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_tuple_at_one_port_moves_the_watermark_of_all_ports():
 
 
 @pytest.mark.parametrize("batch", [1, 2, 1000])
-def test_late_is_what_comes_behind_a_later_tuple_of_another_port(batch: int):
+def test_tuples_behind_a_later_one_of_another_port_are_late(batch: int):
     note = {"eventTime": {"eventTimeAttribute": "at", "minimumGap": 0.0}}
     spec: dict[str, Any] = {
         "specVersion": 1,
@@ -51,3 +51,31 @@ def test_late_is_what_comes_behind_a_later_tuple_of_another_port(batch: int):
     found = run_in_process(spec, {"A": [(at,) for at in TIMES]}, ["Late"], batch=batch)
     assert [each["at"] for each in found["Late"].to_pylist()] == [3]
     assert [each["at"] for each in found["Out"].to_pylist()] == [1, 5]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 1000])
+def test_tuples_are_late_behind_a_sort_by_the_ones_that_it_kept(batch: int):
+    note = {"eventTime": {"eventTimeAttribute": "at", "minimumGap": 0.0}}
+    both = [{"stream": "Sorted", "schema": TUPLE}, {"stream": "Late", "schema": TUPLE}]
+    spec: dict[str, Any] = {
+        "specVersion": 1,
+        "application": "kept",
+        "graph": [
+            {
+                "name": "A", "operator": "FileSource", "outputs": [{"stream": "A", "schema": TUPLE}], "parameters": {},
+                "annotations": note,
+            },
+            {
+                "name": "Threes", "operator": "Sort", "inputs": ["A"],
+                "parameters": {"window": "tumbling, count(3)", "sortBy": ["at"]},
+            },
+            {
+                "name": "Sorted", "operator": "Sort", "inputs": ["Threes"], "parameters": {"window": "eventTime"},
+                "outputs": both,
+            },
+            {"name": "Out", "operator": "FileSink", "inputs": ["Sorted"], "parameters": {}},
+        ],
+    }  # fmt: skip
+    found = run_in_process(spec, {"A": [(at,) for at in (3, 1, 2, 9, 7, 8)]}, ["Late"], batch=batch)
+    assert [each["at"] for each in found["Late"].to_pylist()] == [1, 2, 7, 8]
+    assert [each["at"] for each in found["Out"].to_pylist()] == [3, 9]
