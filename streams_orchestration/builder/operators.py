@@ -501,6 +501,9 @@ def FileSource(
     compression: Literal["zlib", "gzip", "bzip2"] | None = None,
     encoding: str | None = None,
     spl: Mapping[str, Any] | None = None,
+    hot_file: bool | Reference | None = None,
+    delete_file: bool | Reference | None = None,
+    move_file_to_directory: str | None = None,
     interleave: bool | Reference | None = None,
 ) -> Use:
     """Reads each file once, front to back. The offset is the file and the number of rows read from it.
@@ -526,6 +529,9 @@ def FileSource(
         compression: Compression of a file whose name does not say it: zlib, gzip or bzip2.
         encoding: Encoding of the texts, in which a line feed is one byte, such as ISO-8859-1.
         spl: Logic in SPL: state, which the expressions of output may read and change.
+        hot_file: Wait at the end of a local text file for lines that are appended, instead of ending.
+        delete_file: Delete a local file when no reset can need it any more.
+        move_file_to_directory: Directory to which a local file is moved when no reset can need it any more.
         interleave: Read all matching files side by side, always from the file with the least event time.
     """
     return named_use(
@@ -551,6 +557,9 @@ def FileSource(
             "compression": compression,
             "encoding": encoding,
             "spl": spl,
+            "hotFile": hot_file,
+            "deleteFile": delete_file,
+            "moveFileToDirectory": move_file_to_directory,
             "interleave": interleave,
         },
     )

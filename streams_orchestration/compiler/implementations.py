@@ -11,6 +11,7 @@ from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import ImplementationError, import_operator
 from streams_orchestration.operators.import_path import LOGIC_SUFFIX, import_from
 from streams_orchestration.operators.standard import (
+    CONSUMED,
     DEVICES,
     INTERLEAVED,
     STANDARD,
@@ -49,6 +50,8 @@ def _special(operator: LogicalOperator) -> dict[str, str]:
         return TO_DEVICES if operator.parameters.get("file") in DEVICES else WITH_INPUTS
     if has_process(operator.parameters):
         return WITH_PROCESS
+    if is_true(operator.parameters.get("deleteFile")) or operator.parameters.get("moveFileToDirectory"):
+        return CONSUMED
     return INTERLEAVED if is_true(operator.parameters.get("interleave")) else {}
 
 

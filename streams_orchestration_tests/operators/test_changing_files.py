@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.contract import Offset
+from streams_orchestration.operators.contract import Offset, Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration_tests.operators.harness import Bench
@@ -127,6 +127,41 @@ def test_a_file_that_grows_while_it_is_read_is_read_to_its_end(tmp_path: Path):
         file.write(text(100, 150))
     assert bench.produce(offset).exhausted
     assert bench.rows() == rows(0, 150)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_hot_file_is_waited_for(tmp_path: Path, restarts: bool):
+    path = tmp_path / "rows.csv"
+    path.write_text(HEAD)
+    bench, offset = source(path, hotFile=True), None
+    for number, (more, count) in enumerate([("0,te", 0), ("xt\n", 1), (text(1, 60), 60), ("60,t", 60), ("ext\n", 61)]):
+        with path.open("a") as file:
+            file.write(more)
+        for _ in range(3):
+            reached = bench.produce(offset, limit=25)
+            offset = reached.offset
+            assert not reached.exhausted
+        assert bench.rows() == rows(0, count), number
+        if restarts:
+            bench.restart()
+    assert Punctuation.WINDOW not in bench.items()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"format": "parquet"}, "hotFile is for one uncompressed file of lines"),
+        ({"interleave": True}, "hotFile is for one uncompressed file of lines"),
+        ({"file": "."}, "hotFile: . is no local file"),
+        ({"file": "*.csv"}, "hotFile: .*csv is no local file"),
+    ],
+)
+def test_a_hot_file_is_one_file_that_can_grow(tmp_path: Path, parameters: dict[str, Any], message: str):
+    path = tmp_path / "rows.csv"
+    path.write_text(HEAD)
+    given: dict[str, Any] = {"file": path.name, "hotFile": True} | parameters
+    with pytest.raises(ValueError, match=message):
+        Bench(FileSource, outputs=["n int, s string"], base=tmp_path, **given)
 
 
 def test_a_line_that_is_being_written_is_read_when_it_is_complete(tmp_path: Path):

@@ -97,10 +97,40 @@ def check_same(
     raise DataError(message)
 
 
-def whole_lines(file: Path, size: int) -> int:
+def has_grown(file: File, format: str, known: FileIdentity, row: int, *, may_be_gone: bool) -> bool:
+    """Return True if a file has grown since it was read to its end.
+
+    Args:
+        file: the file.
+        format: the format of its rows.
+        known: the identity when it was read.
+        row: the number of rows that were read.
+        may_be_gone: True to return False for a file that is missing.
+
+    Raises:
+        FileNotFoundError: the file is missing.
+        DataError: the file was replaced, truncated or rewritten.
+    """
+    try:
+        now = identity_of(file, format)
+    except FileNotFoundError:
+        if may_be_gone:
+            return False
+        raise
+    if row:
+        check_same(file, format, known, now, row, ended=True)
+    return now != known if not row else now.size > known.size
+
+
+def whole_lines(file: Path, size: int, *, ended: bool = False) -> int:
     """Return how many leading bytes of a file are whole lines, or `size` if there is only one line.
 
     A last line with an odd number of quotes belongs to a record of several lines and counts as whole.
+
+    Args:
+        file: the file.
+        size: the number of bytes that count.
+        ended: True if only lines count that end with a line feed.
     """
     with file.open("rb") as opened:
         end, tail = size, b""
@@ -109,6 +139,8 @@ def whole_lines(file: Path, size: int) -> int:
             opened.seek(begin)
             tail, end = opened.read(end - begin) + tail, begin
     line = tail.rpartition(b"\n")[2]
+    if ended:
+        return size - len(line)
     return size if line.count(b'"') % 2 or len(line) == size else size - len(line)
 
 

@@ -63,3 +63,5 @@ INTERLEAVED: dict[str, str] = {
     "FileSource": "streams_orchestration.operators.standard.interleaved_files:InterleavedFiles"
 }
 """Map each source kind that has a different class with the parameter `interleave` to that class."""
+CONSUMED: dict[str, str] = {"FileSource": "streams_orchestration.operators.standard.consumed_files:ConsumedFiles"}
+"""Map each source kind that has a different class if it deletes or moves its files to that class."""

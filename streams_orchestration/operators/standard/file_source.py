@@ -20,6 +20,7 @@ from streams_orchestration.operators.files.identity import (
     FilePart,
     can_grow,
     check_same,
+    has_grown,
     identity_elsewhere,
     identity_of,
     stored_identity,
@@ -51,7 +52,7 @@ class FileSource(SourceOperator):
 
     If a file is read in pieces, the offset also holds the start of the piece with the next row. A restore continues
     there without reading the rows before it. The offset also holds the identity of the file, so a replaced file is
-    reported. A local text file may grow line by line; the new lines are read as well.
+    reported. A local text file may grow line by line; the new lines are read as well, and `hotFile` waits for them.
 
     Only the attributes of the output stream are read, by name if the format has names. The reader stays open between
     calls. A window marker follows the last tuple of a file. Several files are read in the order of their paths; the
@@ -64,6 +65,7 @@ class FileSource(SourceOperator):
 
     Parameters = FileSourceParameters
     unsupported = REFUSED["FileSource"]
+    removes = False
     free_parameters = frozenset(("parsing", "storage"))
 
     @classmethod
@@ -99,6 +101,9 @@ class FileSource(SourceOperator):
         """
         schema = file_schema(context, parameters)
         output_logic(context, parameters)
+        if parameters.hot_file and not (context.base / parameters.file).is_file():
+            message = f"hotFile: {parameters.file} is no local file; a single one is read on as it grows"
+            raise ValueError(message)
         second = context.outputs[1] if len(context.outputs) > 1 else None
         if len(context.outputs) > 1:
             check_second_port(second, permissive=parameters.parsing == "permissive")
@@ -121,7 +126,8 @@ class FileSource(SourceOperator):
         self.remote = is_address(self.parameters.file)
         self.missing = self.parameters.ignore_open_errors and not (self.context.base / self.parameters.file).exists()
         """True if the file does not exist, and the parameters allow that."""
-        self.path = self.storage.file(self.parameters.file) if self.remote or self.missing else self._files()[0]
+        given = self.storage.file(self.parameters.file)
+        self.path = given if self.remote or self.missing else next(iter(self._files()), given)
         self.several: bool | None = None if self.remote else self._pattern_names_several()
         """True if the parameter names a directory or a pattern; None while that is unknown for an object store."""
         self.hold_up = HoldUp(self.context)
@@ -219,12 +225,12 @@ class FileSource(SourceOperator):
         if "file" in offset:
             path = self.storage.file(offset["file"])
         elif self.several:
-            path = self._files()[0]
+            path = next(iter(self._files()), path)
         if (path, offset["row"]) == (self.path, self.row) and not self.ended:
             return
         mark = Mark(**offset["piece"]) if "piece" in offset else Mark()
         known = stored_identity(offset["identity"]) if "identity" in offset else None
-        if offset.get("ended") and known is not None and not self._has_grown(path, known, offset["row"]):
+        if offset.get("ended") and known is not None and not self._grown(path, known, offset["row"]):
             self.path, self.row, self.mark, self.identity, self.ended = path, offset["row"], mark, known, True
             return
         self._open(path, mark, check=bool(self.several or self.remote), known=known, offset=offset)
@@ -233,18 +239,8 @@ class FileSource(SourceOperator):
             message = f"{path}: {self.row} rows, but {offset['row']} were read before; was the file cut?"
             raise DataError(message)
 
-    def _has_grown(self, path: File, known: FileIdentity, row: int) -> bool:
-        """Return True if a file that was read to its end has grown; False if it is missing."""
-        format = self.parameters.format
-        try:
-            now = identity_of(path, format)
-        except FileNotFoundError:
-            if self.several:
-                return False
-            raise
-        if row:
-            check_same(path, format, known, now, row, ended=True)
-        return now != known if not row else now.size > known.size
+    def _grown(self, path: File, known: FileIdentity, row: int) -> bool:
+        return has_grown(path, self.parameters.format, known, row, may_be_gone=bool(self.several) or self.removes)
 
     def _goes_on(self) -> bool:
         """Open the lines that were appended since the file was opened. Return False if everything was read.
@@ -260,17 +256,20 @@ class FileSource(SourceOperator):
             status = path.stat()
             bound = self._bound_of(path)
             size = status.st_size if bound is None else min(status.st_size, bound)
-            stands = status.st_size == self.size
+            stands, hot = status.st_size == self.size, self.parameters.hot_file and bound is None
             if str(status.st_ino) == self.identity.node and size > self.part:
-                part = size if stands else whole_lines(path, size)
+                part = whole_lines(path, size, ended=self.parameters.hot_file) if hot or not stands else size
                 if part > self.part:
                     row = self.row
                     self._open(path, self.mark, check=False, part=part)
                     self._advance(row - self.mark.row, submit=False)
                     return True
-                if bound is None:
+                if bound is None and not hot:
                     self.waits, self.size = True, status.st_size
                     return True
+            if hot:
+                self.waits = True
+                return True
             self.identity = identity_of(path, format, self.part)._replace(node=self.identity.node)
         self.ended = True
         return False
@@ -335,7 +334,8 @@ class FileSource(SourceOperator):
             if can_grow(path, format) and self.parameters.grows:
                 assert isinstance(path, Path)
                 bound = self._bound_of(path)
-                self.part = part or whole_lines(path, now.size if bound is None else min(now.size, bound))
+                size = now.size if bound is None else min(now.size, bound)
+                self.part = whole_lines(path, size, ended=self.parameters.hot_file) if part is None else part
                 now = identity_of(path, format, self.part) if self.part != now.size else now
             file = source_file(self._opened(path), self.parameters, self.read_as, self.context)
             if check:

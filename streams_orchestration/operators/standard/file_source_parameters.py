@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from streams_orchestration.operators.files.identity import TEXT_FORMATS
 from streams_orchestration.operators.files.row_options import Compression, opens_alike
 from streams_orchestration.operators.files.source_file import Format
 from streams_orchestration.operators.logic.program import SplLogic
@@ -80,10 +81,34 @@ class FileSourceParameters(FileParameters):
     spl: SplLogic | None = Field(
         default=None, description="Logic in SPL: state, which the expressions of output may read and change."
     )
+    hot_file: bool = Field(
+        default=False,
+        alias="hotFile",
+        description="Wait at the end of a local text file for lines that are appended, instead of ending.",
+    )
+    delete_file: bool = Field(
+        default=False, alias="deleteFile", description="Delete a local file when no reset can need it any more."
+    )
+    move_file_to_directory: str | None = Field(
+        default=None,
+        alias="moveFileToDirectory",
+        min_length=1,
+        description="Directory to which a local file is moved when no reset can need it any more.",
+    )
     interleave: bool = Field(
         default=False,
         description="Read all matching files side by side, always from the file with the least event time.",
     )
+
+    @model_validator(mode="after")
+    def _grow(self) -> FileSourceParameters:
+        if self.hot_file and (self.format not in TEXT_FORMATS or not self.grows or self.interleave):
+            message = "hotFile is for one uncompressed file of lines, so without compression, eolMarker and interleave"
+            raise ValueError(message)
+        if self.hot_file + self.delete_file + (self.move_file_to_directory is not None) > 1:
+            message = "take one of hotFile, deleteFile and moveFileToDirectory"
+            raise ValueError(message)
+        return self
 
     @model_validator(mode="before")
     @classmethod

@@ -26,6 +26,9 @@ class NamedFiles(Operator):
 
     Parameters = FileParameters
     unsupported = REFUSED["FileSource"] | {
+        "deleteFile": "the file must stay, since it is read again after a reset",
+        "moveFileToDirectory": "the file must stay, since it is read again after a reset",
+        "hotFile": "a file is read to its end before the next name; read one file without an input port",
         "file": "the tuples of the input port name the files; leave it out",
         "interleave": "a file is read to its end before the next name; read the directory without an input port",
     }

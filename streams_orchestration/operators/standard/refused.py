@@ -45,10 +45,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "writeStateHandlerCallbacks": "files hold tuples only; the log of the PE tells of batches, epochs and resets",
     },
     "FileSource": {
-        "deleteFile": "the file must stay, since it is read again after a reset",
-        "hotFile": "the source ends where its file ends",
         "initDelay": "consumers are ready before anything is read, so nothing has to be waited for; leave it out",
-        "moveFileToDirectory": "the file must stay, since it is read again after a reset",
         "readPunctuations": "there is no format bin; a Punctor makes window markers",
     },
     "Format": {
@@ -103,9 +100,7 @@ STREAMS_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
         "writeFailureAction": ("ignore", "log", "terminate"),
     },
     "FileSource": {
-        "deleteFile": _TRUTH,
         "format": _FORMATS,
-        "hotFile": _TRUTH,
         "readPunctuations": _TRUTH,
     },
     "TCPSource": {"format": _FORMATS},

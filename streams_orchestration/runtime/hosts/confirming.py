@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 
 from sqlalchemy import select
 
@@ -43,9 +44,15 @@ class Confirmer:
             self._thread.start()
 
     def stop(self) -> None:
-        """Stop confirming, without waiting for a call that is in progress."""
-        self._sources, self._thread = {}, None
+        """Stop confirming, without waiting for a call that is in progress, except for sources that confirm at once."""
         self._stopped.set()
+        self._sources = {
+            name: source for name, source in self._sources.items() if getattr(source, "confirms_at_end", False)
+        }
+        if self._sources:
+            with suppress(CatalogUnavailableError):
+                self.confirm()
+        self._sources, self._thread = {}, None
 
     def confirm(self) -> None:
         """Confirm each source's offset at the current cuts once, unless it is confirmed already."""

@@ -72,6 +72,8 @@ def adapted(
     if kind == "FileSink":
         _name_files(parameters, ports[0])
         _suppress(parameters, parameters.get("spl", {}).get("columns", []))
+    if kind == "FileSource" and "moveFileToDirectory" in parameters:
+        parameters["moveFileToDirectory"] = _within(data, parameters["moveFileToDirectory"])
     added: dict[str, Any] = {}
     for each in STREAMS_DEFAULTS:
         if each.operator == kind and _holds(each.when, parameters, windows):

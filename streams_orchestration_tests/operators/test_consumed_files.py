@@ -1,0 +1,88 @@
+"""FileSource that deletes or moves its files when no cut needs them any more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.operators.contract import Offset
+from streams_orchestration.operators.standard.consumed_files import ConsumedFiles
+from streams_orchestration_tests.operators.harness import Bench
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    for number, name in enumerate(("a.csv", "b.csv")):
+        (tmp_path / name).write_text("".join(f"{number * 10 + i}\n" for i in range(3)))
+    (tmp_path / "done").mkdir()
+    return tmp_path
+
+
+def source(directory: Path, **parameters: Any) -> Bench:
+    given: dict[str, Any] = {"file": "*.csv", "format": "splCsv", "deleteFile": True} | parameters
+    return Bench(ConsumedFiles, [], ["n int NOT NULL"], directory, **given)
+
+
+def left(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.glob("*.csv*"))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 100])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_files_go_when_no_cut_needs_them(directory: Path, limit: int, restarts: bool):
+    bench, host = source(directory), source(directory)
+    offset: Offset | None = None
+    exhausted = False
+    while not exhausted:
+        offset, exhausted = bench.produce(offset, limit)
+        current, ended = offset["file"], offset.get("ended", False)
+        there = [name for name in ("a.csv", "b.csv") if name > current or (name == current and not ended)]
+        confirming: Any = host.operator
+        confirming.confirm(offset)
+        assert left(directory) == there
+        if restarts:
+            bench.restart()
+    assert left(directory) == []
+    assert bench.restart().produce(offset).exhausted
+
+
+def test_a_replay_from_a_cut_finds_its_file(directory: Path):
+    bench: Bench = source(directory, file="a.csv")
+    first = bench.produce(None, 2).offset
+    confirming: Any = bench.operator
+    confirming.confirm(first)
+    replay = source(directory, file="a.csv")
+    end = replay.produce(first).offset
+    assert replay.rows() == [(2,)]
+    confirming.confirm(end)
+    assert left(directory) == ["b.csv"]
+    again = Bench(ConsumedFiles, [], ["n int NOT NULL"], directory.parent, file=f"{directory.name}/b.csv",
+                  format="splCsv", deleteFile=True)  # fmt: skip
+    assert again.produce().exhausted
+
+
+def test_a_moved_file_takes_no_name_of_another(directory: Path):
+    (directory / "done" / "a.csv").write_text("former")
+    bench = source(directory, deleteFile=False, moveFileToDirectory="done")
+    moving: Any = bench.operator
+    moving.confirm(bench.produce().offset)
+    assert left(directory) == []
+    assert left(directory / "done") == ["a.csv", "a.csv.1", "b.csv"]
+    assert (directory / "done" / "a.csv").read_text() == "former"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"moveFileToDirectory": "done"}, "take one of hotFile, deleteFile and moveFileToDirectory"),
+        ({"hotFile": True}, "take one of hotFile, deleteFile and moveFileToDirectory"),
+        ({"deleteFile": False, "moveFileToDirectory": "none"}, "moveFileToDirectory: .*none: no such directory"),
+        ({"file": "s3://bucket/a.csv"}, "are for local files"),
+        ({"file": "no.csv"}, "no such file"),
+    ],
+)
+def test_files_that_cannot_be_removed_are_refused(directory: Path, parameters: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        source(directory, **parameters)
