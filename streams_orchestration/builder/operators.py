@@ -403,7 +403,7 @@ def FileSink(
     null_texts: Sequence[Any] | None = None,
     name_by: str | None = None,
     storage: Mapping[str, Any] | None = None,
-    format: Literal["parquet", "csv", "jsonl", "arrow", "splCsv", "splTxt", "line"] | None = None,
+    format: Literal["parquet", "csv", "jsonl", "arrow", "splCsv", "splTxt", "line", "block"] | None = None,
     quote_strings: bool | Reference | None = None,
     suppress: Sequence[Any] | None = None,
     partition_by: Sequence[Any] | None = None,
@@ -430,7 +430,7 @@ def FileSink(
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         name_by: Expression with the name of a file: the directory below file for the parts of a tuple or, with closeMode count and punct, of the part that a tuple begins. /dev/null drops tuples.
         storage: Options of the object store that the address names.
-        format: Format of the files.
+        format: Format of the files; block: the bytes of the only attribute, one after the other.
         quote_strings: Quote CSV values that require it.
         suppress: Attributes that are not written.
         partition_by: Attributes whose values name directories for the files.
@@ -440,7 +440,7 @@ def FileSink(
         write_punctuations: Write a line for each mark among the tuples; for the formats splCsv, splTxt and line.
         has_delay_field: Begin each line of splCsv and splTxt with the seconds since the tuple or mark before it, by the time of the batches; 0 for the first.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
-        compression: Compression of files of splCsv, splTxt and line: zlib, gzip or bzip2.
+        compression: Compression of files of splCsv, splTxt, line and block: zlib, gzip or bzip2.
         encoding: Encoding of the texts in splCsv, splTxt and line.
         eol_marker: Marker behind a line in splCsv, splTxt and line; a line feed by default.
         bytes_per_file: Approximate size of a file in bytes.

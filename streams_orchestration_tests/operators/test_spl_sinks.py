@@ -113,6 +113,23 @@ def test_compressed_files_are_merged(tmp_path: Path, compression: Any):
     assert unpacked((tmp_path / "merged").read_bytes(), compression) == b'1,"a"\n2,"b"\n'
 
 
+@pytest.mark.parametrize("compression", [None, "gzip"])
+def test_blocks_are_written_one_after_the_other(tmp_path: Path, compression: Any):
+    bench = sink(tmp_path, "b binary", format="block", compression=compression, closeMode=None)
+    parts = [part.pending for rows in ([(b"a\n",), (b"\xff",)], [(b"c",)]) for part in bench.send(rows).commit()]
+    operator: Any = bench.operator
+    operator.merge(parts, tmp_path / "merged")
+    settings = FileSink.read_with(bench.context, bench.parameters)
+    assert settings is not None
+    given: dict[str, Any] = settings | {"file": "merged"}
+    given.pop("schema")
+    reading = Bench(FileSource, [], ["b binary"], tmp_path, **given)
+    reading.produce()
+    assert reading.rows() == [(b"a\n\xffc",)]
+    with pytest.raises(ValueError, match="format block: exactly one binary attribute is written"):
+        sink(tmp_path, format="block")
+
+
 def test_encodings_and_markers(tmp_path: Path):
     (part,) = sink(tmp_path, encoding="latin-1", eolMarker="\r\n").send([(1, "\xe4")]).commit()
     assert part.pending.read_bytes() == b'1,"\xe4"\r\n'
@@ -200,7 +217,7 @@ def test_files_of_one_batch_have_names_of_their_own(tmp_path: Path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"format": "csv", "compression": "gzip"}, "compression is for format line or splCsv or splTxt"),
+        ({"format": "csv", "compression": "gzip"}, "compression is for format line or splCsv or splTxt or block"),
         ({"format": "line"}, "format line: exactly one string attribute is written"),
         ({"closeMode": "count"}, "closeMode: count needs tuplesPerFile"),
         ({"tuplesPerFile": 3, "closeMode": None}, "tuplesPerFile needs closeMode: count"),

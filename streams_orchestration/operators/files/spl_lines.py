@@ -19,6 +19,8 @@ from streams_orchestration.spl.types.text import text_of
 from streams_orchestration.spl.types.types import FLOAT64
 
 LINE_FORMATS = ("line", "splCsv", "splTxt")
+OWN_FORMATS = (*LINE_FORMATS, "block")
+"""The formats that `write_lines_file` writes."""
 DELAY = "@delay"
 """The column in front of the tuples with the seconds since the tuple or mark before."""
 _MARKS = {Punctuation.WINDOW: "WindowMarker", Punctuation.FINAL: "FinalMarker"}
@@ -75,7 +77,12 @@ def with_delay(schema: pa.Schema) -> pa.Schema:
 
 
 def check_lines(schema: pa.Schema, writing: LineWriting) -> None:
-    """Raise ValueError if the format of `writing`, one of `LINE_FORMATS`, cannot represent the tuples."""
+    """Raise ValueError if the format of `writing`, one of `OWN_FORMATS`, cannot represent the tuples."""
+    if writing.format == "block":
+        if len(schema) != 1 or not pa.types.is_binary(schema.field(0).type):
+            message = "format block: exactly one binary attribute is written; leave others out with suppress"
+            raise ValueError(message)
+        return
     if writing.format == "line":
         if len(schema) != 1 or not pa.types.is_string(schema.field(0).type):
             message = "format line: exactly one string attribute is written; leave others out with suppress"
@@ -90,6 +97,9 @@ def write_lines_file(path: Path, items: Sequence[pa.RecordBatch | WrittenMark], 
     Raises:
         DataError: a text cannot be written in the encoding.
     """
+    if writing.format == "block":
+        _write(path, b"".join(_blocks(items)), writing)
+        return
     lines = [line for item in items for line in lines_of(item, writing)]
     text = writing.eol.join([*lines, ""])
     try:
@@ -97,8 +107,18 @@ def write_lines_file(path: Path, items: Sequence[pa.RecordBatch | WrittenMark], 
     except UnicodeEncodeError as error:
         message = f"{text[error.start]!r} is no character of {writing.encoding}; see encoding"
         raise DataError(message) from error
+    _write(path, content, writing)
+
+
+def _write(path: Path, content: bytes, writing: LineWriting) -> None:
     with durable(path, synced=False) as file:
         file.write(packed(content, writing.compression))
+
+
+def _blocks(items: Sequence[pa.RecordBatch | WrittenMark]) -> Iterator[bytes]:
+    for item in items:
+        if not isinstance(item, WrittenMark):
+            yield from (block or b"" for block in item.column(0).to_pylist())
 
 
 def packed(content: bytes, compression: Compression | None) -> bytes:

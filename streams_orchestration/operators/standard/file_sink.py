@@ -19,7 +19,7 @@ from streams_orchestration.operators.expressions import evaluate
 from streams_orchestration.operators.files.part_formats import header_line, merge_files, write_file
 from streams_orchestration.operators.files.partitions import check_partitions, partitioned
 from streams_orchestration.operators.files.spl_lines import (
-    LINE_FORMATS,
+    OWN_FORMATS,
     SinceLast,
     WrittenMark,
     check_lines,
@@ -49,9 +49,11 @@ from streams_orchestration.operators.storage.storages import storage_of
 PENDING = "_pending"
 """The directory within a sink's directory for files that are not visible yet; readers skip names that begin with `_`.
 """
+_OF_LINES = ("encoding", "eolMarker", "hasDelayField", "types")
+"""Parameters with which a FileSource reads the lines of a sink."""
 _CHANNEL = re.compile(r"\[\d+\]")
 """Matches the channel in the name of an operator; all channels have one directory."""
-_PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-n\d+)?(-g\d+|-[0-9a-f]{32})?\.(parquet|csv|jsonl|arrow|txt|line)")
+_PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-n\d+)?(-g\d+|-[0-9a-f]{32})?\.(parquet|csv|jsonl|arrow|txt|line|block)")
 
 
 def ending_of(format_: str) -> str:
@@ -116,7 +118,7 @@ class FileSink(GatheringSink):
         if parameters.format == "jsonl":
             check_json_schema(schema, "jsonl")
         check_types(parameters.types, context.inputs[0].names)
-        if parameters.format in LINE_FORMATS:
+        if parameters.format in OWN_FORMATS:
             check_lines(schema, parameters.writing())
         storage_of(parameters.file, options=parameters.storage)
         directory = sink_directory(context, parameters)
@@ -156,8 +158,8 @@ class FileSink(GatheringSink):
             return None
         settings = parameters.model_dump(by_alias=True, mode="json")
         own = {name: settings[name] for name in ("format", "separator", "nullTexts", "quoteStrings")}
-        if parameters.format in LINE_FORMATS:
-            others = ("compression", "encoding", "eolMarker", "hasDelayField", "types")
+        if parameters.format in OWN_FORMATS:
+            others = ("compression", *(() if parameters.format == "block" else _OF_LINES))
             own |= {name: settings[name] for name in others if settings[name]}
             own |= {} if parameters.quote_strings else {"parsing": "permissive"}  # a text may look like two values
         return {"schema": schema_ddl(written), **own}
@@ -263,7 +265,7 @@ class FileSink(GatheringSink):
         pending = self.pending() / directory / f"{self._channel}-{world.new_id()}.{settings.format}"
         try:
             pending.parent.mkdir(parents=True, exist_ok=True)
-            if settings.format in LINE_FORMATS:
+            if settings.format in OWN_FORMATS:
                 write_lines_file(pending, items, settings.writing())
             else:
                 write_file(pending, settings.format, pa.Table.from_batches(batches), settings.dialect())

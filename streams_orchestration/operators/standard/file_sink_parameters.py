@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.files.part_formats import SinkFormat
 from streams_orchestration.operators.files.row_options import Compression, opens_alike
-from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, LineWriting
+from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, OWN_FORMATS, LineWriting
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.sinks.gathering import Roll
@@ -42,7 +42,10 @@ class FileSinkParameters(CsvParameters):
     storage: StorageOptions | None = Field(
         default=None, repr=False, description="Options of the object store that the address names."
     )
-    format: SinkFormat = Field(default="parquet", description="Format of the files.")
+    format: SinkFormat = Field(
+        default="parquet",
+        description="Format of the files; block: the bytes of the only attribute, one after the other.",
+    )
     quote_strings: bool = Field(default=True, alias="quoteStrings", description="Quote CSV values that require it.")
     suppress: list[str] = Field(default_factory=list, description="Attributes that are not written.")
     partition_by: list[str] = Field(
@@ -88,7 +91,7 @@ class FileSinkParameters(CsvParameters):
         ),
     )
     compression: Compression | None = Field(
-        default=None, description="Compression of files of splCsv, splTxt and line: zlib, gzip or bzip2."
+        default=None, description="Compression of files of splCsv, splTxt, line and block: zlib, gzip or bzip2."
     )
     encoding: str = Field(default="utf-8", description="Encoding of the texts in splCsv, splTxt and line.")
     eol_marker: str | None = Field(
@@ -157,8 +160,9 @@ class FileSinkParameters(CsvParameters):
     def _check_lines(self) -> None:
         given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
         for name in ("writePunctuations", "compression", "encoding", "eolMarker"):
-            if name in given and self.format not in LINE_FORMATS:
-                message = f"{name} is for format {' or '.join(LINE_FORMATS)}, and not for {self.format}"
+            formats = OWN_FORMATS if name == "compression" else LINE_FORMATS
+            if name in given and self.format not in formats:
+                message = f"{name} is for format {' or '.join(formats)}, and not for {self.format}"
                 raise ValueError(message)
         for name in ("hasDelayField", "types"):
             if name in given and self.format not in SPL_FORMATS:

@@ -15,7 +15,7 @@ from streams_orchestration.operators.arrow_types import arrow_schema, required_a
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.partitions import NULL
-from streams_orchestration.operators.files.spl_lines import LINE_FORMATS
+from streams_orchestration.operators.files.spl_lines import OWN_FORMATS
 from streams_orchestration.operators.formats.texts import frame_of
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.standard.file_rows import source_file
@@ -74,7 +74,7 @@ def _attributes(directory: Path, place: Path) -> dict[str, pl.Expr]:
 
 
 def _scan(sink: SinkStatus, parts: list[Path]) -> pl.LazyFrame:
-    if sink.read_with is not None and sink.format in ("csv", "jsonl", *LINE_FORMATS):
+    if sink.read_with is not None and sink.format in ("csv", "jsonl", *OWN_FORMATS):
         return _scan_texts(sink.read_with, parts)
     match sink.format:
         case "parquet":

@@ -362,7 +362,7 @@ def test_a_value_that_is_none_of_a_parameter_s_is_said_when_compiling(
         assert of_one(tmp_path, operator, {parameter: value}) == []
 
 
-@pytest.mark.parametrize("value", ["txt", "bin", "block"])
+@pytest.mark.parametrize("value", ["txt", "bin"])
 def test_a_value_of_streams_that_cannot_be_used_here_compiles_and_is_not_deployed(tmp_path: Path, value: str):
     compilation = compiled(tmp_path, "FileSink", f"{{file: x, format: {value}}}", last="Rows", outputs="outputs: []")
     assert check_parameters(compilation) == []
