@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 
@@ -18,6 +20,24 @@ from streams_orchestration.cli.output import write
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime import api
 
+_ended: list[int] = []
+"""The exit status of the command for which this process was started, once the command has ended."""
+
+
+def _leave() -> None:
+    """End the process without finalizing the interpreter if a thread still runs, such as a late record in Dagster.
+
+    The thread may be in compiled code, which crashes in a finalized interpreter.
+    """
+    if _ended and threading.active_count() > 1:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(_ended[0])
+
+
+# The interpreter calls the latest function first, so `_leave` follows those that commands register.
+atexit.register(_leave)
 # A last garbage collection over all that was loaded, Dagster say, would take half a second for nothing.
 atexit.register(gc.freeze)
 
@@ -31,7 +51,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    status = _run(sys.argv[1:] if arguments is None else list(arguments))
+    if arguments is None:
+        _ended[:] = [status]
+    return status
+
+
+def _run(arguments: list[str]) -> int:
     api.hide_secrets()
     with begun(arguments) as invocation:
         try:

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import importlib.metadata
+import subprocess
+import sys
+
 import click
 import pytest
 
@@ -72,3 +76,32 @@ def test_other_errors_have_no_traceback_unless_asked_for(monkeypatch: pytest.Mon
 def test_an_interrupt_has_its_own_status(monkeypatch: pytest.MonkeyPatch):
     failing_with(KeyboardInterrupt(), monkeypatch)
     assert main(["fail"]) == 130
+
+
+PROGRAM = """
+import os, sys, threading
+from streams_orchestration.cli import main
+
+leave = os._exit
+os._exit = lambda status: print("left at once", flush=True) or leave(status)
+if "{thread}":
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+sys.argv[1:] = ["{command}"]
+sys.exit(main())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("thread", ["runs on", ""])
+@pytest.mark.parametrize(
+    ("command", "status", "said"),
+    [("--version", 0, importlib.metadata.version("streams-orchestration")), ("compil", 2, "No such command")],
+)
+def test_a_process_ends_with_its_status_and_leaves_at_once_if_a_thread_runs_on(
+    thread: str, command: str, status: int, said: str
+):
+    program = PROGRAM.format(thread=thread, command=command)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert said in done.stdout + done.stderr
+    assert ("left at once" in done.stdout) is bool(thread)
