@@ -248,7 +248,8 @@ def in_spark_sql(function: str) -> str:
 
 
 @pytest.mark.java
-def test_spark_gives_the_same_values_and_types(tmp_path: Path):
+@pytest.mark.parametrize("groups", [4, pytest.param(40, marks=pytest.mark.deep)])
+def test_spark_gives_the_same_values_and_types(tmp_path: Path, groups: int):
     from pyspark.sql import SparkSession
 
     pytest.importorskip("datasketches")
@@ -258,7 +259,7 @@ def test_spark_gives_the_same_values_and_types(tmp_path: Path):
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     rnd, texts = random.Random(20261126), [in_spark_sql(function) for function, _, _ in CASES]
     wrong: list[Any] = []
-    for number, rows in enumerate([ROWS, *(random_rows(rnd) for _ in range(12))]):
+    for number, rows in enumerate([ROWS, *(random_rows(rnd) for _ in range(groups))]):
         file = tmp_path / f"rows{number}.parquet"
         batch = TupleBatch.from_columns(columns_of(rows), arrow_schema(INPUT)).arrow
         pq.write_table(pa.Table.from_batches([batch]), file)
