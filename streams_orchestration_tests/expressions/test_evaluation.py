@@ -36,6 +36,9 @@ from streams_orchestration_tests.expressions.generation import (
 )
 from streams_orchestration_tests.expressions.sameness import same
 
+EXPRESSIONS = 10
+"""Random expressions of each function; those of all functions together are as many as the profile says."""
+
 
 @given(st.integers(min_value=0, max_value=2**32), st.sampled_from(("UTC", *ZONES)))
 @examples(1000)
@@ -66,7 +69,7 @@ def test_a_function_has_for_tuples_without_failure_the_values_of_each(name: str)
     rnd = random.Random(name)
     batch = tuples(rnd, 40).slice(3)
     tuples_of_batch = rows_of(batch)
-    for _ in range(20):
+    for _ in range(EXPRESSIONS):
         text, node = expression(rnd, 1, [FUNCTIONS[name]])
         function, right, places = row_function(node, list(ATTRIBUTES), UTC), list[object](), list[int]()
         for place, row in enumerate(tuples_of_batch):
@@ -91,7 +94,7 @@ class Unasked(dt.tzinfo):
 def test_an_expression_that_does_not_depend_on_the_zone_never_asks_for_it(name: str):
     rnd = random.Random(name)
     rows, zone = rows_of(tuples(rnd, 20)), Unasked()
-    for _ in range(20):
+    for _ in range(EXPRESSIONS):
         _, node = expression(rnd, 2, [FUNCTIONS[name]])
         if depends_on_zone(node):
             continue
