@@ -24,6 +24,7 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.bringing_up import GO_ON
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -133,7 +134,8 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     monkeypatch.setattr(Foreground, "_record", lambda *_: loaded.set())
     monkeypatch.setattr(api, "await_running", lambda *_: order.append(loaded.wait(LIMIT_SECONDS)))
     application = Foreground(home, "copy")
-    application.deploy(Path("copy.yaml"), deployable(copy), GO_ON, say=pytest.fail, started=lambda: None)
+    lock = lock_start(home, "copy", "streams run")
+    application.deploy(Path("copy.yaml"), lock, deployable(copy), GO_ON, say=pytest.fail)
     assert order == [False, True], "before the engines are up, and before the PEs run"
     assert application.recorded() is None
 
