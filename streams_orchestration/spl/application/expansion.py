@@ -219,7 +219,8 @@ class _Body:
         for stream in port.streams:
             meaning = self.scope.find(stream.name, stream.namespace)
             if not isinstance(meaning, StreamName):
-                self.report("CDISP0053E", f"there is no stream {stream}", stream)
+                if stream.name not in self.operator.unit.damaged:
+                    self.report("CDISP0053E", f"there is no stream {stream}", stream)
                 continue
             types.append(meaning.type)
             if meaning.type != types[0] and UNKNOWN_TUPLE not in (meaning.type, types[0]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from streams_orchestration.spl.language.definitions import CompilationUnit, Composite, Definition, Function
@@ -20,6 +21,15 @@ class LoadedUnit:
     source: Source
     unit: CompilationUnit
     findings: tuple[Finding, ...]
+
+    @cached_property
+    def damaged(self) -> frozenset[str]:
+        """The words on lines with mistakes of writing; a name among them may be one that could not be read."""
+        if not self.findings:
+            return frozenset()
+        lines = {each.line for each in self.findings}
+        texts = self.source.tokens.texts
+        return frozenset(text for at, text in enumerate(texts) if self.source.place(at)[0] in lines)
 
     @property
     def namespace(self) -> str:
