@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration_tests.simulation.mutant_table import MOST_FAULTS, SUITED
 from streams_orchestration_tests.simulation.mutants import MUTANTS
 
 pytestmark = pytest.mark.slow
@@ -54,6 +55,27 @@ FOUND: dict[str, tuple[str, ...]] = {
     ),
 }
 """Mutants that few runs find, the cases for it, and the seed to begin with: at present one that finds it."""
+SUITED_FINDS = (
+    *("files are removed before the commit", "states behind the cut are kept", "commits behind the cut are kept"),
+    *("a reset keeps the generation", "a PE that has not begun anew counts as reset"),
+    *("an epoch is complete with its first PE", "a reset repeats the number of its epoch"),
+    *("a replaced host writes heartbeats", "a file that was not moved counts as published"),
+    *("what a reset took back stays", "contents are not synchronised"),
+    *("names of new directories are not synchronised", "two redeploys are under way at once"),
+    *("the states of a trial's cut are collected", "a revert takes nothing back", "a revert repeats generations"),
+    *("a redeploy repeats the generation", "heartbeats are of the machine's clock"),
+)
+"""Mutants that the first runs of the case find that `mutant_table` has for them."""
+
+
+def suited(mutant: str) -> tuple[str, ...]:
+    """Return the arguments of the case that suits a mutant."""
+    rate, kinds, (shape, *_), machines = SUITED[mutant]
+    case = ("--shape", shape, "--machines", str(machines), "--rate", str(rate), "--faults", str(MOST_FAULTS))
+    return (*case, "--kind", *kinds)
+
+
+FOUND |= {mutant: suited(mutant) for mutant in SUITED_FINDS}
 ALWAYS = (
     *("no fence", "a commit that was made is not known again", "nothing is retracted", "names are not synchronised"),
     *("a unit within an epoch counts as drained", "a delivery has no mark"),
@@ -125,6 +147,14 @@ def test_a_publisher_that_comes_late_delivers_nothing_twice():
     (verdict,) = simulate("--shape", "delivered", "--machines", "3", "--kind", "late_delivery", "--rate", "0.2")
     assert verdict["wrong"] == [], verdict
     assert verdict["faults"], verdict
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("shape", "machines"), [("two_regions", "0"), ("outside", "3"), ("two_hosts", "3")])
+def test_transactions_of_several_units_and_all_faults_end_as_an_undisturbed_run_does(shape: str, machines: str):
+    case = ("--catalog", "postgresql", "--shape", shape, "--machines", machines)
+    for verdict in simulate(*case, "--faults", "60", "--rate", "0.03", "--runs", "3", "--seed", "40"):
+        assert verdict["wrong"] == [], verdict
 
 
 def test_a_host_that_sweeps_late_removes_no_file_of_its_successor():
