@@ -54,20 +54,8 @@ RIDDLES = re.compile(
 """Constructions that no message may have, since they name neither the fault nor the remedy."""
 COMMENT = re.compile(r"(What|Of|That|In which|Where|Those|Which|Who|Whose|Whether)\b", re.IGNORECASE)
 """Openings of a comment that leave out its subject."""
-BUDGETS = {
-    "benchmarks": 0,
-    "builder": 17,
-    "cli": 9,
-    "compiler": 50,
-    "console": 6,
-    "expressions": 5,
-    "model": 10,
-    "operators": 75,
-    "orchestration": 14,
-    "runtime": 85,
-    "spl": 38,
-}
-"""Map each package to its budget of vague constructions in docstrings. A budget may only fall."""
+BUDGETS = {"runtime": 5}
+"""Map packages to their budgets of vague constructions in docstrings. A budget may only fall; all others have none."""
 RAISES = re.compile(r"^Raises:\n((?:    .*\n?|\s*\n)*)", re.MULTILINE)
 RAISED = re.compile(r"^    (\w[\w.]*)(?=[:,])", re.MULTILINE)
 OF_LIBRARIES = {"AnalysisException", "MultipleResultsFound", "NoResultFound", "PolarsError"}
@@ -213,7 +201,7 @@ def test_messages_are_no_riddles(package: str):
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_keeps_its_budget_of_vague_constructions(package: str):
     found = [f"{each.place}: {word}" for each in of_package(package) for word in VAGUE.findall(each.text)]
-    assert len(found) <= BUDGETS[package], f"write fewer, name the noun or the act instead: {found}"
+    assert len(found) <= BUDGETS.get(package, 0), f"write fewer, name the noun or the act instead: {found}"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Expressions in Python: `col("delay") > 15` stands for the text `delay > 15` in an operator's parameters.
+"""Expressions in Python: `col("delay") > 15` gives the text `delay > 15` in an operator's parameters.
 
 >>> str((col("delay") > 15) & col("carrier").isin("UA", "AA"))
 "delay > 15 AND carrier IN ('UA', 'AA')"

@@ -73,7 +73,7 @@ def time_interval(
 
     Args:
         duration: the length of a pane in seconds.
-        every: the seconds from the start of a pane to that of the next; the default is the duration.
+        every: the seconds between the starts of two panes; the default is the duration.
         discard: the seconds for which late tuples are taken; the default is 0.
         offset: the start of the panes in seconds since 1970, modulo `every`.
         by: `pane` to discard tuples when all their panes are closed; `tuple`, the default, by their own time.

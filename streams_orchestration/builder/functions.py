@@ -1452,7 +1452,7 @@ def timestampadd(unit: Value, count: Value, value: Value, /) -> Column:
 
 
 def timestampdiff(unit: Value, start: Value, end: Value, /) -> Column:
-    """Return the number of whole units between two times; the units are those of timestampadd.
+    """Return the number of whole units between two times, in a unit of timestampadd.
 
     `timestampdiff(unit string, start timestamp, end timestamp) -> bigint`
     `timestampdiff(HOUR, TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2024-01-02 00:00:00')` is `24`.
@@ -1479,7 +1479,7 @@ def to_utc_timestamp(value: Value, zone: Value, /) -> Column:
 
 
 def convert_timezone(*arguments: Value) -> Column:
-    """Convert the local time of one zone to that of another.
+    """Convert the local time of one zone to the local time of another.
 
     `convert_timezone(to string, value timestamp_ntz) -> timestamp_ntz`
     `convert_timezone(from string, to string, value timestamp_ntz) -> timestamp_ntz`

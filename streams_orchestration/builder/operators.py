@@ -310,7 +310,7 @@ def DeltaSource(
         storage: Options of the object store that holds the table.
         start_at: snapshot: read all existing rows, then the added ones. latest: read only rows that are added from now on. earliest: read the rows that were added since the oldest readable version. {version: n} or {time: t}: read the rows that were added from there on.
         until: latest: end with the version that is the newest one at the start.
-        on_change: Policy for a version that deletes or updates rows. skip: read nothing of it. rewritten: read all rows of the files that it adds, unchanged rows included. feed: read the changes themselves.
+        on_change: Policy for a version that deletes or updates rows. skip: do not read it. rewritten: read all rows of the files that it adds, unchanged rows included. feed: read the changes themselves.
         on_lost_data: Policy for versions and files that were deleted before they were read.
         poll_period: Seconds between two checks for new versions.
     """
@@ -446,7 +446,7 @@ def FileSink(
         bytes_per_file: Approximate size of a file in bytes.
         time_per_file: Approximate seconds that a file covers.
         epochs_per_file: Number of complete epochs in a file.
-        truncate_on_reset: A reset always removes what was written after the cut.
+        truncate_on_reset: A reset always removes the rows behind the cut.
         visibility: read_uncommitted: a part is visible with its batch, and a reset removes it.
     """
     return named_use(
@@ -523,7 +523,7 @@ def FileSource(
         block_size: Bytes of a block; the whole file by default.
         output: Maps attributes that are not in the rows to FileName() or TupleNumber(), or expressions of SPL.
         storage: Options of the object store that the address names.
-        directory: Directory from which relative names of files start; by default that of the spec.
+        directory: Directory from which relative names of files start; by default the directory of the spec.
         ignore_open_errors: Go on with a warning if there is no such file.
         format: Format of the files. splCsv: rows of SPL literals by position; splTxt: an SPL tuple a line; block: bytes.
         compression: Compression of a file whose name does not say it: zlib, gzip or bzip2.
@@ -827,7 +827,7 @@ def IcebergSource(
         table: Name of the table: namespace.name.
         start_at: snapshot: read all existing rows, then the added ones. latest: read only rows that are added from now on. earliest: read the rows that were added since the oldest readable version. {version: n} or {time: t}: read the rows that were added from there on.
         until: latest: end with the version that is the newest one at the start.
-        on_change: Policy for a snapshot that deletes or updates rows. skip: read nothing of it. rewritten: read all rows of the files that it adds, unchanged rows included.
+        on_change: Policy for a snapshot that deletes or updates rows. skip: do not read it. rewritten: read all rows of the files that it adds, unchanged rows included.
         on_lost_data: Policy for versions and files that were deleted before they were read.
         poll_period: Seconds between two checks for new versions.
     """
@@ -873,8 +873,8 @@ def Join(
         window: Sliding window clause for both streams, or a list with one for each; needed without within.
         within: Least and greatest difference in seconds of event time: the time of a tuple of port 1 minus the time of its partner. It replaces window.
         discard_age: Seconds behind the watermark from which a tuple is dropped; needs within.
-        equality_lhs: Attributes of port 0 that are compared with those of equalityRHS.
-        equality_rhs: Attributes of port 1 that are compared with those of equalityLHS.
+        equality_lhs: Attributes of port 0 that are compared with the attributes in equalityRHS.
+        equality_rhs: Attributes of port 1 that are compared with the attributes in equalityLHS.
         match: A further condition that a pair must meet.
         algorithm: outer: a tuple that never matched is submitted when it leaves its window, with what absent says for the other side; with more output ports, alone on port 1 (left) or the last one (right).
         partition_by_lhs: Attributes of port 0 whose values each have their own window; needs partitioned windows.
@@ -1298,7 +1298,7 @@ def PostgresChangeSource(
     """Peeks at a replication slot. The offset is a position in the server's log.
 
     Args:
-        url: SQLAlchemy URL of a PostgreSQL server. ${env:NAME} stands for an environment variable.
+        url: SQLAlchemy URL of a PostgreSQL server. ${env:NAME} means an environment variable.
         table: Table as name or schema.name.
         slot: Replication slot for this source alone, created if it is missing.
         publication: Publication that contains the table.
@@ -1462,7 +1462,7 @@ def Split(
     Args:
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         index: An expression for the port number, or a list of numbers, modulo the number of ports. A tuple with a negative or null number is dropped.
-        file: CSV file of keys with their indexes, which are like those of `index`: `UA,0,2`, `default,-1`. A `#` after the indexes or in front of a line begins a comment.
+        file: CSV file of keys with their indexes, written as for `index`: `UA,0,2`, `default,-1`. A `#` after the indexes or in front of a line begins a comment.
         key: An expression whose value, as text, is looked up in the file.
         repeat: Send a tuple to a port as often as index, or the line of the file, names the port.
         unlisted: A tuple whose key is not in a file without a line `default`: drop it, or stop the application.
@@ -1518,7 +1518,7 @@ def SqlSink(
     """Writes every epoch in one transaction, together with a mark in `streams_deliveries`.
 
     Args:
-        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} stands for an environment variable.
+        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} means an environment variable.
         table: Table as name or schema.name.
         columns: Maps an attribute to its column where the names differ.
         suppress: Attributes that are not written.
@@ -1559,7 +1559,7 @@ def SqlSource(
     """Reads rows by a growing column. The offset is the last value read and the number of rows read recently.
 
     Args:
-        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} stands for an environment variable.
+        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} means an environment variable.
         column: Column whose values grow from row to row.
         table: Table as name or schema.name.
         query: SELECT statement instead of a table.

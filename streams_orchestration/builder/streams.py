@@ -285,7 +285,7 @@ class Stream(Invoked):
             name: the operator's name.
             uid: the operator's identity across redeploys.
             watermarks: the watermark of each stream, by its name in the query: `{attribute, delay}`, or `"eventTime"`
-                for that of its event-time graph.
+                for the watermark of its event-time graph.
             output_mode: `append` emits a row once, when it is final; `update` emits it whenever it changes. The default
                 is `append`.
             flush: whether all windows and joins are closed at the end of the input; the default is True.

@@ -40,7 +40,7 @@ Json = dict[str, Any]
 TestTuples = pa.Table | Sequence[Mapping[str, Any] | Watermark | Idle] | Sequence[Sequence[Any] | Watermark | Idle]
 """Tuples as an Arrow table, as mappings by attribute, or as rows with all values in order.
 
-`Watermark(value)` and `Idle()` may stand among mappings and rows of a source with the annotation `eventTime`. The
+`Watermark(value)` and `Idle()` may be among the mappings and rows of a source with the annotation `eventTime`. The
 source then has only these watermarks, and at its end the greatest possible one. An Import with `eventTime` is such a
 source.
 """

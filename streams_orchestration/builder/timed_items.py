@@ -16,7 +16,7 @@ _REPLAY = "ReplayOfATest"
 _IMPLEMENTATION = "streams_orchestration.operators.replay:Replay"
 
 Marks = list[tuple[int, Watermark | Idle]]
-"""Watermarks, each with the number of tuples in front of it."""
+"""Watermarks, each with the number of tuples before it."""
 
 
 def split_marks(rows: Sequence[Any]) -> tuple[list[Any], Marks]:

@@ -61,7 +61,7 @@ def run() -> None:
     source is asked once where its input ends, and the run stops when everything up to there is delivered. Windows stay
     open, and state is kept, so a schedule can repeat this run. With --from the application begins with the state of a
     savepoint. The start is refused if a state does not fit, unless --drop-state allows that state to be lost. Compiler
-    options that are left out have their deployed values, unless the application starts anew.
+    options that are left out have their deployed values, unless its state begins empty.
     """
 
 
@@ -78,7 +78,7 @@ def deploy() -> None:
 
     With --from the application begins with the state of a savepoint. The start is refused if a state does not fit,
     unless --drop-state allows that state to be lost. Compiler options that are left out have their deployed values,
-    unless the application starts anew.
+    unless its state begins empty.
     """
 
 
@@ -167,7 +167,7 @@ def route() -> None:
 def watermark() -> None:
     """Show up to which event time the visible outputs of a SINK are complete.
 
-    All tuples before that time are there, except late ones. The exit status is 1 if the time is not reached.
+    They have all tuples before that time, except late ones. The exit status is 1 if the time is not reached.
     """
 
 

@@ -59,9 +59,10 @@ def compile_() -> None:
 def check() -> None:
     """Check that applications can run here, without running them, for example in CI.
 
-    All errors are reported at once: those of `compile`, and those that `run` would find before it starts, in
-    parameters, types of expressions, schemas, files, packages and the code of operators. The exit status is 1 if any
-    SPEC has errors. Deployed applications are not looked at; `streams redeploy SPEC --dry-run` compares with them.
+    All errors are reported at once: the errors that `compile` reports, and the errors that `run` would find before it
+    starts, in parameters, types of expressions, schemas, files, packages and the code of operators. The exit status is
+    1 if any SPEC has errors. Deployed applications are not looked at; `streams redeploy SPEC --dry-run` compares with
+    them.
     """
 
 

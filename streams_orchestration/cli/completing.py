@@ -71,7 +71,7 @@ def complete_operator(context: click.Context, _parameter: click.Parameter, start
 
 
 def complete_pe(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Return the PEs that have a log: those of the application, or of all applications if none was typed yet."""
+    """Return the PEs of the application that have a log, or of all applications if none was typed yet."""
     logs = api.Home.default().root / "logs"
     paths = logs.glob(f"{context.params.get('application') or '*'}/pe-*.log")
     pes = sorted({int(path.stem.removeprefix("pe-")) for path in paths})

@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        arguments: the words after `streams`; those of this process if None.
+        arguments: the words after `streams`; None takes the arguments of this process.
 
     Returns:
         The exit status.

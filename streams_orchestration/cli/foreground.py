@@ -186,7 +186,7 @@ def run_application(
         request: the state that the application begins with, and the kind of run.
 
     Returns:
-        The application's final status, and the exit status: that of an interrupt, or 0 without one.
+        The application's final status, and the exit status: INTERRUPTED after an interrupt, else 0.
     """
     name = wanted.name
     application, display = Foreground(home, name), Display(messages())

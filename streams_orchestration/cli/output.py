@@ -2,7 +2,7 @@ r"""The only functions by which the command line writes; no control character of
 
 Texts of users and of data - descriptions, tuples, errors of operators, lines of logs - may hold control characters.
 They are written as `\u001b`, to a terminal and to a pipe or file alike, since a file may be shown by `cat` later. In
-JSON, `\u001b` stands for the same character.
+JSON, `\u001b` is the same character.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from streams_orchestration.model.schema import parse_schema
 Port = Mapping[str, Type]
 """The tuple type of an input port: attribute -> type."""
 Pair = tuple[int, str]
-"""An input port and an attribute of it."""
+"""An attribute of an input port."""
 Sources = frozenset[Pair]
 
 _FIRST_PORT = frozenset(
@@ -69,8 +69,8 @@ def column_sources(
 ) -> dict[str, Uses[Pair]]:
     """Return for each attribute of an output port the input attributes of its value, and the kind of dependence.
 
-    Attributes that only decide if, where or when a tuple is submitted, such as those of a filter, are not among them
-    (see `column_influences`).
+    Attributes that only decide if, where or when a tuple is submitted, such as in a filter, are not among them (see
+    `column_influences`).
 
     Args:
         kind: the name of a standard operator, without its namespace.

@@ -23,7 +23,7 @@ def compile_application(application: Application, options: Options | None = None
     """Run all stages.
 
     Raises:
-        ApplicationError: the application has errors; those of every stage that could still be run are reported.
+        ApplicationError: the application has errors; every stage that could still be run has reported its errors.
     """
     checked = [*check_names(application), *check_declarations(application)]
     return _compile(application, options or Options(), tuple(dict.fromkeys(checked)), STAGES)

@@ -92,7 +92,7 @@ class DeploymentPlan:
     pes: tuple[DeployedPe, ...] = ()
     """The PEs, in the order of the fusion plan."""
     units: tuple[Unit, ...] = ()
-    """The units of recovery; those of regions come first."""
+    """The units of recovery; the units of regions come first."""
     sinks: tuple[Sink, ...] = ()
     """The sinks, in the order of the physical graph."""
     wishes: tuple[HostWish, ...] = ()

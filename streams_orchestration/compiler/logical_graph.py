@@ -107,7 +107,7 @@ class EventTimeAnnotation:
     attribute: str
     """The event-time attribute; `a.b` names the field b of the struct a."""
     resolution: Literal["Milliseconds", "Microseconds", "Nanoseconds"] | None = None
-    """The resolution as written; None stands for the default of the attribute's type."""
+    """The resolution as written; None means the default of the attribute's type."""
     lag: float = 0.0
     minimum_gap: float = 0.1
     idle_after: float | None = None
@@ -141,7 +141,7 @@ class LogicalOperator:
     parameters: dict[str, Any]
     """The parameters, with submission-time values in place and channel functions still as text."""
     standard: bool = True
-    """False if the application declares the operator, even if its name is that of a standard operator."""
+    """False if the application declares the operator, even if a standard operator has the same name."""
     regions: tuple[int, ...] = ()
     """Indexes of the enclosing parallel regions, outermost first, its own `@parallel` last."""
     composites: tuple[str, ...] = ()

@@ -108,7 +108,7 @@ class PeInputPort(NamedTuple):
 
 
 class PeOutputPort(NamedTuple):
-    """A PE output port: a whole output port of an operator, or one splitter channel of it (rule 62)."""
+    """A PE output port: a whole output port of an operator, or one channel of its splitter (rule 62)."""
 
     operator: int
     port: int

@@ -34,7 +34,7 @@ def reversed_(successors: Successors) -> dict[int, list[int]]:
 def producers_first(nodes: set[int], successors: Successors) -> tuple[int, ...]:
     """Return some nodes in topological order, smaller nodes first among equals.
 
-    Nodes of a cycle, and the nodes downstream of it, are left out.
+    Nodes of a cycle, and nodes downstream of a cycle, are left out.
     """
     waiting = dict.fromkeys(nodes, 0)
     for node in nodes:

@@ -45,7 +45,8 @@ def serve(
         application: the only application to show; None for all.
         ready: a function that is called with the address to open as soon as the console accepts connections.
         specs: the specs that pages may have compiled.
-        options: the compiler's options for the specs; None for those of the deployed application, or the defaults.
+        options: the compiler's options for the specs; None for the options of the deployed application, or the
+            defaults.
 
     Returns:
         The exit status, 0.

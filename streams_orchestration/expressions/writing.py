@@ -62,7 +62,7 @@ _LETTERS = {"tinyint": "Y", "smallint": "S", "bigint": "L"}
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A stand-in for the value of a `Constant` that is known only at submission.
+    """A placeholder for the value of a `Constant` that is known only at submission.
 
     Attributes:
         text: the reference that the value replaces.

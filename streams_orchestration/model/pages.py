@@ -13,7 +13,7 @@ def write_page(page: Path, make: Callable[[Path], str], arguments: Sequence[str]
     Args:
         page: the default file.
         make: returns the text for a file; it may read the file.
-        arguments: the arguments of the command line; None for those of this process.
+        arguments: the arguments of the command line; None for the arguments of this process.
     """
     parser = argparse.ArgumentParser(description=f"Write {page.name} from the product's tables and docstrings.")
     parser.add_argument("file", nargs="?", type=Path, default=page, help="file to write; by default %(default)s")

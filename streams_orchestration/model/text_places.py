@@ -82,7 +82,7 @@ def place_of_parameter(operator: Location, parameter: str, text: str, offset: in
         operator: the place at which the operator begins.
         parameter: the keys of the parameter joined by dots, such as `output.n`, or the first of them.
         text: the parameter's text. With a submission-time value in it, it differs from the file and is not found.
-        offset: the index of the character in the text; the length of the text stands for the place after it.
+        offset: the index of the character in the text; the length of the text means the place after it.
     """
     try:
         scalars = _scalars(operator.file, Path(operator.file).stat().st_mtime_ns)

@@ -109,7 +109,7 @@ class OperatorContext:
     assign: Callable[[Collection[str]], None] = _assigns_nothing
     """Tell the runtime the names of all partitions that a source reads from now on."""
     too_far_ahead: Callable[[Collection[str]], frozenset[str]] = _nothing_ahead
-    """Returns those of the given partitions that a source must not read now, since they are too far ahead (EV65)."""
+    """Returns the given partitions that a source must not read now, since they are too far ahead (EV65)."""
     away: bool = False
     """True while the server of a source cannot be reached, so that the source cannot become idle (EV51)."""
     make_consistent: Callable[[], None] = not_the_trigger

@@ -2,8 +2,8 @@
 
 Each step is on disk before the next one relies on it:
 
-1. `durable` flushes the content of one file, `sync_contents` that of several. They are flushed together, which takes
-   hardly longer than one on a journaling file system. After a loss of power such a file may still lack its name.
+1. `durable` flushes the content of one file, `sync_contents` the contents of several. They are flushed together, which
+  takes hardly longer than one on a journaling file system. After a loss of power such a file may still lack its name.
 2. A rename or a link gives a finished file its final name.
 3. `sync_names` flushes the names, by one call for each directory.
 

@@ -167,7 +167,7 @@ def refuse_different_watermarks(states: Sequence[State]) -> None:
 
 
 def check_late_port(context: OperatorContext, port: int, ports: int, unless: str | None) -> None:
-    """Report an output port for late tuples that can never receive one, or whose attributes are not those of the input.
+    """Report an output port for late tuples that can never receive one, or that has other attributes than the input.
 
     Args:
         context: the operator's context.

@@ -34,7 +34,7 @@ class Expression:
         parameter: the name of the parameter that contains it, for errors.
         node: its typed tree; a null literal if the expression is faulty.
         zone: the time zone of its date and time functions.
-        faulty: True if a fault was reported. Further faults of it are not reported, since they may be consequences.
+        faulty: True if a fault was reported. Its further faults are not reported, since they may be consequences.
     """
 
     text: str

@@ -56,7 +56,7 @@ def check_failure_port(
         others: the least number of other output ports.
 
     Raises:
-        ValueError: the port is missing, or an attribute of it does not fit.
+        ValueError: the port is missing, or one of its attributes does not fit.
     """
     if parameters.on_error != "route":
         return

@@ -134,7 +134,8 @@ def as_batch(part: TupleBatch | Columns, context: OperatorContext, port: int = 0
     """Return a part of a function's result as a batch for an output port.
 
     Raises:
-        ResultError: the columns are not those of the output stream, or the port or its schema does not exist.
+        ResultError: the columns differ from the attributes of the output stream, or the port or its schema does not
+            exist.
         DataError: a value does not fit its type.
     """
     if isinstance(part, TupleBatch):
@@ -146,7 +147,7 @@ def schema_for(part: Mapping[str, Any], context: OperatorContext, port: int) -> 
     """Return the schema of an output port, after checking that it has the given attributes.
 
     Raises:
-        ResultError: the attributes are not those of the schema, or the port or its schema does not exist.
+        ResultError: the attributes differ from the schema, or the port or its schema does not exist.
     """
     check_port(port, context.outputs)
     try:

@@ -38,7 +38,7 @@ class HttpAwayError(OutsideError, ValueError):
 
 
 class HttpContentError(RefusedError):
-    """The receiver refuses the content of the request, but may accept a part of it."""
+    """The receiver refuses the content of the request, but may accept a part of the content."""
 
 
 class HttpParameters(Parameters):
@@ -158,7 +158,7 @@ class HttpTarget:
             method: the HTTP method.
             path: the path after the address.
             body: the body of the request.
-            headers: headers in addition to those of all requests.
+            headers: headers in addition to the headers of all requests.
 
         Raises:
             HttpAwayError: there was no response.

@@ -72,7 +72,7 @@ def _missing_method(kind: type[Operator], inputs: int) -> str | None:
 
 @functools.lru_cache(maxsize=CLASSES)
 def _uncallable_method(kind: type[Operator]) -> str | None:
-    """Describe the first overriding method whose signature differs from that of the base class; None if all fit."""
+    """Describe the first overriding method whose signature differs from the base class; None if all fit."""
     base = SourceOperator if issubclass(kind, SourceOperator) else Operator
     for name in dir(base):
         expected, own = (inspect.getattr_static(each, name) for each in (base, kind))
@@ -93,7 +93,8 @@ def make_operator(kind: type[Operator], context: OperatorContext, parameters: An
     """Create an operator and call its `setup`.
 
     Raises:
-        ResultError: its `__init__` does not call that of its base class, or it has timers that would never fire.
+        ResultError: its `__init__` does not call the `__init__` of its base class, or it has timers that would never
+            fire.
     """
     operator = kind(context, parameters)
     if not hasattr(operator, "context"):

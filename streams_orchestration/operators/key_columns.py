@@ -42,7 +42,7 @@ class KeyColumns:
     """The key expressions of each input port of an operator."""
 
     def __init__(self, context: OperatorContext, *, by_clock: bool = False) -> None:
-        """Start without key columns; `names` adds those of a port.
+        """Start without key columns; `names` adds the columns of a port.
 
         Args:
             context: the context of the operator.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Library:
-    """A stand-in for a module that is imported on first use."""
+    """A placeholder for a module that is imported on first use."""
 
     def __init__(self, module: str) -> None:
         self._module = module

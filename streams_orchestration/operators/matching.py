@@ -133,8 +133,9 @@ class Matching:
         types = [schemas[0].field(name).type for name in keys[0]]
         names = [(f"port {port}", pa.int64()) for port in range(len(schemas))]
         self._counts = KeyedState(key_schema(types), pa.schema(names))
-        """Map each key with waiting tuples to the number of tuples that arrived on each port. The key is removed when
-        no tuple of it waits.
+        """Map each key with waiting tuples to the number of tuples that arrived on each port.
+
+        A key is removed when none of its tuples waits.
         """
         self._waiting = [TupleLog(pa.schema([*schema, pa.field(_RANK, pa.int64())])) for schema in schemas]
 

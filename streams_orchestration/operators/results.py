@@ -62,7 +62,7 @@ def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]
         wanted: describes what may be returned, for errors.
 
     Raises:
-        ResultError: the result or a part of it has another type.
+        ResultError: the result, or a part of the result, has another type.
     """
     if result is None:
         return

@@ -60,7 +60,7 @@ class OperatorHarness:
         Args:
             kind: the operator's class, or a function under `@operator`.
             inputs: the tuple type of every input port, as Spark DDL.
-            outputs: the tuple type of every output port; None stands for a stream without a schema.
+            outputs: the tuple type of every output port; None means a stream without a schema.
             parameters: the parameters as in a spec.
             base: the directory against which relative input paths are resolved.
             results: the directory against which relative output paths are resolved.

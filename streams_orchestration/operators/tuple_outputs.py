@@ -27,7 +27,7 @@ class TupleOutputs:
         """Add one result of the function for the input tuple at a position: a tuple's values, or a mark.
 
         Raises:
-            ResultError: the attributes are not those of the output stream, or the port does not exist.
+            ResultError: the attributes differ from the output stream, or the port does not exist.
         """
         collected = self.tuples.get(port)
         if collected is not None and type(part) is dict and part.keys() == collected.names:

@@ -123,7 +123,7 @@ class Watermarks:
 
         Args:
             first: the number of the first watermark.
-            last: the number after that of the last one.
+            last: one more than the number of the last watermark.
             removed: the number of tuples in front that were removed, by which the positions are reduced.
         """
         if last <= first:
@@ -142,7 +142,7 @@ def rising(values: np.ndarray) -> bool:
 
 
 def _kept_before(mask: pa.BooleanArray, marks: Watermarks) -> np.ndarray:
-    """Return for each watermark the number of tuples in front of it where the mask is true."""
+    """Return for each watermark the number of tuples before it where the mask is true."""
     if mask.offset or mask.null_count:
         kept = np.zeros(len(mask) + 1, np.int64)
         np.cumsum(mask.fill_null(fill_value=False).to_numpy(zero_copy_only=False), out=kept[1:])
@@ -151,7 +151,7 @@ def _kept_before(mask: pa.BooleanArray, marks: Watermarks) -> np.ndarray:
 
 
 def _taken_before(indexes: np.ndarray, marks: Watermarks) -> np.ndarray:
-    """Return for each watermark the number of ascending positions in front of it."""
+    """Return for each watermark the number of ascending positions before it."""
     return np.searchsorted(indexes, marks.places, side="left").astype(np.int64)
 
 
@@ -162,7 +162,7 @@ def _bits_from() -> np.ndarray:
 
 
 def _ones_before(bitmap: bytes, places: np.ndarray) -> np.ndarray:
-    """Return per place the number of ones in front of it, in a bitmap whose least bits are first."""
+    """Return per place the number of ones before it, in a bitmap whose least bits are first."""
     words = np.frombuffer(bitmap + bytes(16 - len(bitmap) % 8), "<u8")
     at = places >> 6
     behind = words[at] & _bits_from()[places & 63]

@@ -21,7 +21,7 @@ from streams_orchestration.orchestration.versions import content_version
 from streams_orchestration.runtime import api
 
 SPEC = "spec"
-"""Name of the spec in `StageDocument.inputs`, whose other names are those of stages."""
+"""Name of the spec in `StageDocument.inputs`, whose other names are names of stages."""
 
 
 class StageMissingError(api.StreamsRuntimeError):

@@ -121,16 +121,11 @@ def _resource(context: dg.ResolutionContext, given: Any) -> Any:
 
 @dg.scaffold_with(StreamsApplicationScaffolder)
 class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
-    """The component of a streaming application: compiled in stages, run on Spark, reset when a part of it fails.
+    """The component of a streaming application: compiled in stages, run on Spark, reset when one of its parts fails.
 
-    Example:
-        ```yaml
-        type: streams_orchestration.orchestration.StreamsApplicationComponent
-        attributes:
-          spec: application.yaml
-          submission: {width: 4}
-          redeploy: "0 3 * * *"
-        ```
+    Example: ```yaml
+        type: streams_orchestration.orchestration.StreamsApplicationComponent attributes: spec: application.yaml
+            submission: {width: 4} redeploy: "0 3 * * *" ```
     """
 
     spec: Annotated[str, dg.Resolver(_beside_the_yaml, model_field_type=str)] = Field(

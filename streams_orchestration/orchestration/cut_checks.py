@@ -1,4 +1,4 @@
-"""The checks of a running application, computed from its status and that of the machines.
+"""The checks of a running application, computed from its status and the status of the machines.
 
 They check that units work and are stable, that cuts complete in time and can be restored, and that machines and storage
 are reachable.

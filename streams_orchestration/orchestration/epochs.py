@@ -2,7 +2,7 @@
 
 A materialization of a PE, stream or sink has its last complete epoch as data version, `12@3f2a91bc`: the number of the
 epoch, and the life of the application. Within a life numbers only grow, also over a reset, a redeploy or a stop.
-`--fresh` begins another life, so a version never stands for two states of the data.
+`--fresh` begins another life, so a version never means two states of the data.
 """
 
 # pyright: reportUnknownMemberType=false

@@ -42,7 +42,7 @@ def dagster_home(home: api.Home) -> Path:
 
 
 def settings_file() -> Path:
-    """Return the `dagster.yaml` for a new instance: that of the working directory, or else that of the package."""
+    """Return the `dagster.yaml` for a new instance: from the working directory, or else from the package."""
     here = Path(SETTINGS)
     if here.is_file():
         return here.absolute()

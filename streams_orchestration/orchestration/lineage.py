@@ -1,4 +1,4 @@
-"""The answers of `streams lineage`: a node of the lineage with everything upstream and downstream of it."""
+"""The answers of `streams lineage`: a node of the lineage with all nodes upstream and downstream."""
 
 # pyright: reportUnknownMemberType=false
 
@@ -72,7 +72,7 @@ def render_lineage(graph: nx.DiGraph[str], name: str) -> str:
 
 
 def lineage_document(graph: nx.DiGraph[str], name: str) -> dict[str, Any]:
-    """Return one node, with everything upstream and downstream of it, as JSON; nodes and edges are sorted by name.
+    """Return one node, with all nodes upstream and downstream, as JSON; nodes and edges are sorted by name.
 
     `columns` of a node maps each column to its origins, a list of `node`, `column` and `transformations`. `influences`
     is a list of the same form for all columns together. `wholeRows` lists the columns that functions over whole rows

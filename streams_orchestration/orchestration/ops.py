@@ -261,7 +261,7 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsRes
 
     May be repeated.
 
-    If the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
+    If the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed again -
     the steps after this one are skipped, and the log says why.
     """
     with readable_errors(application_of(context)):

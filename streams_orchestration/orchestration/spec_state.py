@@ -161,7 +161,7 @@ def spec_kind(place: str) -> str:
 
 
 def observation(key: dg.AssetKey, version: str) -> dg.AssetObservation:
-    """Return the event that records the version of a spec; the key is that of the spec's asset."""
+    """Return the event that records the version of a spec; it has the key of the spec's asset."""
     return dg.AssetObservation(key, tags={VERSION_TAG: version})
 
 

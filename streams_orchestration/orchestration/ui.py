@@ -40,7 +40,7 @@ def serve(home: api.Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> 
         home: the state directory; its Dagster storage is created and migrated first.
         port: the TCP port on 127.0.0.1.
         specs: the directory with the specs of the applications to show.
-        hosts: further values of the header Host that are answered, such as that of a proxy in front.
+        hosts: further values of the header Host that are answered, such as the name of a proxy in front.
 
     Returns:
         The exit status, 0.

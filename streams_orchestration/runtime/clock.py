@@ -1,4 +1,4 @@
-"""The clock that all processes of a catalog share: that of its database.
+"""The clock of the catalog's database, which all its processes share.
 
 Times that one process writes and another one compares, such as heartbeats, leases and deadlines, are of this clock, so
 machines whose clocks differ agree on them. With a catalog in a file it is the clock of the machine.

@@ -3,8 +3,8 @@
 A log's writers are a host, its JVM and their Python processes, most of which have its descriptor by inheritance and
 could not open another file. So the log stays the same file. Its first bytes are copied to a file beside it, and then
 removed from its front in one step of the file system (`FALLOC_FL_COLLAPSE_RANGE`: ext4, XFS), which loses nothing.
-Where a file system cannot do that, the whole file is copied and emptied; what is appended between the last read and
-that moment is lost.
+Where a file system cannot do that, the whole file is copied and emptied; lines that are appended between the last read
+and that moment are lost.
 
 A position in a log counts all bytes that were ever written to it. The name of an old file ends with the position after
 its last byte.

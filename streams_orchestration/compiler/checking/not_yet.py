@@ -40,7 +40,7 @@ def refused_queries(done: Stages) -> Iterator[Diagnostic]:
 def inner_watermarks(done: Stages) -> Iterator[Diagnostic]:
     """Yield a finding for each view with a watermark that comes from another query in the same PE.
 
-    Queries of one PE are composed to one query of Spark, whose watermarks are those of its inputs.
+    Queries of one PE are composed to one query of Spark, which has the watermarks of its inputs.
     """
     logical, physical, fusion = need(done.logical), done.physical, done.fusion
     if physical is None or fusion is None:

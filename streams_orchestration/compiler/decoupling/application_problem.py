@@ -62,7 +62,8 @@ class ApplicationProblem:
     ids: tuple[str, ...]
     """The id of each operator in the problem."""
     loads: tuple[float, ...]
-    """The fixed load of each operator: its own load, and that of streams to and from operators outside of the problem.
+    """The fixed load of each operator: its own, and the load of streams to and from operators outside of the problem.
+
     """
     outlets: tuple[Outlet, ...]
     groups: tuple[JoinedOperators, ...]
@@ -87,7 +88,7 @@ def application_problem(
     Args:
         logical: the application.
         physical: its expanded graph.
-        costs: what was measured.
+        costs: the measured costs.
         operators: the operators to share out, of one PE or of several that could be one.
         parts: the most PEs; the problem's machines.
         saturation: the factor by which measured loads are scaled (rule Q14).

@@ -25,7 +25,7 @@ def machine_counts(
         loads: the load of each group.
         used: True if anything executes in the group, which then gets at least one machine, else none.
         divisible: True if the group may have several machines, each with its part of the load.
-        budget: the total number of machines, at least that of used groups.
+        budget: the total number of machines, at least one for each used group.
         epsilon: the weight of the sum.
     """
     least = [int(each) for each in used]

@@ -124,7 +124,7 @@ class EventTimeIndex:
         return f"{time.attribute} is {kind} on output port {port}, and {time.type} where event time begins"
 
     def ends(self, operator: int) -> list[EventTimeEnd]:
-        """Return the places at an operator with event time, or directly downstream of it, at which event time ends."""
+        """Return the places at which event time ends: at an operator with event time, or at its consumers."""
         model, reach = self.logical.operators[operator], self.of_operator[operator][0]
         if not model.outputs:
             return [EventTimeEnd("there is no output port", "EV7")]

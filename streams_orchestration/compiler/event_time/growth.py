@@ -23,7 +23,7 @@ Port = tuple[int, int]
 
 
 class Ends(NamedTuple):
-    """The two ends of a connection. Connections with equal ends are either all in a graph, or all outside of it."""
+    """The two ends of a connection. Connections with equal ends are either all in a graph, or all outside."""
 
     source: int
     source_port: int

@@ -31,7 +31,7 @@ class UnitFlows:
 
 
 def unit_flows(units: Sequence[FusableUnit], logical: LogicalGraph, physical: PhysicalGraph, rates: Rates) -> UnitFlows:
-    """Return the traffic between units: for each unit, the units downstream and upstream of it, with the weights."""
+    """Return the traffic between units: for each unit, its downstream and upstream units, with the weights."""
     unit_of = [0] * len(physical.operators)
     for number, unit in enumerate(units):
         for operator in unit.operators:
@@ -55,7 +55,7 @@ def connection_traffic(logical: LogicalGraph, physical: PhysicalGraph, measured:
 
     A measured rate, (operator, output port) -> tuples a second, takes precedence over a declared one. Replicas share
     the declared rate of their logical stream evenly, as channels share the rate of a splitter. A stream without a rate
-    has the rate that enters its operator, or 1 at a source; tuples that a loop brings back do not count.
+    has the rate that enters its operator, or 1 at a source; tuples that return through a loop do not count.
     """
     if not measured and all(port.rate is None for operator in logical.operators for port in operator.outputs):
         return [1.0] * len(physical.connections)

@@ -151,7 +151,7 @@ class Inheritance:
         return None if text is None else str(self.substitution.value(text, placement, key, operator=operator))
 
     def _group(self, configs: list[_Introduced], prefix: str, operator: PrimitiveInstance) -> PlacementGroup:
-        """Return a placement group, entirely from the nearest config that sets any member of it (rule 42)."""
+        """Return a placement group, entirely from the nearest config that sets any of its members (rule 42)."""
         members = tuple(f"{prefix}_{member}" for member in ("isolation", "colocation", "exlocation"))
         for each in configs:
             placement = each.config.placement
@@ -252,7 +252,7 @@ class Inheritance:
         return Threading(model=self.options.threading)
 
     def atomic(self, operator: PrimitiveInstance) -> str | None:
-        """Return the tag of the operator's own `atomic`, or else that of its innermost enclosing invocation."""
+        """Return the tag of the operator's own `atomic`, or else the tag of its innermost enclosing invocation."""
         for instance in (operator, *operator.parent.enclosing()):
             annotations = instance.invocation.annotations if instance.invocation is not None else None
             if annotations is not None and annotations.atomic is not None:

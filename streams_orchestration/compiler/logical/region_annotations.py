@@ -24,8 +24,7 @@ _RESTART = ("pause", "limit")
 def consistent_annotations(tree: InstanceTree, substitution: Substitution) -> Iterator[ConsistentAnnotation]:
     """Yield all region annotations of operators, in the order of the walk of A13.
 
-    The annotations of a composite come first, then those of the composites inside it, then those of its primitive
-    operators.
+    The order is: annotations of a composite, of the composites inside it, of its primitive operators.
     """
 
     def visit(instance: CompositeInstance) -> Iterator[ConsistentAnnotation]:

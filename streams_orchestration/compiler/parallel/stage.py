@@ -1,12 +1,12 @@
 """The second stage expands parallel regions into replicas, and puts splitters in front of their channels.
 
-Every operator of a region gets one replica a channel, whose name carries the channel in brackets. From here on the
-numbers are those of the *physical graph*. A stream that enters a region passes a *splitter*, which sends each tuple to
-one channel: by a hash of attributes, or by turns. The streams that leave the channels simply meet again at the input
-port that reads them, so `Write` has two producers.
+Every operator of a region gets one replica a channel, whose name carries the channel in brackets. From here on
+operators have the numbers of the *physical graph*. A stream that enters a region passes a *splitter*, which sends each
+tuple to one channel: by a hash of attributes, or by turns. The streams that leave the channels simply meet again at the
+input port that reads them, so `Write` has two producers.
 
-Regions may be nested, and streams may lead from one region straight into another. A splitter then follows
-another one, and the number of connections is the product of the widths that are left and entered.
+Regions may be nested, and streams may lead from one region straight into another. A splitter then follows another one,
+and the number of connections is the product of the widths that are left and entered.
 
     >>> from streams_orchestration.compiler.tour import before
     >>> graph, findings = PARALLEL_STAGE.compute(before(PARALLEL))

@@ -24,7 +24,7 @@ class Operators:
 
         Args:
             compilation: the application with its deployment plan.
-            identities: identities of logical operators that replace those of the spec.
+            identities: identities of logical operators that replace the identities of the spec.
 
         Raises:
             ValueError: there is no deployment plan.

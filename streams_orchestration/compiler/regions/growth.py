@@ -50,8 +50,8 @@ def grow(operators: int, edges: Iterable[Edge], starts: Mapping[int, int], barri
 
     An operator that is already in a region is not walked again: that region reaches all operators downstream, and the
     two regions are merged. Hence every connection is visited once, and since a merge is a union of sets, neither the
-    order of the starts nor that of the connections matters. The walk is breadth first, so that the recorded producers
-    lead back to a start by a shortest path.
+    order of the starts nor the order of the connections matters. The walk is breadth first, so that the recorded
+    producers lead back to a start by a shortest path.
     """
     successors: list[list[int]] = [[] for _ in range(operators)]
     for edge in edges if starts else ():

@@ -6,9 +6,9 @@ the boundary downstream, its *ends* are the members whose tuples go to no other 
 passed the ends; after a failure all members go back to the last complete epoch together, so that no tuple is lost or
 counted twice.
 
-The stage judges the logical graph, where the annotation stands, and then says the same of the replicas. It also
-collects the values of the annotation: how often an epoch ends, how long draining may take, and how many resets in a
-row are tried.
+The stage judges the logical graph, which has the annotation, and gives each replica the result of its operator. It also
+collects the values of the annotation: how often an epoch ends, how long draining may take, and how many resets in a row
+are tried.
 
     >>> from streams_orchestration.compiler.tour import before
     >>> regions, findings = REGIONS_STAGE.compute(before(REGIONS))

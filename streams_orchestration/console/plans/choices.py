@@ -47,7 +47,7 @@ class Choices:
     widths: Mapping[str, str] = field(default_factory=dict[str, str])
     """Parallel region -> width."""
     plain: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Field of `Options` -> text; an empty text stands for the option's default."""
+    """Field of `Options` -> text; an empty text means the option's default."""
     faithful: bool | None = None
 
     @classmethod

@@ -55,7 +55,7 @@ class Answer:
 
 
 def answer(task: PlanRequest) -> Answer:
-    """Compile a spec, and compare the plan with those of the earlier choices and the deployment; deploy nothing.
+    """Compile a spec, and compare its plan with the earlier choices and the deployment; deploy nothing.
 
     Raises:
         ChoiceError: a choice is not possible.

@@ -309,7 +309,7 @@ def _timestampadd(binding: Binding) -> TupleFunction:
 
 @INSTANTS.bound(
     "timestampdiff(unit string, start timestamp, end timestamp) -> bigint",
-    summary="Return the number of whole units between two times; the units are those of timestampadd.",
+    summary="Return the number of whole units between two times, in a unit of timestampadd.",
     examples=[("timestampdiff(HOUR, TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2024-01-02 00:00:00')", "24")],
     zoned=with_timestamps,
 )
@@ -361,7 +361,7 @@ INSTANTS.function(
 @INSTANTS.bound(
     "convert_timezone(to string, value timestamp_ntz) -> timestamp_ntz",
     "convert_timezone(from string, to string, value timestamp_ntz) -> timestamp_ntz",
-    summary="Convert the local time of one zone to that of another.",
+    summary="Convert the local time of one zone to the local time of another.",
     examples=[("convert_timezone('Europe/Berlin', 'UTC', TIMESTAMP_NTZ '2024-07-01 10:00:00')", "2024-07-01 08:00:00")],
     fails=True,
     zoned=lambda arguments, _result: len(arguments) == 2,

@@ -15,7 +15,7 @@ from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
 
 _LOST = "lost"
-"""The identity that stands for a lost log; it equals no real identity."""
+"""The identity of a lost log; it equals no real identity."""
 
 
 class BrokerPosition:

@@ -155,7 +155,7 @@ def parse_event_time_window(text: str) -> EventTimeWindow | None:
     """Parse a window clause of event time; return None for a clause of another kind.
 
     Raises:
-        WindowClauseError: the clause is wrong; the message says what is expected.
+        WindowClauseError: the clause is wrong; the message says the expected form.
     """
     parts = _split(text)
     names = [name for name, _ in parts]

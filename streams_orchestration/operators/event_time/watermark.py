@@ -293,7 +293,7 @@ class OperatorWatermark:
         return None if self.clock is None else self.clock.assign(names)
 
     def too_far_ahead(self, names: Collection[str]) -> frozenset[str]:
-        """Return those of the given partitions that a source must not read now (EV65).
+        """Return the given partitions that a source must not read now (EV65).
 
         The names are of partitions with further tuples.
         """

@@ -82,7 +82,7 @@ class CsvFile:
 
         Args:
             schema: the schema of the tuples.
-            names: the column names; None takes those of the header line.
+            names: the column names; None takes the names of the header line.
             begin: the byte offset of the first row; after the header if `names` is given.
 
         Raises:

@@ -27,7 +27,7 @@ class RowOptions:
     Attributes:
         compression: the compression of the file; None derives it from the file's name.
         encoding: the encoding of texts.
-        eol: the marker after each line; None stands for a line feed, with or without a carriage return.
+        eol: the marker after each line; None means a line feed, with or without a carriage return.
         header_lines: the number of lines to skip.
         defaults: the value of each attribute that is missing in a row.
         required: the attributes that are never null.

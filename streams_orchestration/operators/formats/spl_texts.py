@@ -41,7 +41,7 @@ _SIMPLE = {
     "string": "rstring",
     "binary": "blob",
 }
-"""Maps the names of Arrow's types to those of SPL."""
+"""Maps the names of Arrow's types to the names of SPL's types."""
 NO_TYPES: Mapping[str, str] = {}
 _WHOLE = re.compile(r"[-+]?[0-9]+")
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*""", re.DOTALL)

@@ -29,7 +29,7 @@ from streams_orchestration.operators.lakes.iceberg_catalog import DEFAULT_NAME, 
 
 Result = TypeVar("Result")
 NOTHING = 0
-"""The version that stands for the time before the first snapshot."""
+"""The version before the first snapshot."""
 _FIELD_ID = b"PARQUET:field_id"
 
 

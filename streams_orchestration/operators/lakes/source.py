@@ -56,7 +56,7 @@ class LakeSourceParameters(Parameters):
         default="fail",
         alias="onChange",
         description=(
-            "Policy for a version that deletes or updates rows. skip: read nothing of it. rewritten: read all "
+            "Policy for a version that deletes or updates rows. skip: do not read it. rewritten: read all "
             "rows of the files that it adds, unchanged rows included. feed: read the changes themselves."
         ),
     )

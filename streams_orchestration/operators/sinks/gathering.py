@@ -23,7 +23,7 @@ class Roll(NamedTuple):
     size: float = math.inf
     """Total size of the files in bytes."""
     epochs: float = math.inf
-    """Number of epochs, counted from that of the first file."""
+    """Number of epochs, counted from the epoch of the first file."""
 
 
 def is_marking(operator: Operator) -> bool:

@@ -14,7 +14,7 @@ from streams_orchestration.spl.programs.natives import NativeFunction
 
 
 class NativeEntry(BaseModel):
-    """A native function that a program calls, with the Python function that stands for it."""
+    """A native function that a program calls, with the Python function that replaces it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

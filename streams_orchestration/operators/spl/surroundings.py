@@ -40,7 +40,7 @@ def setting_up(context: Surroundings) -> Iterator[None]:
 
 
 def run_of_expression(constants: Mapping[str, Any]) -> Run:
-    """Return the surroundings of an expression: those of the operator in `setting_up`, or defaults in a check."""
+    """Return the surroundings of an expression: from the operator in `setting_up`, or defaults in a check."""
     context = _CONTEXT.get()
     if context is None:
         return Run(constants=_texts(constants))

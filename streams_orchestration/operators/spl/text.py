@@ -33,7 +33,7 @@ class SplText(str):
         at: the place in the source, `file:line:column`.
         types: maps the name of an input port to a tuple type: the SPL types of attributes that Arrow columns cannot
             express.
-        functions: the functions that the expression calls: texts of those of the application, and native ones.
+        functions: the functions that the expression calls: texts of the application's functions, and native ones.
         constants: the submission-time values that the expression reads, by name.
     """
 

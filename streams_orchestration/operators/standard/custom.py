@@ -221,7 +221,7 @@ class Custom(Operator):
                 self._call("onTimer", outputs, name=name, key=key, time=time)
 
     def _arguments(self, parameter: str, **items: Any) -> dict[str, Any]:
-        """Return the arguments that a function takes, including those of this call only, such as the batch."""
+        """Return the arguments that a function takes, including arguments of this call only, such as the batch."""
         known = items | {"state": self.state, "arguments": self.parameters.arguments, "metrics": self.context.metrics}
         if "watermark" in self.takes[parameter]:
             ticks = self.context.watermark

@@ -176,7 +176,7 @@ class DeDuplicate(Operator):
 
     @staticmethod
     def _outputs(context: OperatorContext, parameters: DeDuplicateParameters) -> Assignments | None:
-        """Return the assignments of output port 0; None if its tuples are those of the input."""
+        """Return the assignments of output port 0; None if it passes the input's tuples on."""
         source = context.inputs[0]
         if not parameters.output:
             return None

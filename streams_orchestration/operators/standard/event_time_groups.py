@@ -44,7 +44,7 @@ class GroupsOfPanes(NamedTuple):
     window: PaneWindow
     refinement: Refinement
     keys: pa.Schema
-    """The attributes of a group's key, beginning with those of its partition."""
+    """The attributes of a group's key, beginning with the attributes of its partition."""
     partition: list[str]
     measures: Mapping[str, Measure]
     functions: Mapping[str, PaneFunction]

@@ -166,7 +166,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
-        """Return the pending files of this replica, including those of killed tasks."""
+        """Return the pending files of this replica, including files of killed tasks."""
         return tuple(files_below(_pending(context, parameters), f"{max(context.channel, 0):03d}-*"))
 
     def setup(self) -> None:

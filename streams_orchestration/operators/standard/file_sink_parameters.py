@@ -113,7 +113,7 @@ class FileSinkParameters(CsvParameters):
     truncate_on_reset: bool = Field(
         default=True,
         alias="truncateOnReset",
-        description="A reset always removes what was written after the cut.",
+        description="A reset always removes the rows behind the cut.",
     )
     visibility: Visibility = Field(
         default="read_committed",

@@ -141,7 +141,7 @@ class FileSource(SourceOperator):
         self.identity, self.ended = FileIdentity(0, 0, ""), False
         """The identity of the file when it was opened, and whether it was read to its end."""
         self.size, self.part = 0, None
-        """The size of the file when it was opened, and how many bytes of it are read; None for all."""
+        """The size of the file when it was opened, and how many of its bytes are read; None for all."""
         self.waits = False
         """True if the last line of the file is still being written."""
         self.mark = Mark()
@@ -321,7 +321,7 @@ class FileSource(SourceOperator):
             path: the path of the file.
             mark: the start of the piece.
             check: check the file's columns.
-            known: the identity that the file had when rows of it were read.
+            known: the identity that the file had when its rows were read.
             offset: the offset of those rows.
             part: the number of bytes to read; None reads up to the last complete line.
         """

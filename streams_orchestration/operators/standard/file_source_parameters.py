@@ -26,7 +26,7 @@ class FileParameters(RowReadingParameters):
     directory: str | None = Field(
         default=None,
         min_length=1,
-        description="Directory from which relative names of files start; by default that of the spec.",
+        description="Directory from which relative names of files start; by default the directory of the spec.",
     )
     ignore_open_errors: bool = Field(
         default=False, alias="ignoreOpenErrors", description="Go on with a warning if there is no such file."

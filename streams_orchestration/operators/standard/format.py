@@ -72,8 +72,8 @@ class _Compiled(NamedTuple):
 class Format(Operator):
     """Formats each tuple as a row that ends with a line feed, as bytes or text.
 
-    Parameters and `Output()` are those of Format of the SPL standard toolkit 1.4 (IBM Streams 4.3), except that values
-    are quoted only if needed. `jsonl` and text output are additions.
+    Parameters and `Output()` are as in Format of the SPL standard toolkit 1.4 (IBM Streams 4.3), except that values are
+    quoted only if needed. `jsonl` and text output are additions.
     """
 
     places_watermarks = True

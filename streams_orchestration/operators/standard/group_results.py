@@ -16,7 +16,7 @@ from streams_orchestration.operators.standard.value_measures import Reached
 class GroupResults:
     """Converts groups to tuples. A failed group is set aside at its position among the failed tuples.
 
-    A failed group becomes a tuple of the input stream, in which all attributes except those of its key are null.
+    A failed group becomes a tuple of the input stream, in which all attributes outside of its key are null.
     """
 
     def __init__(self, operator: Operator, sieve: Sieve, columns: Mapping[str, Expression]) -> None:

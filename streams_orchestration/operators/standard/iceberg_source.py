@@ -19,7 +19,7 @@ class IcebergSourceParameters(LakeSourceParameters, IcebergParameters):
         default="fail",
         alias="onChange",
         description=(
-            "Policy for a snapshot that deletes or updates rows. skip: read nothing of it. rewritten: read "
+            "Policy for a snapshot that deletes or updates rows. skip: do not read it. rewritten: read "
             "all rows of the files that it adds, unchanged rows included."
         ),
     )

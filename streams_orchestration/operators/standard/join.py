@@ -307,7 +307,7 @@ class Join(ClockOperator):
     def _send(self, left: np.ndarray, right: np.ndarray, watermarks: Watermarks | None = None) -> bool:
         """Submit the joined tuples at pairs of positions in the two logs, with the watermarks among them.
 
-        A position of -1 stands for no partner. A tuple without a partner goes to the port of its side, if that exists.
+        A position of -1 means no partner. A tuple without a partner goes to the port of its side, if that exists.
 
         Returns True if any tuple was submitted.
         """

@@ -28,8 +28,9 @@ pair the tuple's row and the partner's place in the other log. The result None m
 be processed one by one.
 """
 Send = Callable[["np.ndarray", "np.ndarray", "Watermarks | None"], bool]
-"""Submits pairs, with the watermarks among them. Arguments: the places of left and right tuples in their logs, where -1
-stands for a missing partner.
+"""A function that submits pairs, with the watermarks among them.
+
+Its arguments are the places of left and right tuples in their logs; -1 means a missing partner.
 """
 
 
@@ -50,7 +51,8 @@ class TimedJoin:
 
         Args:
             operator: the Join.
-            within: the least and the greatest time of a right tuple less that of its left partner, in seconds.
+            within: the least and the greatest difference, in seconds, of the time of a right tuple and the time of its
+                left partner.
             discard_age: seconds behind the watermark from which a tuple is dropped.
             keys: the attributes of both sides that are compared.
             outer: True for each side whose unmatched tuples are submitted.

@@ -43,12 +43,12 @@ class JoinParameters(ExpressionParameters):
     equality_lhs: list[ExpressionText] = Field(
         default_factory=list,
         alias="equalityLHS",
-        description="Attributes of port 0 that are compared with those of equalityRHS.",
+        description="Attributes of port 0 that are compared with the attributes in equalityRHS.",
     )
     equality_rhs: list[ExpressionText] = Field(
         default_factory=list,
         alias="equalityRHS",
-        description="Attributes of port 1 that are compared with those of equalityLHS.",
+        description="Attributes of port 1 that are compared with the attributes in equalityLHS.",
     )
     match: Condition | None = Field(default=None, description="A further condition that a pair must meet.")
     algorithm: Literal["inner", "leftOuter", "rightOuter", "outer"] = Field(

@@ -76,7 +76,7 @@ class TimedSide:
         Args:
             schema: the type of the tuples.
             role: the role of the Join.
-            keys: the attributes that are compared with those of the other side.
+            keys: the attributes that are compared with attributes of the other side.
             wait: a tuple stays until the watermark is this many ticks beyond its time.
             outer: True if tuples that never met another one are submitted.
         """

@@ -52,10 +52,10 @@ NEVER = float("-inf")
 class KafkaSource(SourceOperator):
     """Reads topics. The offset is the next offset of every partition. A channel reads `partition % width`.
 
-    The messages of one partition keep their order; those of several are read as they arrive. The starting offsets, and
-    the end of a finite run, are determined once and stored in the state directory, so a reset to the beginning starts
-    there, too. New partitions are read from their first message on. The offset holds the ids of the topics, to detect a
-    topic that was deleted and created again.
+    The messages of one partition keep their order; messages of several partitions are read as they arrive. The starting
+    offsets, and the end of a finite run, are determined once and stored in the state directory, so a reset to the
+    beginning starts there, too. New partitions are read from their first message on. The offset holds the ids of the
+    topics, to detect a topic that was deleted and created again.
     """
 
     Parameters = KafkaSourceParameters

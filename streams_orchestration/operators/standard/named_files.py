@@ -20,8 +20,8 @@ from streams_orchestration.operators.storage.storages import storage_of
 class NamedFiles(Operator):
     """Reads the file that each tuple names to its end. A window marker follows its last tuple.
 
-    The second output port is the same as that of a `FileSource` without an input port. With `ignoreOpenErrors`, it gets
-    the name of a missing file with the number of the error.
+    The second output port is the same as in a `FileSource` without an input port. With `ignoreOpenErrors`, it gets the
+    name of a missing file with the number of the error.
     """
 
     Parameters = FileParameters

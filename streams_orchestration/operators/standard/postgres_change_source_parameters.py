@@ -31,7 +31,7 @@ class PostgresChangeSourceParameters(Parameters):
     url: str = Field(
         min_length=1,
         repr=False,
-        description="SQLAlchemy URL of a PostgreSQL server. ${env:NAME} stands for an environment variable.",
+        description="SQLAlchemy URL of a PostgreSQL server. ${env:NAME} means an environment variable.",
     )
     table: str = Field(pattern=r"^[^.]+(\.[^.]+)?$", description="Table as name or schema.name.")
     slot: str = Field(

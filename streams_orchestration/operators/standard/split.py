@@ -37,7 +37,7 @@ class SplitParameters(ExpressionParameters):
     file: str | None = Field(
         default=None,
         description=(
-            "CSV file of keys with their indexes, which are like those of `index`: `UA,0,2`, `default,-1`. A `#` after "
+            "CSV file of keys with their indexes, written as for `index`: `UA,0,2`, `default,-1`. A `#` after "
             "the indexes or in front of a line begins a comment."
         ),
     )

@@ -32,7 +32,7 @@ class SqlSinkParameters(Parameters):
         min_length=1,
         repr=False,
         description=(
-            "SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} stands for an environment variable."
+            "SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} means an environment variable."
         ),
     )
     table: str = Field(min_length=1, pattern=r"^[^.]+(\.[^.]+)?$", description="Table as name or schema.name.")

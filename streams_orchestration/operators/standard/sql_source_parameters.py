@@ -21,7 +21,7 @@ class SqlSourceParameters(Parameters):
         min_length=1,
         repr=False,
         description=(
-            "SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} stands for an environment variable."
+            "SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} means an environment variable."
         ),
     )
     table: str | None = Field(default=None, pattern=r"^[^.]+(\.[^.]+)?$", description="Table as name or schema.name.")

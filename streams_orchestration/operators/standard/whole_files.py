@@ -22,7 +22,7 @@ class WholeFiles:
         self._parameters = parameters
         self._waiting = TupleLog(schema)
         self._marks: list[tuple[int, float]] = []
-        """For each mark that is written, the number of tuples of the file in front of it, and its delay in seconds."""
+        """For each mark that is written, the number of tuples of the file before the mark, and its delay in seconds."""
         self._complete: list[Items] = []
 
     def clear(self) -> None:

@@ -31,7 +31,7 @@ class KeyIndex:
     def clear(self) -> None:
         """Remove all keys."""
         self.rows = 0
-        """The number of rows, including those of removed keys."""
+        """The number of rows, including rows of removed keys."""
         self.count = 0
         """The number of keys, without removed ones."""
         self.hashes = np.zeros(0, np.uint64)

@@ -65,7 +65,7 @@ def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] 
 
     Args:
         state: the state of the operator.
-        version: a number above those of the chain.
+        version: a number above the versions of the chain.
         chain: version and size in bytes of the files that hold the state as last stored or loaded.
         plain: the digest of the non-incremental parts at that time, if known.
 

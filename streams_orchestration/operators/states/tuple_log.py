@@ -42,7 +42,7 @@ class TupleLog(Incremental):
 
     def _reset(self) -> None:
         self.size = 0
-        """The number of places, including those of removed tuples."""
+        """The number of places, including places of removed tuples."""
         self.count = 0
         """The number of tuples."""
         self.next = 0
@@ -100,7 +100,7 @@ class TupleLog(Incremental):
         return np.flatnonzero(self.alive[: self.size])
 
     def tested(self, names: Sequence[str], test: Callable[[pa.RecordBatch], np.ndarray]) -> np.ndarray:
-        """Return a mask of all places, also of those of removed tuples.
+        """Return a mask of all places, also of places of removed tuples.
 
         Args:
             names: some attributes.
@@ -238,7 +238,7 @@ class TupleLog(Incremental):
 
 
 def _front(values: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Return the values at some places, with the room behind them unless there is much of it."""
+    """Return the values at some places, with the free room behind them unless it is large."""
     if len(values) > ROOM * len(kept):
         return values[kept]
     values[: len(kept)] = values[kept]

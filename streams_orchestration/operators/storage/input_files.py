@@ -54,7 +54,7 @@ def resolve_input(path: str, base: Path) -> Path:
 
 
 def resolve_inputs(path: str, base: Path) -> list[Path]:
-    """Return the files that an input path names, in order: a file, the files of a directory, or those of a pattern.
+    """Return the files that an input path names, in order: a file, files of a directory, or the matches of a pattern.
 
     In a directory, names that begin with a dot or an underscore are left out. A pattern contains `*`, `?` or `[...]`.
 

@@ -1,15 +1,15 @@
 """The window clause, which defines the groups of tuples that an operator evaluates together, and when.
 
 Times come from an attribute, so a replay gives the same windows, independent of batch boundaries. With `by: clock`, the
-time of a tuple is that of the batch in which it arrived (`operators/windows/clock.py`).
+time of a tuple is the time of the batch in which it arrived (`operators/windows/clock.py`).
 
 - `tumbling, P`: tuples are collected until policy P closes the window; then a new window begins.
 - `sliding, P, Q`: policy P evicts the oldest tuples, and policy Q triggers an evaluation of those that are left. Q is
   `count(1)` by default.
 - P and Q are `count(n)`, `delta(attribute, d)`, `time(seconds)` (a delta of the time attribute), or, for a tumbling
-  window, `punct()`. A tuple exceeds a delta if its value is more than `d` beyond that of the first tuple of the window
-  (tumbling), the oldest tuple (eviction), or the tuple that exceeded it last (trigger). It comes after the window that
-  it closes or triggers.
+  window, `punct()`. A tuple exceeds a delta if its value is more than `d` beyond the value of the first tuple of the
+  window (tumbling), the oldest tuple (eviction), or the tuple that exceeded it last (trigger). It comes after the
+  window that it closes or triggers.
 - `partitioned`: each combination of values of `partitionBy` has its own window. A policy after it evicts partitions
   with their windows, least recently used first: `partitionAge(seconds)` when a tuple is that much later than the last
   one of a partition, `partitionCount(n)` when there would be more partitions, and `tupleCount(n)` when all windows
@@ -196,7 +196,7 @@ def parse_window(text: str, *, least: int = 1) -> Window:
     """Parse a window clause; `least` is the smallest count allowed.
 
     Raises:
-        ValueError: it is not a window clause; the message says what is expected.
+        ValueError: it is not a window clause; the message says the expected form.
     """
     if parse_event_time_window(text) is not None:
         message = f"{text!r} is a window of event time, which this operator does not have; windows are like {_SYNTAX}"

@@ -84,7 +84,7 @@ class PaneCells:
         """Start with no groups.
 
         Args:
-            keys: the attributes of a group's key, beginning with those of its partition.
+            keys: the attributes of a group's key, beginning with the attributes of its partition.
             partition: the names of the partition's attributes.
             measures: the output functions by output attribute.
         """

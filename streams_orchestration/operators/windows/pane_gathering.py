@@ -1,7 +1,7 @@
 """Gathers the panes of several old replicas in a new one, without looking up their keys.
 
 This works if no partition has panes in two of the replicas, as when a splitter distributes tuples by partition. The
-numbers of a replica's keys and partitions are raised above those of the replicas before it.
+numbers of a replica's keys and partitions are raised above the numbers of the replicas before it.
 """
 
 from __future__ import annotations

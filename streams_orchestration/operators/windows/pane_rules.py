@@ -84,7 +84,7 @@ class Fired(NamedTuple):
 
 
 class Panes(Protocol):
-    """The open panes of windows by event time: those of a grid, or sessions."""
+    """The open panes of windows by event time, which are panes of a grid or sessions."""
 
     def judge(self, times: np.ndarray, current: np.ndarray) -> Judged:
         """Find the tuples that are too late, given the watermark in front of each."""

@@ -29,7 +29,7 @@ class WindowShape(NamedTuple):
     partition: tuple[str, ...]
     """The attributes of a partition; empty if there is only one."""
     keys: tuple[str, ...]
-    """The attributes of a group, beginning with those of the partition."""
+    """The attributes of a group, beginning with the attributes of the partition."""
     tumbling: bool
     marked: bool
     """True if a mark or the clock closes the windows of all partitions."""

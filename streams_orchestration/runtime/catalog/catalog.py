@@ -61,7 +61,7 @@ class Catalog:
     """The transactions on the catalog of one home. Readers never wait, and writers take turns.
 
     A write transaction takes the write lock when it begins, so what it reads stays true until it commits. A transaction
-    of `write_unit` takes turns only with others of the same unit, and with those of `write`.
+    of `write_unit` takes turns only with others of the same unit, and with transactions of `write`.
     """
 
     def __init__(

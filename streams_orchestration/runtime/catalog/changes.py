@@ -15,7 +15,7 @@ from typing import Any
 from streams_orchestration import world
 
 ANYTHING = ""
-"""Stands in place of a unit's name if it is not known which unit has changed, or if several units have changed."""
+"""The name in a change that concerns several units, or an unknown one."""
 REOPEN_SECONDS = 1.0
 """Seconds between two attempts to open a bell; meanwhile waiting threads poll the catalog."""
 

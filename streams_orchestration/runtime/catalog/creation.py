@@ -15,7 +15,7 @@ def create_catalog(home: Home) -> Catalog:
     Raises:
         StateDirectoryError: the home cannot be written.
         CatalogError: the database is not a catalog, or a catalog of another version, or cannot be written.
-        StorageSettingError: the storage cannot be used, or what is deployed uses another storage.
+        StorageSettingError: the storage cannot be used, or the deployed applications use another storage.
     """
     home.prepare()
     catalog = Catalog(home)

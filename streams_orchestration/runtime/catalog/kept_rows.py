@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class PreviousPlan:
-    """The catalog rows of the previous plan: those of the units that the redeploy changes, and of the application."""
+    """The catalog rows of the previous plan for the units that the redeploy changes, and for the application."""
 
     rows: Mapping[str, list[Row]]
     """The name of a table -> its rows."""

@@ -111,7 +111,8 @@ def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Cla
     If a host was stopped or claimed by another process meanwhile, the new process is killed.
 
     Raises:
-        HostLaunchError, JavaError: a host could not be started. Its rows and those of the hosts after it are restored.
+        HostLaunchError, JavaError: a host could not be started. Its rows and the rows of the hosts after it are
+            restored.
     """
     h = tables.host
     started: list[str] = []

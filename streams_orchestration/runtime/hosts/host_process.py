@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
     """Run a host until its PEs are complete or no longer wanted.
 
     Args:
-        arguments: the command line's arguments; None for those of this process.
+        arguments: the command line's arguments; None for the arguments of this process.
         make_engine: starts the engine of the host; None for Spark.
 
     Returns:

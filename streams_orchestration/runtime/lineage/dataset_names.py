@@ -23,7 +23,7 @@ from streams_orchestration.operators.storage.port import is_address
 _AUTHORITY = re.compile(r"(?P<host>[\w.-]+|\[[\da-fA-F:.]+\])(?::(?P<port>\d+))?")
 """Pattern for host and port. A text that does not match may hold secrets, and is not shown."""
 _DATABASES = {"postgresql": ("postgres", 5432), "mysql": ("mysql", 3306), "mariadb": ("mysql", 3306)}
-"""SQLAlchemy's name of a database -> OpenLineage's name of it, and its default port."""
+"""SQLAlchemy's name of a database -> OpenLineage's name of the database, and its default port."""
 KAFKA_PORT = 9092
 _PATTERN = re.compile(r"[*?\[{]")
 """Pattern for the first wildcard in a path."""

@@ -39,7 +39,7 @@ class WrittenDataset:
     columns: dict[str, Uses[DataColumn]] = field(default_factory=dict[str, Uses[DataColumn]])
     """Column -> the input columns from which it is derived."""
     influences: Uses[DataColumn] = field(default_factory=dict[DataColumn, frozenset[ColumnUse]])
-    """The input columns that decide which rows exist, such as those of filters."""
+    """The input columns that decide which rows exist, such as the columns in filters."""
 
 
 @dataclass(frozen=True, slots=True)

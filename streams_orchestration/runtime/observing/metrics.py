@@ -209,7 +209,7 @@ class Recorded:
 
 
 def pe_metrics(recorded: Recorded, now: float) -> PeMetrics:
-    """Return the metrics of the PE itself, without those of its operators and streams."""
+    """Return the metrics of the PE itself, without the metrics of its operators and streams."""
     batches: Counts = recorded.counts.get("batches", {})
     rates = [recorded.rate(now, "batches", name) for name in ("rows_in", "rows_out")]
     return PeMetrics(

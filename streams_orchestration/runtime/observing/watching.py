@@ -31,7 +31,7 @@ _UNITS = select(tables.unit).order_by(tables.unit.c.name)
 
 
 def observed_status(home: Home, application: str, catalog: Catalog | None = None) -> ApplicationStatus:
-    """Record what has happened to the units of an application, and return its status.
+    """Record the changes of an application's units, and return its status.
 
     If a unit lacks a file of its cut, this function checks if the file is back: the unit's hosts do not check that
     while the unit does not work.

@@ -47,13 +47,13 @@ class Position:
     watermarks: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """Operator without output ports -> its event-time connections, by name -> their watermarks in microseconds (EV67).
 
-    `IDLE` stands for a connection without a watermark, and `END` for one that has ended. A sink that marks directories
-    has its own watermark under the empty name.
+    `IDLE` means a connection without a watermark, and `END` one that has ended. A sink that marks directories has its
+    own watermark under the empty name.
     """
     clocks: dict[str, int] = field(default_factory=dict[str, int])
     """Source operator -> its watermark in ticks, if a source of its graph may have to wait for it (EV65).
 
-    `IDLE` stands for a source that is idle, and `END` for one that has ended.
+    `IDLE` means a source that is idle, and `END` one that has ended.
     """
     wake: float | None = None
     """The unix time at which an operator wants to be called without input; None for never."""

@@ -47,7 +47,7 @@ def places_of(
         connection: the connection of a transaction.
         application: the name of the application.
         operators: the physical names of the operators.
-        parameters: names of parameters; the place is that of the first one that an operator has, else the operator's.
+        parameters: names of parameters; the place is where the operator has the first of them, else the operator's.
     """
     a = tables.application
     row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == application))

@@ -3,7 +3,7 @@
 Earlier batches show the pace.
 
 Every batch has a fixed cost, so batches are large when many tuples wait. But an epoch cannot close within a batch, and
-a batch is in memory. Results do not depend on the sizes of batches, since the offsets record what was read.
+a batch is in memory. Results do not depend on the sizes of batches, since the offsets record the read tuples.
 """
 
 from __future__ import annotations

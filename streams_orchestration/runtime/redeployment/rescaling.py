@@ -106,7 +106,7 @@ def divided_states(
 def common_watermark(states: Sequence[State], program: OperatorProgram) -> dict[str, Any]:
     """Return the part of a state with which a replica begins in event time; empty if a former replica has none.
 
-    The watermark is the least of those of the former replicas (EV46). A connection begins with that watermark, or with
+    The watermark is the least watermark of the former replicas (EV46). A connection begins with that watermark, or with
     `END` if all channels of its stream have ended. The clocks of all partitions go to each replica of a source, which
     forgets those that it does not read.
 

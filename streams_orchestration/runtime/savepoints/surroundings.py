@@ -110,7 +110,7 @@ def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[tuple[str, str,
 
 
 def refuse_doubled_exports(connection: Connection, application: str, manifest: Manifest) -> None:
-    """Raise SavepointError if an Import would read both the clone's streams and those of the original."""
+    """Raise SavepointError if an Import would read both the clone's streams and the streams of the original."""
     readers = {
         (row.application, row.name, row.exporter)
         for row in ConnectionRow.all(connection, select(_k).where(_k.c.application != application))

@@ -146,7 +146,7 @@ def _key(first: DeliveryKey, row: DueOutput) -> DeliveryKey:
 def deliverers(
     catalog: Catalog, home: Home, application: str, programs: Iterable[PeProgram], units: Iterable[str] | None = None
 ) -> dict[str, Deliverer | Gatherer]:
-    """Return the delivering and gathering sinks of some units, by name; those of all units if `units` is None."""
+    """Return the delivering and gathering sinks of some units, by name; the sinks of all units if `units` is None."""
     wanted = None if units is None else set(units)
     senders: dict[str, Deliverer | Gatherer] = {}
     for program in programs:

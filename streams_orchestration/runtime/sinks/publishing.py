@@ -1,6 +1,7 @@
 """Publishing: outputs of sinks become visible with their epoch or their batch; then a finished unit is completed.
 
-An output that becomes a file of this machine goes through five steps; each relies on what is on disk by then:
+An output that becomes a file of this machine goes through five steps; each relies on the files that are on disk by
+then:
 
 1. The commit that names the pending file relies on its content and its pending name (`Store.sync` in `commit_batch`).
 2. The pending file gets its final name by a link. Nothing relies on that yet: it is repeated after a loss of power.
@@ -278,7 +279,7 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], object] = l
     """Mark finished units as completed, and the application when all units are.
 
     A unit is finished when all its PEs have made their final commit, all its outputs are published, all its sink
-    directories are marked, and no redeploy of it is on trial.
+    directories are marked, and no redeploy of the unit is on trial.
 
     Call it after publishing.
 

@@ -59,8 +59,10 @@ class SinkStatus:
     epoch: int = 0
     """The last complete epoch up to which all its outputs are visible; 0 before the first."""
     watermark: int | None = None
-    """The event time, in microseconds since 1970, up to which its visible outputs are complete (EV67): all tuples
-    before it are there, except late ones. `END` says that its streams have ended; None without a watermark."""
+    """The event time, in microseconds since 1970, up to which its visible outputs are complete (EV67).
+
+    They have all tuples before it, except late ones. `END` says that its streams have ended; None without a watermark.
+    """
     complete_within: float | None = None
     """Seconds by which `complete_until` may be behind now, by the sink's config; None for no bound."""
 

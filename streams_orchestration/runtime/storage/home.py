@@ -25,11 +25,11 @@ class Home:
 
     root: Path
     variables: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """Variables of `docs/operations.md` that hold for this directory, in place of those of the process."""
+    """Variables of `docs/operations.md` that hold for this directory, in place of the process's environment."""
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The environment for hosts: that of this process, with the variables of this directory."""
+        """The environment for hosts: the environment of this process, with the variables of this directory."""
         return ChainMap(dict(self.variables), os.environ)
 
     @classmethod

@@ -91,7 +91,7 @@ class Store:
             raise StoreError(message)
 
     def write(self, address: str, data: bytes | pa.Buffer) -> None:
-        """Write a new file, which is durable after `sync`. If writing fails, no part of it remains."""
+        """Write a new file, which is durable after `sync`. If writing fails, no part of the file remains."""
         path = self._local(address)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_durably(path, data, synced=False)
@@ -134,7 +134,7 @@ class Store:
         return None
 
     def below(self, directory: str) -> list[str]:
-        """Return the addresses of all files in a directory, including those of this machine only."""
+        """Return the addresses of all files in a directory, including files of this machine only."""
         files = [*_below(self._local(directory), directory)]
         return files if not self.address or directory.startswith(HERE) else [*self.below(HERE + directory), *files]
 

@@ -39,7 +39,7 @@ class Gathered:
             known.count += len(part)
 
     def mark(self, port: int, steps: Watermarks, schema: pa.Schema) -> None:
-        """Add watermarks after the tuples that the port has; `schema` is that of a port without tuples."""
+        """Add watermarks after the tuples that the port has; `schema` is the schema for a port without tuples."""
         known = self._ports.get(port)
         if known is None:
             known = self._ports[port] = _Port(schema)

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.tasks.state_files import read_state
 SPLITTERS = "@splitters"
 """Key in an operator's state for the positions of its round-robin splitters (rule 21)."""
 WATERMARK = "@watermark"
-"""Key in an operator's state for its watermark and those of its connections (EV43)."""
+"""Key in an operator's state for its watermark and the watermarks of its connections (EV43)."""
 OF_CONNECTIONS = frozenset(("entries", "idle", "rests", "resting"))
 """Keys of a stored watermark for the connections, which another plan does not keep (EV45)."""
 OF_RUNTIME = frozenset((SPLITTERS, WATERMARK, FLOORS))

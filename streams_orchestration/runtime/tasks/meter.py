@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 def clock() -> int:
-    """Return the processor time of this process in nanoseconds, without that of background threads.
+    """Return the processor time of this process in nanoseconds, without the time of background threads.
 
     All other threads count, since Polars and Arrow use some, and the process runs one task at a time.
     """
@@ -96,9 +96,10 @@ class PassageAccount(Account):
 class Meter:
     """The measurements of one task.
 
-    Processor time is added to one account at a time, mostly to that of the operator that runs. A call of an operator
-    switches to its account and back. So the time in which receivers handle a tuple is not added to the sender's
-    account, but the time to split and copy the tuple is. Time between calls is added to the account of the task.
+    Processor time is added to one account at a time, mostly to the account of the operator that runs. A call of an
+    operator switches to its account and back. So the time in which receivers handle a tuple is not added to the
+    sender's account, but the time to split and copy the tuple is. Time between calls is added to the account of the
+    task.
     """
 
     def __init__(self, program: PeProgram) -> None:

@@ -94,8 +94,7 @@ def drop_unneeded_states(
 ) -> list[str]:
     """Delete all states of some PEs that neither a cut nor the next batch can need.
 
-    The needed states are those of the last cut, those of later boundaries, which may still become cuts, and the newest
-    ones.
+    The needed states are of the last cut and of later boundaries, which may still become cuts, and the newest ones.
 
     Args:
         connection: a connection in a write transaction.

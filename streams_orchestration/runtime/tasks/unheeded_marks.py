@@ -69,7 +69,7 @@ def _heeds_marks(operator: Operator) -> bool:
 
 
 def _without_dropping(deliveries: tuple[Delivery, ...]) -> Iterator[Delivery]:
-    """Yield the deliveries that window marks take; for a splitter that keeps marks, those of all its channels."""
+    """Yield the deliveries that window marks take; a splitter that keeps marks gives them to all its channels."""
     for delivery in deliveries:
         if not isinstance(delivery, SplitDelivery):
             yield delivery

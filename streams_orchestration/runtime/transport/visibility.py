@@ -1,4 +1,4 @@
-"""Decides which segments readers outside of the stream's region may see: those of complete epochs, or all."""
+"""Decides which segments readers outside of the stream's region may see: segments of complete epochs, or all."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The files that the last complete cut of a unit needs, and checks that they still exist.
 
 A reset would also find that a file is gone, but too late. Until something fails, the application may run for long, and
-meanwhile the file can be brought back, or the next cut may not need it.
+meanwhile the file can be restored, or the next cut may not need it.
 """
 
 from __future__ import annotations

@@ -250,10 +250,10 @@ def sweep(
     programs: Iterable[PeProgram] = (),
     owner: tuple[int, str] | None = None,
 ) -> int:
-    """Remove files of PEs that no commit names, such as those of killed or failed tasks.
+    """Remove files of PEs that no commit names, such as files of killed or failed tasks.
 
     Call this only while no query of these PEs runs. During a redeploy, states are kept, because the redeploy writes the
-    states of its plan before the switch names them.
+    states of its new plan, and only then the switch names them.
 
     Args:
         catalog: the catalog of the application.

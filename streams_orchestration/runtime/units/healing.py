@@ -49,9 +49,7 @@ class Healing:
     met: tuple[UnitFailure, ...]
     """Failures that did not exist at the last look."""
     resets: tuple[ResetRequest, ...]
-    """The resets to request: first those of units with all hosts present, which begin at once, then those that wait for
-    hosts.
-    """
+    """The resets to request. Resets of units with all hosts present come first, since they begin at once."""
     exhausted: tuple[UnitFailure, ...]
     """Failures of units that are not reset any more."""
     known: dict[str, Known]
@@ -61,7 +59,7 @@ class Healing:
 def heal(status: UnitsStatus, now: float, known: Mapping[str, Known], *, patience: float = 0.0) -> Healing:
     """Decide on every unit by itself: none waits for the reset of another one, nor for its own earlier reset.
 
-    A failure is a generation that has failed, or hosts of it that are gone. So a host that dies during a reset is a new
+    A failure is a generation that has failed, or whose hosts are gone. So a host that dies during a reset is a new
     failure, and is answered at once. A failure that stays although a reset was requested is answered again, after a
     growing pause.
 

@@ -34,7 +34,7 @@ def hold(catalog: Catalog, application: str, units: Collection[str], *, anew: bo
         catalog: the catalog.
         application: the name of the application.
         units: the names of the units.
-        anew: False to prolong holds only; a hold that was removed meanwhile stays removed.
+        anew: False only to prolong holds; a hold that was removed meanwhile stays removed.
     """
     u, a = tables.unit, tables.application
     until = clock.now() + HOLD_SECONDS

@@ -145,7 +145,7 @@ def _unit_values(row: Row, epoch: int, generation: int) -> Row:
 def _pe_values(row: Row, epoch: int, batch: int, written: Mapping[str, int]) -> Row:
     """Return the column values of a restored PE.
 
-    Its segment numbers continue after those of the plan on trial, because numbers are never used twice.
+    Its segment numbers continue after the numbers of the plan on trial, because numbers are never used twice.
     """
     position = row["position"]
     streams = json.loads(row["program"])["consumers"]
@@ -169,7 +169,7 @@ def _restore_sinks(connection: Connection, application: str, pes: Collection[int
 
 
 def _restore_connections(connection: Connection, application: str, before: PreviousPlan) -> None:
-    """Restore the rows of Exports, Imports and their connections, and delete those of the plan on trial."""
+    """Restore the rows of Exports, Imports and their connections, and delete the rows of the plan on trial."""
     c, i = tables.stream_connection, tables.stream_import
     for table in _OF_APPLICATION:
         connection.execute(delete(table).where(table.c.application == application))

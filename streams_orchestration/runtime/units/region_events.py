@@ -25,7 +25,7 @@ class Unhealthy:
 
 @dataclass(frozen=True, slots=True)
 class TimerFired:
-    """Event: a timer has expired. It is ignored if the number is not that of the current timer (B6)."""
+    """Event: a timer has expired. It is ignored if the current timer has another number (B6)."""
 
     timer: Timer
     number: int

@@ -29,14 +29,14 @@ def without_row_parameters(
 def with_rows(
     kind: str, values: list[Assigned], inputs: Sequence[Port], given: Mapping[str, tuple[Expression, ...]]
 ) -> list[Assigned]:
-    """Return the assignments of an operator; those of a Format have the row in the place of `Output()`."""
+    """Return the assignments of an operator; in a Format, the row replaces `Output()`."""
     if not _is_written(kind, given) or not inputs or not inputs[0].is_known:
         return values
     return [replace(each, value=_formatted(each.value, inputs[0], given)) for each in values]
 
 
 def _is_written(kind: str, given: Mapping[str, tuple[Expression, ...]]) -> bool:
-    """Return True for a Format whose rows have an expression, which those of the format `bin` have not."""
+    """Return True for a Format whose rows have an expression; rows of the format `bin` have none."""
     return kind == "Format" and _constant(given, "format", "csv") != "bin"
 
 

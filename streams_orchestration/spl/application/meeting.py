@@ -10,7 +10,7 @@ from streams_orchestration.spl.language.definitions import Composite
 def meet(composite: Composite, streams: Sequence[str]) -> bool:
     """Return True if tuples of several streams may reach one operator, judged by the text of a composite.
 
-    Streams that leave the composite may meet downstream of it.
+    Streams that leave the composite may meet further downstream.
     """
     reached: set[object] = set()
     for stream in streams:

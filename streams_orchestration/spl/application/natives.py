@@ -15,8 +15,10 @@ from streams_orchestration.spl.typing.typed import Call, Mistake, Span
 
 _NAME = re.compile(r"(?:(?P<namespace>[A-Za-z_][\w.]*)::)?(?P<name>[A-Za-z_]\w*)(?:\.(?P<member>[A-Za-z_]\w*))?")
 Resolve = Callable[[str, str, str], Type | None]
-"""A function from a namespace, a name and a member to a type. The name is that of a type, with an empty member; or it
-is that of a composite, and the member is a type in it."""
+"""A function from a namespace, a name and a member to a type.
+
+It is the name of a type, with an empty member; or the name of a composite, and the member is a type in the composite.
+"""
 
 
 @dataclass(frozen=True, slots=True)

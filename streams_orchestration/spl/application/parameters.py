@@ -260,7 +260,7 @@ class ParameterWriter:
         return self.program(checked, typed)
 
     def program(self, checked: Expression, typed: list[Node]) -> Any:
-        """Return the program of an expression; None if a part of it has a mistake, which is already reported."""
+        """Return the program of an expression; None if it has a mistake, which is already reported."""
         self._refuse_changing(checked)
         checked = self.state.without(checked)
         if self.kind in _OF_SEVERAL_PORTS and not self.native:

@@ -162,7 +162,7 @@ class _Binding:
         return bound is not None and self.bounds.setdefault(pattern, bound) == bound
 
     def concrete(self, pattern: Type) -> Type:
-        """Return a pattern with its type variables and variable bounds replaced by those of the call."""
+        """Return a pattern with its type variables and variable bounds replaced by the values of the call."""
         match pattern:
             case Special(name=name) if name in self.classes:
                 return self.types.get(name, UNKNOWN)

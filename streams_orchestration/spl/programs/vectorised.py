@@ -1,4 +1,4 @@
-"""Evaluation of expressions over whole columns by Arrow, where the results provably equal those of a loop.
+"""Evaluation of expressions over whole columns by Arrow, where the results provably equal the results of a loop.
 
 An expression is vectorised only if every operation in it is in the tables below, none of which can fail. Arrow's
 unchecked operations wrap around, truncate and follow IEEE as SPL does. Its casts and shifts are guarded here for the

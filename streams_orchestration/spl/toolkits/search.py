@@ -29,7 +29,7 @@ class Toolkits:
 
         Args:
             roots: the directories of the toolkits.
-            shown: the directory to which file names in messages are relative; files outside of it have full paths.
+            shown: the directory to which file names in messages are relative; files outside have full paths.
         """
         self.roots = tuple(dict.fromkeys(roots))
         self.shown = shown

@@ -125,7 +125,7 @@ def beyond_column(type_: Tuple) -> Tuple:
 
 
 def has_text_of_column(type_: Type) -> bool:
-    """Return True if the texts of a type's values are those of its column's type.
+    """Return True if values of a type have the same texts as values of its column's type.
 
     Words of enumerations, sets and decimals have other texts than the strings and lists in their columns.
     """

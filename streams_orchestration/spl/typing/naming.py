@@ -257,7 +257,7 @@ def attribute_at(site: Scope, name: str, type_: Type) -> PortAttributeName | Non
 
 
 def tuple_at(site: Scope, meaning: PortName) -> PortName | None:
-    """Return the innermost input port whose tuple type equals that of a port at the invocation, or None."""
+    """Return the innermost input port with the same tuple type as a port at the invocation, or None."""
     scope: Scope | None = site
     while scope is not None:
         ports = [each for each in scope.names.values() if isinstance(each, PortName)]

@@ -132,7 +132,7 @@ def _shifted(operator: str, left: Type, right: Type) -> Type | WrongOperands:
 
 
 def is_in(element: Type, collection: Type) -> bool:
-    """Return True if `in` accepts two types: an element and a list or set of it, or a key and a map with such keys."""
+    """Return True if `in` accepts two types: an element and its list or set, or a key and its map."""
     if isinstance(collection, Collection):
         return UNKNOWN in (element, collection.elements[0]) or element == collection.elements[0]
     return collection == EMPTY_BRACES

@@ -46,7 +46,7 @@ class ClassArchive:
             java: the program of the JVM.
             options: the options of the JVM.
             home: the directory of Spark.
-            directory: the directory of the archives; None for that of the user's caches.
+            directory: the directory of the archives; None for the directory of the user's caches.
         """
         directory = directory or cache_directory()
         program, jars = java.resolve(), home / "jars"

@@ -71,7 +71,7 @@ def ship(directory: Path, python: str | None) -> tuple[Path, Path]:
 
     Args:
         directory: the directory for the files, which is created.
-        python: the path of Python in the executors, or in an archive; None for that of this process.
+        python: the path of Python in the executors, or in an archive; None for the Python of this process.
     """
     directory.mkdir(parents=True, exist_ok=True)
     package = Path(__file__).parents[3]

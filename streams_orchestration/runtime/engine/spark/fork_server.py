@@ -55,7 +55,7 @@ def expect_fork_server(directory: Path) -> socket.socket | None:
     Requests that come before the server is up wait for it. Its processes work in the working directory of this process.
 
     Args:
-        directory: the directory of this server alone, which is made anew.
+        directory: the directory of this server alone, which replaces an existing one.
 
     Returns:
         The socket on which the server is to listen; None if no program may be run from the directory. Spark then starts
@@ -89,7 +89,7 @@ def start_fork_server(
 
     Args:
         listener: the socket from `expect_fork_server`, which is closed here.
-        directories: directories to remove when the server ends; that of `expect_fork_server` is one of them.
+        directories: directories to remove when the server ends; the one of `expect_fork_server` is among them.
         imported: the modules that are imported before processes are forked.
 
     Returns:

@@ -1,7 +1,7 @@
 """Replaces `python` where Spark starts one: requests a process with ready imports from its host's fork server.
 
 Run by its path, as `python -I -S forked_python.py DIRECTORY -m MODULE ...`; it imports nothing but a few modules of the
-standard library. Its arguments, environment, working directory and standard streams become those of the forked process,
+standard library. Its arguments, environment, working directory and standard streams are given to the forked process,
 whose exit status becomes its own. Where no fork server answers, or no module is to be run, it becomes an ordinary
 Python.
 """

@@ -18,7 +18,7 @@ _ANSWER_LIMIT = 60.0
 
 
 def require_java() -> Path:
-    """Return the `java` program that Spark will start: that of JAVA_HOME if it is set, else the first on the PATH.
+    """Return the `java` program that Spark will start: in JAVA_HOME if it is set, else the first on the PATH.
 
     Raises:
         JavaError: there is no Java, it does not run, or it is too old.

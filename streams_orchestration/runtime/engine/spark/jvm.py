@@ -128,10 +128,10 @@ def start_jvm(
         settings: the settings of the session.
         home: the directory of Spark.
         private: the session's `PrivateDirectory`.
-        directory: the JVM's working directory, which gets the files that a JVM writes unasked; None for that of this
-            process.
+        directory: the JVM's working directory, which gets the files that a JVM writes unasked; None for the working
+            directory of this process.
         engine: settings with a file of properties, which the JVM reads itself, so that they are on no command line.
-        environment: variables for the JVM and its Python processes, in addition to those of this process.
+        environment: variables for the JVM and its Python processes, in addition to the environment of this process.
         output: the file for the output of the JVM and its Python processes; None for the streams of this process.
     """
     connection = private / "connection"

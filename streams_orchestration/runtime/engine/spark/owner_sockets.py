@@ -27,7 +27,8 @@ from streams_orchestration.runtime.processes import is_here, process_started
 DRIVER = "STREAMS_DRIVER"
 """Environment variable of executors: the address of the driver.
 
-Owners in executors listen on the address from which they reach the driver, so only on loopback if the driver is there.
+Owners in executors listen on the address from which they reach the driver, so only on loopback if the driver is on this
+machine.
 """
 TCP = "tcp"
 BACKLOG = 64

@@ -1,8 +1,8 @@
 """The private directory of a session: its sockets and temporary files, which no other user may reach.
 
-Its path is short, since that of a Unix socket has some 100 bytes. Sockets of Spark's Python processes ask for no
-secret, so the rights of the directory protect them. The fork server of its host removes the directory when it ends, in
-whatever way; otherwise the next session that starts on the machine does.
+Its path is short, since the path of a Unix socket has some 100 bytes at most. Sockets of Spark's Python processes ask
+for no secret, so the rights of the directory protect them. The fork server of its host removes the directory when it
+ends, in whatever way; otherwise the next session that starts on the machine does.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PrivateDirectory:
 
     @classmethod
     def make(cls) -> PrivateDirectory:
-        """Create a directory for a session of this process, and remove those of processes that have ended.
+        """Create a directory for a session of this process, and remove the directories of processes that have ended.
 
         Raises:
             OSError: the directory for temporary files cannot be written.

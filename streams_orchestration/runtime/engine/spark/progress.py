@@ -27,7 +27,7 @@ class StandstillWatch:
     Time is counted in looks, so a process that was stopped with all its threads gets its full time afterwards.
 
     Args:
-        end: called when a task stands still; None to end the process.
+        end: called when a task makes no progress; None to end the process.
     """
 
     def __init__(self, end: Callable[[int], None] | None = None) -> None:

@@ -20,7 +20,7 @@ PREFIX = "spark-home-"
 
 
 def spark_home() -> Path:
-    """Return the directory of Spark: SPARK_HOME, or else that of the installed PySpark, without importing it."""
+    """Return the directory of Spark: SPARK_HOME, or else from the installed PySpark, without importing it."""
     named = os.environ.get("SPARK_HOME")
     spec = find_spec("pyspark")
     assert spec is not None
@@ -39,7 +39,7 @@ def lean_home(directory: Path | None = None) -> Path:
     It is made once and reused.
 
     Args:
-        directory: the parent directory; None for that of the user's caches.
+        directory: the parent directory; None for the directory of the user's caches.
     """
     home, directory = spark_home().absolute(), directory or cache_directory()
     try:

@@ -59,7 +59,7 @@ def measure(
 
     Raises:
         NotDeployedError: the application is not deployed.
-        NotProfiledError: the application does not run, was deployed with STREAMS_METRICS=off, was started anew
+        NotProfiledError: the application does not run, was deployed with STREAMS_METRICS=off, was started again
             meanwhile, or carried no tuples.
     """
     clock = clock or world.now

@@ -1,4 +1,4 @@
-r"""Conversion of POSIX and Perl regular expressions to those of Python.
+r"""Conversion of POSIX and Perl regular expressions to Python's.
 
 Alternatives are tried from left to right, as Perl does. POSIX takes the longest match; both agree unless an alternative
 is a prefix of a later one.

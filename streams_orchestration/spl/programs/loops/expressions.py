@@ -73,7 +73,7 @@ def value_range(type_: Type) -> tuple[int, int]:
 
 
 def is_new(node: typed.Expression) -> bool:
-    """Return True if no variable or collection refers to the value of an expression, or to a changeable part of it."""
+    """Return True if no variable or collection refers to the value of an expression or a changeable part."""
     if not is_compound(node.type):
         return True
     match node:

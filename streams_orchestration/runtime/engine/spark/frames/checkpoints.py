@@ -24,7 +24,7 @@ from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.storage.store import Store, StoreError
 
 SEPARATOR = "~"
-"""Stands for a slash in the names of links, which people can thus read."""
+"""The character that replaces a slash in the names of links, so that people can read them."""
 _LOG = re.compile(r"(offsets|commits)/(\d+)")
 _VERSION = re.compile(r"(state/.+)/(\d+)(_[^/.]+)?\.(delta|snapshot|zip|changelog)")
 _METADATA = re.compile(r"state/.+/_metadata/v2/(\d+)")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class PortSource(DataSource):
     """The format `spark.readStream.format("streams_port")`.
 
-    Its options are those of a planner, and operator, port, attributes and time.
+    It has the options of a planner, and operator, port, attributes and time.
     """
 
     @classmethod
