@@ -151,7 +151,8 @@ class Application(Declarations):
         definition = Definition(name, calling_place(), DraftGraph(self._root))
         definition.graph.definition = definition
         definition.inputs = [DraftOutput(definition.graph, name=each) for each in inputs]
-        definition.annotations, definition.config = dict(annotations or {}), dict(config or {})
+        definition.annotations = dict(annotations or {})
+        definition.config = dict(config or {})
         self._root.definitions.append(definition)
         with self._within(definition.graph):
             yield Composite(self, definition, partial(self._use, definition))

@@ -171,7 +171,9 @@ class DraftGraph:
 
     def name_all(self) -> None:
         """Name all invocations and their streams. Explicit names are reserved first."""
-        self.names, self.streams, self.taken = {}, {}, set()
+        self.names = {}
+        self.streams = {}
+        self.taken = set()
         ports = self.definition.inputs if self.definition else []
         outputs = [output for node in self.nodes for output in node.outputs or ()]
         self.taken |= {each.name for each in (*ports, *outputs) if each.name} | {n.name for n in self.nodes if n.name}

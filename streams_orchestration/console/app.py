@@ -144,7 +144,8 @@ class _Documents:
 
     def sample(self, request: Request) -> dict[str, Any]:
         """Return a sample of a stream's tuples, or the reason why there is none."""
-        application, stream = request.path_params["name"], request.query_params.get("stream", "")
+        application = request.path_params["name"]
+        stream = request.query_params.get("stream", "")
         if not stream:
             message = "stream is the name of a stream."
             raise WrongRequestError(message)

@@ -251,7 +251,9 @@ def _operators(compilation: Compilation, place_of: dict[int, str | None], decide
 
 
 def _edges(compilation: Compilation, decided: Set[str]) -> Iterator[GraphEdge]:
-    physical, fusion, copies = compilation.physical, compilation.fusion, COPIES in decided
+    physical = compilation.physical
+    fusion = compilation.fusion
+    copies = COPIES in decided
     queued = {(queue.operator, queue.port) for queue in compilation.threads.queues if THREADS in decided}
     sent = {(*pair.outputs[0][:2], pair.receiver) for pair in fusion.networks if FUSION in decided}
     for each, how in zip(physical.connections, compilation.copies.connections, strict=True):

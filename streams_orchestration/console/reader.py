@@ -81,7 +81,8 @@ class SnapshotReader:
         """
         self.require(application)
         now = api.now()
-        status, metrics = api.read_status(self.home, application), api.read_metrics(self.home, application, now)
+        status = api.read_status(self.home, application)
+        metrics = api.read_metrics(self.home, application, now)
         taken = snapshot(status, metrics, api.read_cuts(self.home, application), now)
         with self._reading:
             self.histories.setdefault(application, History()).add(taken)

@@ -65,7 +65,8 @@ def serve(
             reader.close()
 
     _require_token(access)
-    reader, compilers = SnapshotReader(home, application), Compilers(home, specs, options)
+    reader = SnapshotReader(home, application)
+    compilers = Compilers(home, specs, options)
     listener = _listen(access.host, access.port)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -361,7 +361,8 @@ def write_floating(value: float, source: Type) -> str:
     point = len(digits) + exponent
     mark = "-" if sign else ""
     if -3 < point <= 7:
-        whole, rest = written[: max(point, 0)].ljust(point, "0") or "0", written[max(point, 0) :]
+        whole = written[: max(point, 0)].ljust(point, "0") or "0"
+        rest = written[max(point, 0) :]
         return f"{mark}{whole}.{'0' * -min(point, 0)}{rest or '0'}"
     return f"{mark}{written[0]}.{written[1:] or '0'}E{point - 1}"
 

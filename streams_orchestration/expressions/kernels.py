@@ -122,7 +122,8 @@ def _by_constant(one: Any, other: Any, *, rest: bool) -> pa.Array | None:
     if not len(one) or bounds(one)[0] < 0:
         return None
     one = one if not one.offset else pa.concat_arrays([one])
-    values, divisor = unmasked(one).to_numpy(), one.type.to_pandas_dtype()(other.as_py())
+    values = unmasked(one).to_numpy()
+    divisor = one.type.to_pandas_dtype()(other.as_py())
     quotients = values // divisor
     if rest:
         quotients *= divisor

@@ -135,7 +135,9 @@ def interval_constant(parts: Sequence[tuple[str, str]], offset: int) -> Constant
         if "".join(match[0] for match in matches) != number or not matches:
             raise _no_interval(number, offset)
         spread.extend((match[1], match[2].lower()) for match in matches)
-    months, micros, units = 0, 0, set[str]()
+    months = 0
+    micros = 0
+    units = set[str]()
     for number, written in spread:
         if " to " in written:
             first, last = written.split(" to ")

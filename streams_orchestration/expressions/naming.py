@@ -79,7 +79,9 @@ def outer_call(text: str) -> OuterCall | None:
     *tokens, end = tokenize(text)
     if len(tokens) < 3 or tokens[0].kind != "word" or not _is(tokens[1], "(") or not _is(tokens[-1], ")"):
         return None
-    depth, start, parts = 0, tokens[1].offset + 1, list[Part]()
+    depth = 0
+    start = tokens[1].offset + 1
+    parts = list[Part]()
     for token in tokens[1:]:
         depth += _is(token, "([") - _is(token, ")]")
         if (depth == 1 and _is(token, ",")) or depth == 0:

@@ -141,7 +141,9 @@ class TokenReader:
 
     def type(self) -> Type:
         """Read a type, including its parameters."""
-        start, depth, words = self.next, 0, list[str]()
+        start = self.next
+        depth = 0
+        words = list[str]()
         if self.accept("interval"):
             return self._interval_type(start.offset)
         if start.kind != "word":

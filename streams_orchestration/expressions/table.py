@@ -226,7 +226,8 @@ def misfit(function: SqlFunction, operands: Sequence[Operand]) -> tuple[str, int
     fitting = [each for each in forms if each.takes(len(operands))]
     shown = " or ".join(each.text for each in forms)
     if not fitting:
-        least, most = min(each.required for each in forms), max(each.most for each in forms)
+        least = min(each.required for each in forms)
+        most = max(each.most for each in forms)
         counts = f"{least}" if least == most else f"at least {least}" if most == ANY_NUMBER else f"{least} to {most}"
         noun = "argument" if counts == "1" else "arguments"
         given = f"{len(operands)} {'is' if len(operands) == 1 else 'are'} given"

@@ -170,7 +170,9 @@ def read_date(text: str) -> int | None:
     match = _DATE.fullmatch(text.strip())
     if match is None:
         return None
-    year, month, day = int(match[1]), int(match[2] or 1), int(match[3] or 1)
+    year = int(match[1])
+    month = int(match[2] or 1)
+    day = int(match[3] or 1)
     days = days_of(year, month, day) if exists(year, month, day) else _DATE_LIMIT
     return days if -_DATE_LIMIT <= days < _DATE_LIMIT else None
 

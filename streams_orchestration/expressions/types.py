@@ -221,7 +221,9 @@ def _canonical(text: str) -> Type:
 
 def outer_parts(text: str) -> list[str]:
     """Split a text such as `int, map<int, int>` at its outermost commas."""
-    depth, start, parts = 0, 0, list[str]()
+    depth = 0
+    start = 0
+    parts = list[str]()
     for position, mark in enumerate(text):
         depth += (mark in "<(") - (mark in ">)")
         if mark == "," and depth == 0:

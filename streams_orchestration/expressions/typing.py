@@ -52,7 +52,8 @@ def typed(text: str, attributes: Mapping[str, Type], zone: dt.tzinfo = UTC) -> T
         ExpressionError: the expression cannot be parsed, or its types do not match.
     """
     syntax = parse(text)
-    whole, inner = syntax, _Typing({name: in_spark(kind) for name, kind in attributes.items()}, zone)
+    whole = syntax
+    inner = _Typing({name: in_spark(kind) for name, kind in attributes.items()}, zone)
     while isinstance(whole, Member):
         whole = whole.argument
     if isinstance(whole, Name):  # a value that is passed on keeps a type that Spark does not have

@@ -143,7 +143,9 @@ def _lists(rows: SelectedTuples, arguments: Sequence[Vector], nodes: Sequence[Ty
 
 def _call(node: Call, zone: dt.tzinfo) -> VectorFunction:
     arguments = [vector_function(each, zone) for each in node.arguments]
-    row, strict, kind = bind(node, zone), node.function.strict, node.type
+    row = bind(node, zone)
+    strict = node.function.strict
+    kind = node.type
     constants = tuple((each.value,) if isinstance(each, Literal) else None for each in node.arguments)
     binding = Binding(tuple(each.type for each in node.arguments), kind, constants, zone)
     make = KERNELS.get(node.function.name)
@@ -189,7 +191,8 @@ def _behind_nulls(
 
 
 def _cast(node: Cast, zone: dt.tzinfo) -> VectorFunction:
-    argument, convert_one = vector_function(node.argument, zone), convert(node, zone)
+    argument = vector_function(node.argument, zone)
+    convert_one = convert(node, zone)
 
     def plain(rows: SelectedTuples, vectors: list[Vector]) -> pa.Array:
         values: list[Any] = []
@@ -260,7 +263,8 @@ def _placed(results: Sequence[pa.Array], places: Sequence[np.ndarray], arrow: pa
 
 
 def _coalesce(node: Coalesce, zone: dt.tzinfo) -> VectorFunction:
-    arguments, arrow = [vector_function(each, zone) for each in node.arguments], arrow_type(node.type)
+    arguments = [vector_function(each, zone) for each in node.arguments]
+    arrow = arrow_type(node.type)
     if not any(map(may_fail, node.arguments[1:])) and not node.type.is_nested:
         return lambda rows: pc.coalesce(*(_typed(each(rows), arrow) for each in arguments))
 

@@ -174,7 +174,9 @@ def _one_by_one(
     columns = [rows.columns[name] for name in expression.names]
     kinds = attribute_types(expression.node)
     lists = [values_of(column, kinds[name]) for name, column in zip(expression.names, columns, strict=True)]
-    places, reached, passing = rows.places.tolist(), list[Any](), list[int]()
+    places = rows.places.tolist()
+    reached = list[Any]()
+    passing = list[int]()
     for place, values in enumerate(zip(*lists, strict=True) if lists else ((),) * rows.count):
         try:
             reached.append(function(values))

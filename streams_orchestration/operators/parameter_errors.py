@@ -74,7 +74,9 @@ def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str,
     """Return the explanation, and True if the value would be wrong in IBM Streams as well."""
     fields = implementation.Parameters.model_fields
     place = [str(each) for each in item["loc"] if not (isinstance(each, str) and _TYPE.fullmatch(each))]
-    name, value, reason = ".".join(place), item["input"], item["msg"].removeprefix("Value error, ")
+    name = ".".join(place)
+    value = item["input"]
+    reason = item["msg"].removeprefix("Value error, ")
     streams = STREAMS_VALUES.get(implementation.__name__, {}).get(name, ())
     private = any(not field.repr for key, field in fields.items() if item["loc"][:1] in ((key,), (field.alias,)))
     contrast = "" if private else f", not {_shown(place, value)}"

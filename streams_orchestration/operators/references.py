@@ -59,7 +59,8 @@ def resolved(text: str, parameter: str) -> str:
     """
 
     def value(match: re.Match[str]) -> str:
-        found, around = _value(match[1], match[2], parameter), (text[: match.start()][-1:], text[match.end() :][:1])
+        found = _value(match[1], match[2], parameter)
+        around = (text[: match.start()][-1:], text[match.end() :][:1])
         if match[1] == "file" or names_secret(match[2]) or names_secret(parameter) or around == (":", "@"):
             remember(found)
         return found

@@ -152,7 +152,9 @@ class OperatorHarness:
         return self
 
     def _batch(self, rows: Sequence[Row | Watermark | Idle], port: int) -> TupleBatch:
-        schema, tuples, marks = self._inputs[port], list[Row](), list[tuple[int, int]]()
+        schema = self._inputs[port]
+        tuples = list[Row]()
+        marks = list[tuple[int, int]]()
         for row in rows:
             if isinstance(row, Watermark):
                 marks.append((len(tuples), in_ticks(row.value)))

@@ -26,7 +26,8 @@ def require_lasting(context: dg.OpExecutionContext, application: str, home: api.
     Raises:
         Failure: the run, or the step, may have a container of its own, and no machine is registered.
     """
-    launcher, executor = type(context.instance.run_launcher), context.job_def.executor_def.name
+    launcher = type(context.instance.run_launcher)
+    executor = context.job_def.executor_def.name
     if executor == CALLERS_PROCESS:
         return
     if not launcher.__module__.startswith("dagster."):

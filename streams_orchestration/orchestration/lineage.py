@@ -82,7 +82,8 @@ def lineage_document(graph: nx.DiGraph[str], name: str) -> dict[str, Any]:
         UnknownNameError: no node or several nodes have the name.
     """
     node = find(graph, name)
-    before, after = sorted(nx.ancestors(graph, node)), sorted(nx.descendants(graph, node))
+    before = sorted(nx.ancestors(graph, node))
+    after = sorted(nx.descendants(graph, node))
     part = graph.subgraph({node, *before, *after})
     return {
         "node": node,

@@ -57,7 +57,9 @@ def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY)
     )
     @under_key(key)
     def rescale(context: dg.SensorEvaluationContext, streams: StreamsResource) -> dg.SensorResult | dg.SkipReason:
-        now, cursor, home = api.now(), _cursor(context.cursor), streams.directory()
+        now = api.now()
+        cursor = _cursor(context.cursor)
+        home = streams.directory()
         try:
             profile = _profile(streams.artifacts, application, cursor, now)
             if isinstance(profile, str):

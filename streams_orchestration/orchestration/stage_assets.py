@@ -272,7 +272,8 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
     def compute_first(
         context: dg.AssetExecutionContext, config: CompileOptions, streams: StreamsResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        store, deployed = streams.artifacts, api.deployed_if_any(streams.directory(), source.name)
+        store = streams.artifacts
+        deployed = api.deployed_if_any(streams.directory(), source.name)
         options = chosen(context.log, config, source, store, streams.directory())
         yield from results_of(compile_stage(source, stage, store, options, deployed), spec.key, stage)
 

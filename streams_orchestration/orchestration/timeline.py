@@ -109,7 +109,9 @@ def _span(status: api.ApplicationStatus, lanes: Sequence[_Lane], now: float) -> 
 
 
 def _lane(lane: _Lane, top: float, begin: float, end: float) -> Iterator[str]:
-    unit, y, height = lane.unit, top + 6.0, 26.0
+    unit = lane.unit
+    y = top + 6.0
+    height = 26.0
 
     def x(at: float) -> float:
         return LABEL + (min(max(at, begin), end) - begin) / (end - begin) * (WIDTH - MARGIN - LABEL)

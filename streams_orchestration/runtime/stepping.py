@@ -153,7 +153,8 @@ class SteppedApplication:
         before = read_view(self.catalog, program)
         if before.waits or plan_batch(program, before, source_limit=self.source_limit, now=world.now()) is None:
             return False
-        query, until = self._query(program, before.generation), world.monotonic() + QUERY_SECONDS
+        query = self._query(program, before.generation)
+        until = world.monotonic() + QUERY_SECONDS
         while True:
             mark = self.catalog.changes.mark()
             if read_view(self.catalog, program).batch != before.batch:

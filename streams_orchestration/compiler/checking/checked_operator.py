@@ -68,7 +68,8 @@ class CheckedOperator:
         if self.inputs is None:
             return None
         operator = self.operator
-        outputs, ports = (output.schema for output in operator.outputs), (port.name for port in operator.inputs)
+        outputs = (output.schema for output in operator.outputs)
+        ports = (port.name for port in operator.inputs)
         context = OperatorContext.declared(operator.name, self.inputs, outputs, self.base, ports, self.zone)
         context.event_time = self.event_time
         return context
@@ -123,7 +124,8 @@ def checked_operators(done: Stages, *, deploys: bool) -> list[CheckedOperator]:
     logical, physical = need(done.logical), done.physical
     import_beside(logical.file)
     replicas = {each.logical: each for each in reversed(physical.operators)} if physical is not None else {}
-    types, roles = _input_types(logical), roles_by_operator(done.event_time if deploys else None, physical, logical)
+    types = _input_types(logical)
+    roles = roles_by_operator(done.event_time if deploys else None, physical, logical)
     regions = done.regions.logical if done.regions is not None else ()
     directories: dict[Path | str, LogicalOperator] = {}
 

@@ -54,7 +54,9 @@ def foreign_logic(each: CheckedOperator) -> Iterator[OperatorFault]:
 
 def wrong_parameters(each: CheckedOperator) -> Iterator[OperatorFault]:
     """Yield a fault for each parameter that is wrong, unknown or missing, and for wrong expressions in correct ones."""
-    implementation, error, written = each.implementation, each.parameters, each.written
+    implementation = each.implementation
+    error = each.parameters
+    written = each.written
     if not isinstance(implementation, type) or not isinstance(error, ValidationError) or written is None:
         return
     wrong = [fault for fault in parameter_errors(implementation, error) if not fault.of_clause]

@@ -17,7 +17,9 @@ def refused_queries(done: Stages) -> Iterator[Diagnostic]:
 
     Only the watermark of a query's input is known, not the times of its results before Spark has computed them.
     """
-    logical, physical, event_time = need(done.logical), done.physical, done.event_time
+    logical = need(done.logical)
+    physical = done.physical
+    event_time = done.event_time
     if physical is None or event_time is None:
         return
     model_of = {each.operator: physical.operators[each.operator].logical for each in event_time.operators}
@@ -42,7 +44,9 @@ def inner_watermarks(done: Stages) -> Iterator[Diagnostic]:
 
     Queries of one PE are composed to one query of Spark, which has the watermarks of its inputs.
     """
-    logical, physical, fusion = need(done.logical), done.physical, done.fusion
+    logical = need(done.logical)
+    physical = done.physical
+    fusion = done.fusion
     if physical is None or fusion is None:
         return
     inner = {

@@ -163,7 +163,9 @@ def _ways_by_port(
         if source != last or source_port != last_port:
             if reaching:
                 yield reaching
-            last, last_port, pe = source, source_port, pe_of[source]
+            last = source
+            last_port = source_port
+            pe = pe_of[source]
             reaching = [gives[physical.operators[source].logical][source_port]]
         way = _BEHIND_SPLITTER if splitter >= 0 else 0
         if pe_of[target] != pe:

@@ -46,7 +46,9 @@ def copies_are_right(done: Stages) -> Iterator[str]:
 
     Rules 81 to 90.
     """
-    physical, fusion, copies = need(done.physical), need(done.fusion), need(done.copies)
+    physical = need(done.physical)
+    fusion = need(done.fusion)
+    copies = need(done.copies)
     if len(copies.connections) != len(physical.connections):
         yield f"the plan covers {len(copies.connections)} of {len(physical.connections)} connections"
         return

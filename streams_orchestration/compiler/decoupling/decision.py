@@ -102,7 +102,9 @@ def canonical(contraction: Contraction, assignment: Sequence[int]) -> list[int]:
                 outputs = contraction.outputs_of(moved)
                 renumbered = evaluate(flow, outputs)
                 if moved < best and not known.better_than(renumbered) and not any(violations(flow, outputs)):
-                    best, known, changed = moved, renumbered, True
+                    best = moved
+                    known = renumbered
+                    changed = True
                     break
     return contraction.outputs_of(best)
 

@@ -79,7 +79,9 @@ def filled(contraction: Contraction, limit: float, machines: int) -> list[int]:
     for number, members in enumerate(contraction.apart):
         for piece in members:
             kept[piece].add(number)
-    home, machine, load = [0] * len(order), 0, 0.0
+    home = [0] * len(order)
+    machine = 0
+    load = 0.0
     claimed: set[int] = set()
     for piece in order:
         full = load + weights[piece] > limit and load > 0

@@ -90,7 +90,9 @@ class _Checks:
         for number, met in sorted(self.index.of_operator.items()):
             if len(met) < 2 or number in behind:
                 continue
-            operator, one, other = self.logical.operators[number], met[0].time, met[1].time
+            operator = self.logical.operators[number]
+            one = met[0].time
+            other = met[1].time
             port = next((port for port in range(len(operator.outputs)) if (number, port) in both), None)
             if port is None:
                 yield _at(operator, "SO0802", f"event time by {one} and event time by {other} enter {operator.name}")

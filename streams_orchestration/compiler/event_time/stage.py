@@ -46,7 +46,9 @@ def event_time_leads_back_to_annotations(done: Stages) -> Iterator[str]:
     On the way upstream, every output port has the attribute with the same type (EV5), no annotated operator is entered
     (EV10), and lags are the greatest (EV8). A connection may be missing only if it would close a loop (EV12).
     """
-    logical, physical, result = need(done.logical), need(done.physical), need(done.event_time)
+    logical = need(done.logical)
+    physical = need(done.physical)
+    result = need(done.event_time)
     found = {each.operator: each for each in result.operators}
     names = [operator.name for operator in physical.operators]
     models = [logical.operators[operator.logical] for operator in physical.operators]
@@ -142,7 +144,8 @@ def _names(operators: Sequence[int], names: Sequence[str]) -> list[str]:
 
 
 def _summary(done: Stages) -> Summary:
-    result, logical = need(done.event_time), [each.name for each in need(done.logical).operators]
+    result = need(done.event_time)
+    logical = [each.name for each in need(done.logical).operators]
     rows = [
         (each.index, each.attribute, each.type, each.resolution, ", ".join(_names(each.sources, logical)),
          len(each.operators))

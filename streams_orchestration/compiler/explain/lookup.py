@@ -182,7 +182,8 @@ class CompilationIndex:
     @cached_property
     def event_time(self) -> EventTimeIndex:
         """The reach of annotations of event time on the logical graph."""
-        starts, imports = find_event_time(self.logical)[0], find_imports(self.logical)[0]
+        starts = find_event_time(self.logical)[0]
+        imports = find_imports(self.logical)[0]
         return EventTimeIndex(self.logical, grow(self.logical, starts, imports))
 
     @cached_property

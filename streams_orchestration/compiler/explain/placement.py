@@ -135,7 +135,8 @@ def _chain(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fact]:
         steps.append((previous, tag, member))
         member = previous
     for previous, tag, member in reversed(steps):
-        one, other = lookup.model(previous).partition, lookup.model(member).partition
+        one = lookup.model(previous).partition
+        other = lookup.model(member).partition
         names = lookup.name(previous), lookup.name(member)
         where = f"{names[0]} from {origin(one, lookup.model(previous).name)}"
         where += f", {names[1]} from {origin(other, lookup.model(member).name)}"

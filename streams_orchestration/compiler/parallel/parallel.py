@@ -154,7 +154,9 @@ class _Expansion:
         formats = [self.formats(operator) for operator in self.logical.operators]
         places: dict[tuple[int, ...], list[_Place]] = {}
         for index, (logical, rank) in enumerate(replicas.owners):
-            operator, names, widths = self.logical.operators[logical], formats[logical], replicas.widths[logical]
+            operator = self.logical.operators[logical]
+            names = formats[logical]
+            widths = replicas.widths[logical]
             if not widths:
                 streams = tuple([stream.text for stream, _ in names.streams])
                 yield PhysicalOperator(

@@ -87,7 +87,8 @@ def _findings(
             yield "CDISP0112E", f"{expects} and is fed by a loop that only preserves it"
             return
         seen.add(producer.index)
-        current, current_port = producer, output.preserved_port if len(producer.inputs) > 1 else 0
+        current = producer
+        current_port = output.preserved_port if len(producer.inputs) > 1 else 0
 
 
 def _hands_on(operator: LogicalOperator) -> bool:

@@ -75,7 +75,8 @@ def compare(old: Compilation, new: Compilation, running: Compilation) -> Compari
         new: the other plan as compiled.
         running: `old` with its run-time numbers if the application is deployed, else None.
     """
-    change, outcome = width_change(old, new, _numbering(old, running)), _redeployed(old, running, new)
+    change = width_change(old, new, _numbering(old, running))
+    outcome = _redeployed(old, running, new)
     return Comparison(change, outcome, event_time_changes(old, new))
 
 

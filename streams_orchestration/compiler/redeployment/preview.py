@@ -26,7 +26,8 @@ def zone_change(old: Operators, new: Operators) -> ZoneChange | None:
         return None
     depending: dict[str, None] = {}
     for identity, names in new.by_identity.items():
-        program, model = new.programs[next(iter(names.values()))], new.model(identity)
+        program = new.programs[next(iter(names.values()))]
+        model = new.model(identity)
         former = replace(program, time_zone=before)
         kind = load_operator(model)
         if program.query or expressions_of(former, former, kind) != expressions_of(program, program, kind):

@@ -41,7 +41,9 @@ def regions_are_closed(done: Stages) -> Iterator[str]:
 
     The ends of a region are its members without a consumer inside (A23, A24, A32).
     """
-    logical, physical, regions = need(done.logical), need(done.physical), need(done.regions)
+    logical = need(done.logical)
+    physical = need(done.physical)
+    regions = need(done.regions)
     starts = {operator for region in regions.expanded for operator in region.starts}
     scopes = [annotation.scope for annotation in logical.annotations if annotation.kind == "autonomous"]
     inner: defaultdict[int, set[int]] = defaultdict(set)

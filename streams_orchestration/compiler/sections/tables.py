@@ -124,7 +124,9 @@ class Extended:
 
     def encoder(self) -> Encoder:
         """Return a function that encodes a tuple as the JSON text of the object."""
-        encode, more, key = self._cell.encoder(), self._more.encoder(), encode_basestring(self._key)
+        encode = self._cell.encoder()
+        more = self._more.encoder()
+        key = encode_basestring(self._key)
         return lambda value: f"{encode(value[:-2])[:-1]}, {key}: {more(value[-2:])}}}"
 
 

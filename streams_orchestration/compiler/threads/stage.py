@@ -87,7 +87,9 @@ def queues_are_placed(done: Stages) -> Iterator[str]:
 
     Rules 65 and 66.
     """
-    physical, fusion, threads = need(done.physical), need(done.fusion), need(done.threads)
+    physical = need(done.physical)
+    fusion = need(done.fusion)
+    threads = need(done.threads)
     behind = {
         (c.target, c.target_port)
         for c in physical.connections

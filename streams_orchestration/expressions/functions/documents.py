@@ -81,7 +81,8 @@ def json_writer(kind: Type, zone: dt.tzinfo) -> Callable[[Any], str]:
         each = _nullable(json_writer(kind.parts[0], zone))
         return lambda values: f"[{','.join(map(each, values))}]"
     if kind.name == "map":
-        key, item = writer(kind.parts[0], zone), _nullable(json_writer(kind.parts[1], zone))
+        key = writer(kind.parts[0], zone)
+        item = _nullable(json_writer(kind.parts[1], zone))
         return lambda values: (
             f"{{{','.join(f'{json.dumps(key(k), ensure_ascii=False)}:{item(v)}' for k, v in values.items())}}}"
         )

@@ -124,7 +124,9 @@ class ChangeReader:
         self._newest = self._slot.newest()
         self._peeked = self._slot.peek(self._most)
         self._messages = iter(self._peeked)
-        self._relations, self._transaction, self._read = {}, None, 0
+        self._relations = {}
+        self._transaction = None
+        self._read = 0
 
     def _take(self, message: Message | None, position: LogPosition, rows: list[ChangedRow]) -> LogPosition:
         """Append the changed rows of a message to `rows`, and return the position after the message."""

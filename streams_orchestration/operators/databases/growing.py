@@ -227,5 +227,6 @@ def table_identity(connection: Connection, table: str) -> TableIdentity | None:
         case "sqlite":
             sign, exact = connection.scalar(_SQLITE), False
         case _:
-            sign, exact = connection.scalar(_MYSQL, {"name": name, "owner": owner or None}), False
+            sign = connection.scalar(_MYSQL, {"name": name, "owner": owner or None})
+            exact = False
     return None if sign is None else TableIdentity(str(sign), exact)

@@ -144,7 +144,9 @@ def between_idle(batch: TupleBatch) -> Iterator[tuple[TupleBatch, bool]]:
     if marks is None or not len(rests):
         yield batch, False
         return
-    tuples, done, first = batch.bare(), 0, 0
+    tuples = batch.bare()
+    done = 0
+    first = 0
     for at in rests.tolist():
         place = int(marks.places[at])
         yield tuples.slice(done, place - done).with_watermarks(marks.part(first, at, done)), True

@@ -72,7 +72,9 @@ class PartitionTime:
 
     def _enter_guarded(self, times: np.ndarray, lag: int, guard: AheadGuard) -> tuple[np.ndarray, int]:
         reached = np.empty(len(times), np.int64)
-        done, window, found = 0, _FIRST_WINDOW, 0
+        done = 0
+        window = _FIRST_WINDOW
+        found = 0
         while done < len(times):
             if not self.suspects:
                 part = times[done : done + window]

@@ -140,7 +140,8 @@ class Partitions:
 
         This is the one with the least time among those that are not idle; a partition without a time comes first.
         """
-        inputs, idle = len(self._members), sum(each.idle for each in self._members.values())
+        inputs = len(self._members)
+        idle = sum(each.idle for each in self._members.values())
         active = {name: each for name, each in self._members.items() if not each.idle}
         if not active:
             return Holder("idle", inputs=inputs, idle=idle)

@@ -51,7 +51,10 @@ class CsvBlocks:
             yield from self.file.read(self.schema)
             return
         with open_decompressed(self.file.path) as file:
-            place, rest, ended, size = start or begin, b"", False, FIRST_BYTES
+            place = start or begin
+            rest = b""
+            ended = False
+            size = FIRST_BYTES
             go_to(file, self.file.path, place)
             while not ended:
                 data = file.read(min(size, self.file.block_bytes))

@@ -193,7 +193,9 @@ class CsvSieve:
         while i < len(lines):
             if not ended and not lines[i].endswith(b"\n"):
                 break
-            j, size, quotes = i + 1, len(lines[i]), self._quotes(lines[i])
+            j = i + 1
+            size = len(lines[i])
+            quotes = self._quotes(lines[i])
             while quotes % 2 and j < len(lines) and size < LONGEST_ROW_BYTES:
                 size, quotes, j = size + len(lines[j]), quotes + self._quotes(lines[j]), j + 1
             complete = quotes % 2 == 0 and (ended or lines[j - 1].endswith(b"\n"))

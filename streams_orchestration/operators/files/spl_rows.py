@@ -188,7 +188,10 @@ class LineStream:
     def __init__(
         self, place: str, format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOptions, *, permissive: bool
     ) -> None:
-        self._place, self._format, self._schema, self._options = place, format, schema, options
+        self._place = place
+        self._format = format
+        self._schema = schema
+        self._options = options
         self._permissive = permissive
         self._read = row_reader(format, schema, dialect, options)
         self.rest = b""

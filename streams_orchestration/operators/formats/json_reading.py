@@ -65,7 +65,8 @@ def read_objects(texts: Sequence[bytes], schema: pa.Schema) -> Objects:
             pass
         if len(texts) > ONE_BY_ONE:
             middle = len(texts) // 2
-            first, second = read_objects(texts[:middle], schema), read_objects(texts[middle:], schema)
+            first = read_objects(texts[:middle], schema)
+            second = read_objects(texts[middle:], schema)
             moved = (each._replace(row=each.row + middle) for each in second.refused)
             return Objects(pa.concat_batches([first.batch, second.batch]), (*first.refused, *moved))
     return _one_by_one(texts, schema)

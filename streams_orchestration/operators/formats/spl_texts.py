@@ -106,7 +106,8 @@ def reader_of(kind: pa.DataType, own: Type, *, quoted: bool) -> Callable[[str], 
         own: the type of the attribute in SPL.
         quoted: True if quotes around a text are removed.
     """
-    required, read = not isinstance(own, Optional), _value_reader(kind, own, quoted=quoted)
+    required = not isinstance(own, Optional)
+    read = _value_reader(kind, own, quoted=quoted)
     absent = plain_function(own)(default_of(own))
 
     def read_or_default(text: str) -> Any:
@@ -182,7 +183,8 @@ def cells(line: str, separator: str) -> list[str]:
 
 def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Return an Arrow column of values as SPL programs hold them: timestamps are integers of nanoseconds."""
-    plain, precise = _with_times(kind, as_integers=True), _with_times(kind, as_integers=False)
+    plain = _with_times(kind, as_integers=True)
+    precise = _with_times(kind, as_integers=False)
     column = pa.array(values, plain)
     return column if plain == kind else column.cast(precise).cast(kind, safe=False)
 

@@ -76,5 +76,7 @@ class JournalReader:
         That is where the last read ended if possible, else the beginning of the segment.
         """
         if self._segment != segment or self._number > number:
-            self._segment, self._number, self._byte = segment, segment, 0
+            self._segment = segment
+            self._number = segment
+            self._byte = 0
         return self._number

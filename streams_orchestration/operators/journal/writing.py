@@ -110,7 +110,9 @@ class Journal:
             self._begin_segment()
         assert self._file is not None
         content: list[bytes] = []
-        next, size, room = self.next, 0, self.limit - self.size
+        next = self.next
+        size = 0
+        room = self.limit - self.size
         for arrival in arrivals:
             record = JournalRecord(next, arrival)
             dump = record.dump()
@@ -207,7 +209,9 @@ class Journal:
             raise
         if self._file is not None:
             os.close(self._file)
-        self._file, self._first, self._at = file, self.next, len(content)
+        self._file = file
+        self._first = self.next
+        self._at = len(content)
         self._sizes[self._first] = self._at
 
     def _take_back(self) -> None:

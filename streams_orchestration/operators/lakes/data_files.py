@@ -267,7 +267,8 @@ def _add_column(statistics: Statistics, name: str, chunks: Sequence[Any]) -> Non
     known = [chunk for chunk in chunks if chunk.has_min_max]
     if not known or any(not chunk.has_min_max and chunk.num_values for chunk in chunks):
         return
-    least, largest = _plain(min(chunk.min for chunk in known)), _plain(max(chunk.max for chunk in known))
+    least = _plain(min(chunk.min for chunk in known))
+    largest = _plain(max(chunk.max for chunk in known))
     if least is not None and largest is not None:
         statistics.least[name], statistics.largest[name] = least, largest
 

@@ -189,7 +189,8 @@ class DeltaTarget(LakeTarget):
 
     def _is_plain(self) -> bool:
         """Return True if data files may be added directly: the table has no rules that the library must apply."""
-        protocol, configuration = self._table.protocol(), self._table.metadata().configuration
+        protocol = self._table.protocol()
+        configuration = self._table.metadata().configuration
         ruled = any(name.startswith((_CHECK, "delta.columnMapping.")) for name in configuration)
         fields = self._table.schema().fields
         return (

@@ -128,7 +128,9 @@ class IcebergTarget(LakeTarget):
         }
         tuples = self._without_nulls(key, tuples, self._required(fitting) | keys, set_aside, nan=self.wanted.key)
         tuples = self._last_of_each_key(tuples)
-        transaction, rows, summary = _begun(table, key), self._as_in_table(table, tuples), _summary(key)
+        transaction = _begun(table, key)
+        rows = self._as_in_table(table, tuples)
+        summary = _summary(key)
         if _has_new_columns(table):
             # the library's upsert reads with the schema of the last commit, and would miss the new columns
             transaction.overwrite(rows, create_match_filter(rows, self.wanted.key), snapshot_properties=summary)

@@ -81,7 +81,8 @@ def restored(
 
 def to_json(type_: Type) -> Callable[[Any], Any]:
     """Return the function from values of a type to JSON."""
-    plain, encode = plain_function(type_), _blobs(type_, lambda data: base64.b64encode(data).decode())
+    plain = plain_function(type_)
+    encode = _blobs(type_, lambda data: base64.b64encode(data).decode())
     return plain if encode is same else lambda value: encode(plain(value))
 
 

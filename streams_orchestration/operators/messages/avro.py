@@ -183,7 +183,10 @@ class _Rule(NamedTuple):
 @functools.cache
 def _rules() -> tuple[_Rule, ...]:
     types = pa.types
-    whole, real, text, binary = ("int", "long"), ("float", "double"), ("string",), ("bytes", "fixed")
+    whole = ("int", "long")
+    real = ("float", "double")
+    text = ("string",)
+    binary = ("bytes", "fixed")
     return (
         _Rule(whole, _ZONED, _is_zoned),
         _Rule(whole, _ZONED, _is_zoneless, without_zone),

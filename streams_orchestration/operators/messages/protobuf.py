@@ -108,7 +108,8 @@ def _reading(field: Any, kind: pa.DataType) -> Convert:
             message = "it is a map"
             raise UnfitError(message)
         keys, values = entry.fields_by_name["key"], entry.fields_by_name["value"]
-        key, value = _reading_one(keys, kind.key_type), _reading_one(values, kind.item_type)
+        key = _reading_one(keys, kind.key_type)
+        value = _reading_one(values, kind.item_type)
         return lambda pairs: [(converted(each, key), converted(pairs[each], value)) for each in pairs]
     if field.is_repeated:
         if not pa.types.is_list(kind):

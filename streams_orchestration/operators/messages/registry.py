@@ -119,7 +119,9 @@ class Registry:
 
     def _follow(self, references: Sequence[Mapping[str, Any]], into: dict[str, str], depth: int) -> None:
         for each in references:
-            name, subject, version = str(each["name"]), str(each["subject"]), each["version"]
+            name = str(each["name"])
+            subject = str(each["subject"])
+            version = each["version"]
             if name in into or not depth:
                 continue
             path = f"/subjects/{quote(subject, safe='')}/versions/{version}"

@@ -152,7 +152,10 @@ def call_as_name(text: str, function: str) -> str:
     from streams_orchestration.spl.language.tokens import tokenize
 
     tokens = tokenize(text)
-    texts, offsets, parts, done = tokens.texts, tokens.offsets, list[str](), 0
+    texts = tokens.texts
+    offsets = tokens.offsets
+    parts = list[str]()
+    done = 0
     for index in range(len(texts) - 2):
         if texts[index] == function and (texts[index + 1], texts[index + 2]) == ("(", ")"):
             parts.append(text[done : offsets[index] + len(function)])
@@ -173,7 +176,10 @@ def over_columns(text: str, columns: Mapping[tuple[str, str], str], types: str) 
     from streams_orchestration.spl.language.tokens import tokenize
 
     tokens = tokenize(text.text)
-    texts, offsets, parts, done = tokens.texts, tokens.offsets, list[str](), 0
+    texts = tokens.texts
+    offsets = tokens.offsets
+    parts = list[str]()
+    done = 0
     for index in range(len(texts) - 2):
         column = columns.get((texts[index], texts[index + 2])) if texts[index + 1] == "." else None
         if column is not None and (not index or texts[index - 1] not in (".", "::")):

@@ -74,7 +74,9 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
         time = time_type(source, context.event_time)
     columns: dict[str, Expression] = {}
     for field in target:
-        name, measure, function = field.name, measures.get(field.name), functions.get(field.name)
+        name = field.name
+        measure = measures.get(field.name)
+        function = functions.get(field.name)
         if name not in (*output, *parameters.group_by, *parameters.partition_by):
             message = f"output: {name} has no value; give it a function, or put it into groupBy"
             report(ValueError(message))

@@ -144,7 +144,9 @@ class Beacon(SourceOperator):
         """Submit the tuples that are due."""
         if self.logic is not None:
             self.logic.begin(offset)
-        start, last, every = offset["iteration"], self.parameters.iterations, self.parameters.trigger_count
+        start = offset["iteration"]
+        last = self.parameters.iterations
+        every = self.parameters.trigger_count
         left = limit if last is None else last - start
         in_epoch = limit if every is None else every - start % every
         count = min(self._due(start, limit), limit, left, in_epoch)

@@ -242,7 +242,8 @@ class Custom(Operator):
 
     def _call_for_tuples(self, port: int, batch: TupleBatch) -> None:
         function, outputs = self.functions["onTuple"], TupleOutputs(self)
-        arguments, wanted = self._arguments("onTuple", port=port, values=None), "values" in self.takes["onTuple"]
+        arguments = self._arguments("onTuple", port=port, values=None)
+        wanted = "values" in self.takes["onTuple"]
         position = 0
         try:
             for position, values in enumerate(batch.to_pylist()):

@@ -178,7 +178,8 @@ class Delay(WaitingOperator):
             held = self._least_at_marks(moments, places, came)
             due = moments.passed(self._bounds(places))
             places = places[due]
-            bounds, new = self._bounds(places), np.searchsorted(places, came[0]) if len(came) else len(places)
+            bounds = self._bounds(places)
+            new = np.searchsorted(places, came[0]) if len(came) else len(places)
             at = moments.passing(bounds)
             at[new:] = moments.leaving(shifted(times, self.delay - 1))[places[new:] - (came[0] if len(came) else 0)]
             # a tuple that is due when it arrives leaves at once, behind the ones before it

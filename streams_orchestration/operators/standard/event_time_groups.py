@@ -382,7 +382,8 @@ def _merged_panes(
     groups: GroupsOfPanes, ticks: int, states: Sequence[State], chosen: Sequence[np.ndarray]
 ) -> tuple[PaneCells, Panes, list[Renumbered]]:
     """Merge the panes and cells of chosen keys of each state; see `divided_panes`."""
-    cells, panes = PaneCells(groups.keys, groups.partition, groups.measures), panes_of(groups, ticks)
+    cells = PaneCells(groups.keys, groups.partition, groups.measures)
+    panes = panes_of(groups, ticks)
     moves: list[Renumbered] = []
     for state, mine in zip(states, chosen, strict=True):
         moved = cells.absorb(state, mine)

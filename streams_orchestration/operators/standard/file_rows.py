@@ -49,7 +49,8 @@ def file_schema(context: OperatorContext, parameters: RowReadingParameters) -> p
             raise UnknownAttributeError(message)
         if isinstance(function, SplText):
             continue
-        kind, wanted = schema.field(name).type, pa.string() if function == "FileName()" else pa.int64()
+        kind = schema.field(name).type
+        wanted = pa.string() if function == "FileName()" else pa.int64()
         if kind != wanted:
             message = f"output.{name}: {function} is a {'string' if wanted == pa.string() else 'bigint'}"
             raise ValueError(message)

@@ -337,7 +337,8 @@ class FileSink(GatheringSink):
 
         `number` distinguishes the files of one batch, and is -1 for a single file.
         """
-        directory, inner = sink_directory(self.context, self.parameters), pending.parent.relative_to(self.pending())
+        directory = sink_directory(self.context, self.parameters)
+        inner = pending.parent.relative_to(self.pending())
         part = f"part-{epoch:06d}-{batch:06d}-{self._channel}{f'-n{number}' if number >= 0 else ''}"
         if not isinstance(directory, Path):
             name = f"{part}-{pending.stem.rpartition('-')[2]}.{ending_of(self.parameters.format)}"

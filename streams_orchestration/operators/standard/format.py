@@ -147,7 +147,8 @@ class Format(Operator):
         Raises:
             DataError: a tuple has no row, for example because of a year beyond 9999, and `onError` is `fail`.
         """
-        format, dialect = message_format(self.parameters.format), self.parameters.dialect()
+        format = message_format(self.parameters.format)
+        dialect = self.parameters.dialect()
         try:
             return [row or b"" for row in encode(tuples, format, dialect)], {}
         except DataError:

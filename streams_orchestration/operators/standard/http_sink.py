@@ -170,7 +170,9 @@ def parts(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBat
         while count + batch.num_rows - begin >= size:
             end = begin + size - count
             yield _joined([*waiting, batch.slice(begin, size - count)])
-            waiting, count, begin = [], 0, end
+            waiting = []
+            count = 0
+            begin = end
         if begin < batch.num_rows:
             waiting.append(batch.slice(begin))
             count += batch.num_rows - begin

@@ -166,7 +166,8 @@ class InterleavedFiles(FileSource):
         files = files[order]
         used = np.bincount(files, minlength=len(counts))
         parts = [each.take(count) for each, count in zip(self.reading, used.tolist(), strict=True) if count]
-        first_of, place_of = np.cumsum(np.r_[0, counts[:-1]]), np.cumsum(np.r_[0, used[:-1]])
+        first_of = np.cumsum(np.r_[0, counts[:-1]])
+        place_of = np.cumsum(np.r_[0, used[:-1]])
         tuples = TupleBatch.concat(parts, self.context.output_schema()).take(order - first_of[files] + place_of[files])
         names = [each.name for each in self.reading]
         self.submitted = [names[number] for number in np.flatnonzero(used).tolist()]
@@ -329,7 +330,9 @@ class _File:
 
     def _drop(self, piece: _Piece) -> None:
         self.passed += piece.others
-        self._piece, self._begin, self._taken = None, piece.behind, 0
+        self._piece = None
+        self._begin = piece.behind
+        self._taken = 0
 
     def _context(self, context: OperatorContext) -> OperatorContext:
         def submit(port: int, batch: TupleBatch) -> None:

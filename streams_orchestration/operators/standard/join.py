@@ -290,7 +290,8 @@ class Join(ClockOperator):
         met = np.ones(len(here), bool)
         if self.match is None:
             return met
-        mine, yours = batch.take(pa.array(here)), self.sides[1 - port].log.take(there)
+        mine = batch.take(pa.array(here))
+        yours = self.sides[1 - port].log.take(there)
         pairs = TupleBatch(self._join(*((mine, yours) if port == 0 else (yours, mine))))
         compared, failures = self.matched.sift(pairs)
         if failures and batch.num_rows > 1:

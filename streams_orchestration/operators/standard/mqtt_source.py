@@ -204,6 +204,8 @@ class MQTTSource(JournalSource):
                 say(ConnectionError(f"{settings.url}: the client failed: {error!r}"))
 
         client.loop_forever = serve_and_say
-        client.on_connect, client.on_subscribe, client.on_message = connected, subscribed, received
+        client.on_connect = connected
+        client.on_subscribe = subscribed
+        client.on_message = received
         client.on_disconnect = lambda *_: say(ConnectionError(f"{settings.url}: the connection was closed"))
         return client

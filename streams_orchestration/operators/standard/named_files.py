@@ -100,7 +100,9 @@ class NamedFiles(Operator):
         """Read a file. `FileName()` is the name in the tuple."""
         file, number = source_file(path, self.parameters, self.schema, self.context), 0
         file.check()
-        outputs, pieces, schema = FileOutputs(self), file.rows(self.background), self.context.output_schema()
+        outputs = FileOutputs(self)
+        pieces = file.rows(self.background)
+        schema = self.context.output_schema()
         try:
             for piece in pieces:
                 logic = self.logic_of_output

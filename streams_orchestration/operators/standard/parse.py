@@ -244,4 +244,6 @@ class Parse(Operator):
     def restore(self, state: State) -> None:
         """Restore the unfinished row and the number of rows."""
         self.rest, self.rows = state["rest"].column("rest")[0].as_py(), state["rows"]
-        self.lines.rest, self.lines.lines, self.malformed = self.rest, state["lines"], state["malformed"]
+        self.lines.rest = self.rest
+        self.lines.lines = state["lines"]
+        self.malformed = state["malformed"]

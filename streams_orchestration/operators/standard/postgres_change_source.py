@@ -241,7 +241,9 @@ class PostgresChangeSource(SourceOperator):
         from streams_orchestration.operators.databases.changes import LogPosition
         from streams_orchestration.operators.databases.replication import shown_lsn
 
-        state, end, same = slot.state(), slot.newest(), server == slot.server()
+        state = slot.state()
+        end = slot.newest()
+        same = server == slot.server()
         if state is not None and not state.lost and state.confirmed <= position.lsn <= end and same:
             return position
         if not same:
@@ -297,7 +299,8 @@ class PostgresChangeSource(SourceOperator):
         """Submit rows with the metadata of each change."""
         extra: dict[str, pa.Array] = {}
         for attribute, kind in self.parameters.metadata.items():
-            type, values = self.schema.field(attribute).type, [each[kind] for each in known]
+            type = self.schema.field(attribute).type
+            values = [each[kind] for each in known]
             if kind == "committed":
                 times = pa.array([value + EPOCH for value in values], pa.int64())
                 extra[attribute] = times.cast(pa.timestamp("us")).cast(type)

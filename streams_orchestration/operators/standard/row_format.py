@@ -30,7 +30,9 @@ def split_rows(text: bytes, *, quoted: bool, ended: bool) -> tuple[Sequence[byte
     rows: list[bytes] = []
     at = 0
     while at < len(lines) and (ended or lines[at].endswith(b"\n")):
-        end, size, quotes = at + 1, len(lines[at]), lines[at].count(b'"') if quoted else 0
+        end = at + 1
+        size = len(lines[at])
+        quotes = lines[at].count(b'"') if quoted else 0
         while quotes % 2 and end < len(lines) and size < LONGEST_ROW_BYTES:
             size, quotes, end = size + len(lines[end]), quotes + lines[end].count(b'"'), end + 1
         paired = quotes % 2 == 0 and (ended or lines[end - 1].endswith(b"\n"))

@@ -138,7 +138,8 @@ class TupleLog(Incremental):
         bounds = np.searchsorted(places, begins).tolist()
         for chunk, begin, start, end in zip(self._chunks, begins.tolist(), bounds, bounds[1:], strict=False):
             if start < end:
-                first, last = int(places[start]) - begin, int(places[end - 1]) - begin
+                first = int(places[start]) - begin
+                last = int(places[end - 1]) - begin
                 tuples = chunk.select(names).slice(first, last - first + 1)
                 every = tuples.num_rows == end - start
                 parts.append(tuples if every else tuples.take(pa.array(places[start:end] - (begin + first))))

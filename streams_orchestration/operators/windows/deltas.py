@@ -128,7 +128,9 @@ def _corrected(guess: np.ndarray, end: int, before: Before) -> np.ndarray:
 
     Rounding may have shifted guesses.
     """
-    which, low, high = np.arange(len(guess)), np.maximum(guess - 1, 0), np.minimum(guess, max(end - 1, 0))
+    which = np.arange(len(guess))
+    low = np.maximum(guess - 1, 0)
+    high = np.minimum(guess, max(end - 1, 0))
     if not end:
         return guess
     wrong = np.flatnonzero(((guess > 0) & ~before(low, which)) | ((guess < end) & before(high, which)))

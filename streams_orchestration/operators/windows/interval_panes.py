@@ -147,8 +147,11 @@ class IntervalPanes:
         late = np.flatnonzero(tuples.times < levels[tuples.seen])
         if not len(late) or not tuples.seen[late[-1]]:
             return []
-        slices, complete = self._grid.slices(tuples.times[late]), self._complete(levels)
-        seen, first, last = tuples.seen[late], self._grid.first_pane(slices), self._grid.last_pane(slices)
+        slices = self._grid.slices(tuples.times[late])
+        complete = self._complete(levels)
+        seen = tuples.seen[late]
+        first = self._grid.first_pane(slices)
+        last = self._grid.last_pane(slices)
         inside = self._grid.inside(tuples.times[late])
         straggling = np.flatnonzero((first <= complete[seen]) & (True if inside is None else inside))
         alone = not self._grid.overlapping
@@ -272,7 +275,9 @@ class IntervalPanes:
     def _at_early_time(self, panes: np.ndarray, steps: Steps) -> np.ndarray:
         """Return a mask of the panes that fire at the last step: complete ones, and those whose early time has come."""
         assert self._early is not None
-        starts, ends, now = self._grid.start(panes), self._grid.end(panes), steps.last
+        starts = self._grid.start(panes)
+        ends = self._grid.end(panes)
+        now = steps.last
         passed = (np.clip(now, starts, ends) - starts) // self._early
         before = (np.clip(steps.before, starts, ends) - starts) // self._early
         return (ends <= now) | (passed > before)

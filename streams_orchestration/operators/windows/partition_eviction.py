@@ -120,7 +120,9 @@ class PartitionEviction:
         """
         if self._renumbered != self.known.renumbered:
             self._read()
-        rows, uses, gone = self.known.rows_of(keys), self._uses, list[int]()
+        rows = self.known.rows_of(keys)
+        uses = self._uses
+        gone = list[int]()
         evicted: list[Evicted] = []
         numbers = np.empty(len(codes), np.int64)
         kind, size = self.policy.kind, self.policy.size
@@ -161,7 +163,9 @@ class PartitionEviction:
             return np.zeros(0, np.int64)
         if self._renumbered != self.known.renumbered:
             self._read()
-        uses, gone, numbers = self._uses, list[int](), list[int]()
+        uses = self._uses
+        gone = list[int]()
+        numbers = list[int]()
         while uses and time - next(iter(uses.values())).time > self.policy.size:
             row, use = uses.popitem(last=False)
             gone.append(row)

@@ -123,7 +123,8 @@ class SlidingWindows:
         positions = position[self.log.notes["partition"][alive]]
         concerned = np.flatnonzero(positions >= 0)
         order = concerned[np.argsort(positions[concerned], kind="stable")]
-        places, bounds = alive[order], np.searchsorted(positions[order], np.arange(len(rows) + 1))
+        places = alive[order]
+        bounds = np.searchsorted(positions[order], np.arange(len(rows) + 1))
         new = np.flatnonzero(places >= first)
         owners = positions[order[new]]
         return _Arrivals(places, bounds, new, owners, np.searchsorted(owners, np.arange(len(rows) + 1)))
@@ -157,7 +158,9 @@ class SlidingWindows:
 
     def _counted(self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the tuples that trigger by count, and the ranges of their windows, which include them."""
-        step, column, counts = int(self.trigger.size), self.partitions.column("since"), np.diff(arrivals.news)
+        step = int(self.trigger.size)
+        column = self.partitions.column("since")
+        counts = np.diff(arrivals.news)
         ranks = np.arange(len(arrivals.new)) - arrivals.news[arrivals.owners] + 1
         fires = np.flatnonzero((column[rows][arrivals.owners] + ranks) % step == 0)
         column[rows] = (column[rows] + counts) % step

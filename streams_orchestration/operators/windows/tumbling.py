@@ -104,7 +104,9 @@ class TumblingWindows:
 
     def _by_count(self, rows: np.ndarray, arrivals: _Arrivals, size: int) -> AssignedWindows:
         """Assign tuples to windows of `size` tuples, by their rank within their partition."""
-        held, counts, starts = self.open.column("count")[rows], arrivals.counts, arrivals.bounds[:-1]
+        held = self.open.column("count")[rows]
+        counts = arrivals.counts
+        starts = arrivals.bounds[:-1]
         ranks = np.arange(len(arrivals.order)) - np.repeat(starts, counts)
         places = (ranks + np.repeat(held, counts)) % size
         numbers = self._numbers(rows, arrivals, places == 0)

@@ -114,7 +114,8 @@ class SqliteDatabase(Database):
 
     def damage(self, *, indexes: bool = False) -> str | None:
         """Return what SQLite's own check finds in the file; it reads the whole file, about 1 GB a second."""
-        check, until = "integrity_check" if indexes else "quick_check", world.monotonic() + CHECK_SECONDS
+        check = "integrity_check" if indexes else "quick_check"
+        until = world.monotonic() + CHECK_SECONDS
         try:
             with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as connection:
                 connection.set_progress_handler(lambda: world.monotonic() > until, 100_000)

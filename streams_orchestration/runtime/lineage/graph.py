@@ -151,7 +151,9 @@ def _add_reference_files(
 ) -> None:
     """Add the files that an operator reads in addition to its streams; all replicas read the same files."""
     for each in files:
-        node, kind, location = reference_node(model.name, each.name), short_kind(model.kind), masked(each.file)
+        node = reference_node(model.name, each.name)
+        kind = short_kind(model.kind)
+        location = masked(each.file)
         facts = {"operator": model.name, "operator_kind": kind, "location": location, "address": location}
         facts |= {"place": model.location, "format": each.facts.get("format"), "schema": each.facts.get("schema")}
         _add(graph, node, "source", f"{location}, read by {kind} {model.name} beside its streams", **facts)

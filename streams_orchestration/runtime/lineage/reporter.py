@@ -78,7 +78,10 @@ class Reporter:
     def __init__(
         self, catalog: Catalog, home: Home, application: str, host: int | None, client: EventSender | None
     ) -> None:
-        self._catalog, self._home, self._application, self._host = catalog, home, application, host
+        self._catalog = catalog
+        self._home = home
+        self._application = application
+        self._host = host
         self._client = client
         self._programs: tuple[PeProgram, ...] = ()
         self._about: About | None = None

@@ -86,7 +86,8 @@ def read_view(connection: Connection, home: Home, application: str, *, last: boo
         epochs={unit.name: unit.completed_epoch for unit in units},
         at=now,
     )
-    published, first = {row.operator: row.rows for row in rows}, facts.started_at == facts.deployed_at
+    published = {row.operator: row.rows for row in rows}
+    first = facts.started_at == facts.deployed_at
     return View(moment, run, units, published, first, min(live, default=None))
 
 

@@ -56,7 +56,10 @@ def residents(rows: Iterable[HostRow], application: str, missing: Iterable[int],
         missing: its hosts that need a machine. They count as missing even if their rows show them alive.
         now: unix seconds.
     """
-    absent, wishes, at, others = set(missing), dict[int, HostWish](), dict[int, str](), Counter[str]()
+    absent = set(missing)
+    wishes = dict[int, HostWish]()
+    at = dict[int, str]()
+    others = Counter[str]()
     failed_on = dict[int, str]()
     for row in rows:
         here = row.machine if row.machine is not None and HostStatus.of(row, now).alive else None

@@ -66,7 +66,8 @@ def read_status(home: Home, application: str, catalog: Catalog | None = None) ->
         NotDeployedError: the application is not deployed.
     """
     with opened_catalog(home, application, catalog).read() as connection:
-        units, row = units_status(connection, home, application), application_row(connection, home, application)
+        units = units_status(connection, home, application)
+        row = application_row(connection, home, application)
         return ApplicationStatus(
             **{field.name: getattr(units, field.name) for field in fields(units)},
             sinks=_bounded(read_sinks(connection, application), row.compilation),

@@ -246,7 +246,8 @@ class Planner:
         self._sources_due = world.monotonic() + self._source_pause(plan, results)
         self._pace.learn(results, took, self._period)
         if log.isEnabledFor(logging.INFO):
-            rows_in, rows_out = sum(r.rows_in for r in results), sum(r.rows_out for r in results)
+            rows_in = sum(r.rows_in for r in results)
+            rows_out = sum(r.rows_out for r in results)
             end = " final" if plan.final else " boundary" if plan.boundary else ""
             log.info("batch %s epoch %s%s: %s in, %s out", plan.batch, plan.epoch, end, rows_in, rows_out)
 

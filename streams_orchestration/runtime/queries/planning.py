@@ -264,7 +264,8 @@ def _connected(program: PeProgram, view: PeView) -> dict[str, dict[str, bool]]:
     takes = (each for each in program.operators.values() if each.event_time is not None and each.event_time.imports)
     connected: dict[str, dict[str, bool]] = {each.name: {} for each in takes}
     for stream in view.imported:
-        name, begin = program.operators[stream.operator].name, view.position.inputs.get(stream.stream, stream.first)
+        name = program.operators[stream.operator].name
+        begin = view.position.inputs.get(stream.stream, stream.first)
         if stream.event_time and name in connected and (stream.last is None or begin < stream.last):
             shown = view.streams[stream.stream]
             connected[name][stream.stream] = shown.ended and not shown.segments

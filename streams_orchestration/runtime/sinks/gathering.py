@@ -297,7 +297,10 @@ class Gatherer:
         name one of them (`_may_name`), so the others are removed. Files that another process merges later are not in
         the list.
         """
-        f, s, store, token = tables.sink_file, tables.sink, self._store, world.new_id()
+        f = tables.sink_file
+        s = tables.sink
+        store = self._store
+        token = world.new_id()
         pattern, pending_of_sink = f"{MERGED}-{self._channel}-*", self.sink.pending()
         paths = files_below(pending_of_sink, pattern)
         put = [

@@ -51,7 +51,8 @@ class Checkpoint:
         operator = instance.operator
         if type(operator).prepare_commit is not Operator.prepare_commit:
             for file in self._calls.call(program, lambda: check_files(operator.prepare_commit())):
-                final, checksum = None if file.final is None else str(file.final), checksum_of(file.pending)
+                final = None if file.final is None else str(file.final)
+                checksum = checksum_of(file.pending)
                 pending = hand_over(self._directories.store, file.pending, self._directories.waiting)
                 if pending != str(file.pending):
                     file.pending.unlink()

@@ -161,7 +161,9 @@ class EventTimeCalls:
             instance: the source, which has produced its part of the batch.
             moved: True if it gave tuples or changed its offset.
         """
-        source, idleness, watermark = instance.operator, instance.idleness, instance.watermark
+        source = instance.operator
+        idleness = instance.idleness
+        watermark = instance.watermark
         if idleness is None or watermark is None or watermark.clock is None:
             return
         assert isinstance(source, SourceOperator)

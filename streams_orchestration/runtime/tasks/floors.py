@@ -172,7 +172,10 @@ class FlooredOperator(Operator):
         own = self.context
         for part in self.parts:
             each = part.context
-            each.epoch, each.batch, each.generation, each.now = own.epoch, own.batch, own.generation, own.now
+            each.epoch = own.epoch
+            each.batch = own.batch
+            each.generation = own.generation
+            each.now = own.now
 
     def _context_of(self, number: int) -> OperatorContext:
         def submit(port: int, batch: TupleBatch) -> None:

@@ -205,7 +205,8 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
     u = tables.unit
     its_row = select(u).where(u.c.application == application, u.c.name == unit)
     with catalog.read() as connection:
-        files, before = cut_files(connection, application, [unit]), UnitRow.one(connection, its_row)
+        files = cut_files(connection, application, [unit])
+        before = UnitRow.one(connection, its_row)
     problem = next((problem for file in files if (problem := file.problem(catalog.store.hasty())) is not None), None)
     with catalog.write_unit(application, unit) as connection:
         known = (lost := lost_cuts(connection, application).get(unit)) is not None

@@ -65,7 +65,9 @@ class Garbage:
         Returns:
             True if there was anything to look at.
         """
-        u, p, now = tables.unit, tables.pe, clock.now()
+        u = tables.unit
+        p = tables.pe
+        now = clock.now()
         with self._catalog.read() as connection:
             progress = (
                 select(u.c.name, u.c.generation, tables.SHOWN_EPOCH.label("cut"), func.sum(p.c.batch).label("batches"))
@@ -267,7 +269,9 @@ def sweep(
     Returns:
         The number of removed files.
     """
-    data, numbers, store = data_of(application), list(pes), home.store
+    data = data_of(application)
+    numbers = list(pes)
+    store = home.store
     # Looked for before the catalog is asked who has to run the PEs: a host that was paused meanwhile, and that another
     # one has taken the place of, does not remove what the other one has written and not committed. A redeploy holds
     # units before it writes.

@@ -45,7 +45,9 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
     Returns:
         Files that the catalog no longer names, to be removed when the transaction is committed.
     """
-    application, name, completed = unit.application, unit.name, unit.completed_epoch
+    application = unit.application
+    name = unit.name
+    completed = unit.completed_epoch
     p, c = tables.pe, tables.commit
     mine = (p.c.application == application, p.c.unit == name)
     pes = _Member.all(connection, select(p.c.id, p.c.epoch, p.c.initial, p.c.position).where(*mine))

@@ -207,7 +207,8 @@ class _Difference:
         former = {(each.name, reader.pe): reader for each in self.before.streams for reader in each.readers}
         for each in self.after.streams:
             for reader in each.readers:
-                known, factor = former.get((each.name, reader.pe)), self.factor.get(reader.pe, 1.0)
+                known = former.get((each.name, reader.pe))
+                factor = self.factor.get(reader.pe, 1.0)
                 tuples = factor * (reader.tuples - (known.tuples if known else 0))
                 seconds = factor * (reader.deserialise_ns - (known.deserialise_ns if known else 0)) / 1e9
                 yield reader.pe, Passage(tuples, tuples * sizes.get(each.name, 0.0), seconds)

@@ -322,7 +322,8 @@ def _declared(frame: DataFrame, ddl: str) -> DataFrame:
     """
     wanted = StructType.fromDDL(ddl_without_unsigned(ddl))
     assert isinstance(wanted, StructType)
-    fields, names = {field.name: field for field in frame.schema}, [field.name for field in wanted]
+    fields = {field.name: field for field in frame.schema}
+    names = [field.name for field in wanted]
     if len(fields) != len(frame.columns) or set(fields) != set(names):
         lacking = [name for name in names if name not in fields]
         near = nearest(lacking[0], list(fields)) if lacking else ""

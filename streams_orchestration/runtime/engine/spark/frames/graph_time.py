@@ -215,7 +215,9 @@ class QueryTime:
             OperatorError: a tuple has no event time.
             SegmentError: a segment is gone or altered, or has other attributes.
         """
-        self._watermark, self._ended, self._inner = watermark, plan.final, {}
+        self._watermark = watermark
+        self._ended = plan.final
+        self._inner = {}
         passed: dict[str, list[pa.RecordBatch]] = {}
         marks: list[OutputMarks] = []
         former = self.markers
