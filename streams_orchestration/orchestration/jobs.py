@@ -17,7 +17,8 @@ import dagster as dg
 from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys
 from streams_orchestration.orchestration.definition_names import Verb, job_name
-from streams_orchestration.orchestration.ops import await_unit, claim, record, stop_hosts
+from streams_orchestration.orchestration.ops import stop_hosts
+from streams_orchestration.orchestration.reset_ops import await_unit, claim, record
 
 MAX_RUNTIME = 900
 """Seconds after which Dagster ends a run; nothing else would end the runs of a crashed machine."""

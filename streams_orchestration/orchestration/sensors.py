@@ -18,9 +18,9 @@ from streams_orchestration.orchestration.definition_names import sensor_name
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.deployments import shown_rows
 from streams_orchestration.orchestration.open_checks import left_open, said_again
-from streams_orchestration.orchestration.ops import ResetUnit
 from streams_orchestration.orchestration.progress import progress_events
 from streams_orchestration.orchestration.remedies import in_dagster
+from streams_orchestration.orchestration.reset_ops import ResetUnit
 from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.run_events import Event
