@@ -107,7 +107,10 @@ class EventTimeInput:
         return times, late if missing is None else late | missing
 
     def reached(self, age: int = 0) -> int:
-        """Return the time before which tuples are too late by at least `age` more ticks."""
+        """Return the time that is the discard age and `age` ticks before the watermark.
+
+        Tuples before that time are dropped as too late.
+        """
         return int(earlier(np.array([self.watermark], np.int64), self.discard_age + age)[0])
 
     def resting(self, *, keeps: bool, later_by: int = 0) -> Watermarks:

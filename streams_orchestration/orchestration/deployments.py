@@ -89,7 +89,7 @@ def deployed_options(home: api.Home, application: str) -> Options | None:
 
 
 def deployed_fusion(home: api.Home, application: str, physical: PhysicalGraph) -> FusionPlan | None:
-    """Return the deployed fusion of operators into PEs; None if another graph is deployed."""
+    """Return the deployed fusion of operators into PEs; None if this graph is not deployed."""
     deployed = _deployed(home, application)
     return deployed.fusion if deployed is not None and deployed.physical == physical else None
 

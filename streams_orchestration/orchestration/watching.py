@@ -164,7 +164,7 @@ def _owed(status: api.ApplicationStatus, reset: api.ResetRequest) -> OwedRun:
 
 
 def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...]) -> str:
-    """Return why no reset is due; empty if nothing has failed."""
+    """Return the reason why no reset is due; empty if the application runs, and no unit waits or is being reset."""
     if exhausted:
         return " ".join(f"{failure.unit}: {failure.reason}. {failure.remedy}" for failure in exhausted)[:600]
     if status.state != "RUNNING":

@@ -138,7 +138,7 @@ def _readers(parents: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
 
 
 def _frozen(kinds: Sequence[Kind], readers: Sequence[Sequence[int]]) -> set[int]:
-    """Return the nodes that no receiving network reaches (rule Q13)."""
+    """Return the nodes to which no path leads from a node of a kind in `RECEIVED` (rule Q13)."""
     waiting = [number for number, kind in enumerate(kinds) if kind in RECEIVED]
     reached = set(waiting)
     while waiting:

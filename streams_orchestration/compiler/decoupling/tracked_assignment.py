@@ -31,7 +31,7 @@ class TrackedAssignment:
         self.home = list(home)
         self.loads = [0.0] * pieces.machines
         self._out: list[list[int]] = [[] for _ in pieces.weights]
-        """Piece -> the sends (fans) of which it is the source."""
+        """Piece -> the sends (fans) that begin at it."""
         self._in: list[list[int]] = [[] for _ in pieces.weights]
         self._arrivals: list[dict[int, int]] = []
         """Send -> the number of its targets on each machine."""

@@ -99,7 +99,10 @@ def _widths(application: Application, options: Options) -> tuple[Options, list[s
 def _counting(
     regions: Iterable[ParallelRegion], widths: tuple[tuple[str, int], ...], kept: tuple[tuple[str, int], ...]
 ) -> tuple[tuple[str, int], ...]:
-    """Return the widths, except kept ones that another width overrides for every region that they match."""
+    """Return the widths without the kept ones that apply to no region.
+
+    A kept pattern with `*` stays in any case.
+    """
     first = {next((each for each in widths if fits(each[0], region)), None) for region in regions}
     return tuple(each for each in widths if each in first or each not in kept or "*" in each[0])
 

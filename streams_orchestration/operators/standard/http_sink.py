@@ -65,7 +65,7 @@ class HttpSink(EpochSink):
 
     @classmethod
     def mentions(cls, parameters: HttpSinkParameters) -> Mentions:
-        """Return the suppressed attributes."""
+        """Return the attributes that the parameter `suppress` names."""
         return Mentions(inputs=parameters.suppress)
 
     @classmethod

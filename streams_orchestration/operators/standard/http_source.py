@@ -87,7 +87,7 @@ class HttpSource(JournalSource):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: HttpSourceParameters) -> str:
-        """Return the address."""
+        """Return the URL at which the source listens."""
         scheme = "http" if parameters.certificate is None else "https"
         return f"{scheme}://{parameters.address}:{parameters.port}{parameters.path}"
 

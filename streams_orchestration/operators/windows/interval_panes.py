@@ -81,7 +81,7 @@ class IntervalPanes:
         self._any_fresh = False
 
     def judge(self, times: np.ndarray, current: np.ndarray) -> Judged:
-        """Find the tuples that are too late, given the watermark in front of each."""
+        """Find the tuples that are too late, given the watermark before each."""
         late = times < current
         count = int(np.count_nonzero(late))
         if not count:

@@ -228,7 +228,8 @@ def _by_constant(operator: str, type_: Type, right: typed.Expression) -> Callabl
 def _shift(operator: str, type_: Primitive, by: int) -> Callable[..., Vector]:
     """Return the function that shifts integers by a constant, non-negative number of bits.
 
-    Arrow leaves a number unchanged if the shift is at least the width of its type without the sign.
+    Arrow leaves a number unchanged if the shift is at least the width of its type without the sign. Such a shift to the
+    right takes two steps.
     """
     bits, kind = INTEGERS[type_], arrow_type(type_)
     amount = by & (63 if bits == 64 else 31)

@@ -88,7 +88,13 @@ def substring(text: str, start: int, count: int) -> str:
 
 
 def substring_bytes(text: str, start: int, count: int) -> str:
-    """Return `count` bytes from the byte `start` on, as a string."""
+    """Return `count` bytes from the byte `start` on, as a string.
+
+    A negative start reads from the first byte, and shortens the count by as much.
+
+    Raises:
+        RunError: `start` is beyond the end of the text.
+    """
     data = text.encode()
     if start < 0:
         count, start = count + start, 0
