@@ -114,7 +114,7 @@ def _stronger(regions: Iterable[ParallelRegion], kept: Sequence[tuple[str, int]]
         if counts != region.width:
             yield (
                 f"{region.name} keeps the width {counts} that it is deployed with, by --width; "
-                f"`streams redeploy` with --width {region.name}={region.width} takes that of the spec"
+                f"`streams redeploy` with --width {region.name}={region.width} takes the width of the spec"
             )
 
 

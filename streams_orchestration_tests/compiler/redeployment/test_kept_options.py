@@ -90,7 +90,7 @@ def test_a_width_that_is_wanted_now_needs_no_remark(spec: Path):
     read = read_application(spec)
     assert fitting(read, KEPT)[1] == (
         "P keeps the width 2 that it is deployed with, by --width; "
-        "`streams redeploy` with --width P=3 takes that of the spec",
+        "`streams redeploy` with --width P=3 takes the width of the spec",
     )
     for width in (2, 3):
         assert fitting(read, KEPT, lambda kept, width=width: kept.with_widths([("P", width)]))[1] == ()
