@@ -77,7 +77,7 @@ def last_commits(home: Home, watched: Sequence[str]) -> dict[str, Point]:
             return {}
         with Catalog(home).read() as connection:
             rows = connection.execute(select(pe.c.committed_at, pe.c.rows_in, pe.c.operators)).all()
-    except (SQLAlchemyError, StreamsRuntimeError):  # it is just being made
+    except (SQLAlchemyError, StreamsRuntimeError):  # the catalog is just being made
         return {}
     return {
         operator: (at, tuples)

@@ -353,7 +353,7 @@ def _server_seconds(postgresql: Server) -> float:
     own = main.cpu_times()
     total = own.user + own.system + own.children_user + own.children_system
     for child in main.children(recursive=True):
-        with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+        with suppress(psutil.NoSuchProcess):  # the process has ended meanwhile
             times = child.cpu_times()
             total += times.user + times.system
     return total

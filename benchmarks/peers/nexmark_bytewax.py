@@ -75,7 +75,7 @@ def clock(place: int) -> w.EventClock:
     """Return a clock of event time, which has this place in a tuple."""
 
     def moment(row: tuple) -> datetime:
-        return row[place].replace(tzinfo=UTC)  # it takes no other UTC
+        return row[place].replace(tzinfo=UTC)  # Bytewax takes no other UTC
 
     return w.EventClock(moment, LATE)
 

@@ -145,7 +145,7 @@ def refuse_misfits(node: DraftNode, inputs: Sequence[str | None], outputs: Seque
     except ValidationError:
         return  # compiling reports it
     if implementation.input_files(parameters):
-        return  # they may not be there yet
+        return  # the input files may be missing yet
     try:
         implementation.check(OperatorContext.declared(node.kind, known, outputs), parameters)
     except ValueError as error:

@@ -79,7 +79,7 @@ class SpecOrApplication(Spec):
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # it is too long to be the name of one
+    except OSError:  # the text is too long to name a file
         return False
 
 

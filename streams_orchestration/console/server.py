@@ -82,7 +82,7 @@ def serve(
 
 def address(access: Access, page: str = "") -> str:
     """Return the address to open, with the token in the fragment, which a browser never sends to a server."""
-    host = "127.0.0.1" if access.host in ("0.0.0.0", "::") else access.host  # noqa: S104  it is compared only
+    host = "127.0.0.1" if access.host in ("0.0.0.0", "::") else access.host  # noqa: S104  the address is only compared
     host = f"[{host}]" if ":" in host else host
     return f"http://{host}:{access.port}/{page}" + (f"#token={access.token}" if access.token is not None else "")
 

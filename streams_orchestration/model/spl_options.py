@@ -25,5 +25,6 @@ class SplOptions:
     data: Path | None = None
 
 
-spl_options: ContextVar[SplOptions] = ContextVar("spl_options", default=SplOptions())  # noqa: B039  it is frozen
+# SplOptions are frozen
+spl_options: ContextVar[SplOptions] = ContextVar("spl_options", default=SplOptions())  # noqa: B039
 """The options for reading SPL files that the running command was given."""

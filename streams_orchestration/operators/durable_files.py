@@ -195,6 +195,6 @@ def _sync_above(directory: Path) -> None:
     for each in (directory, *directory.parents):
         if each in _named or each == each.parent:
             return
-        with suppress(PermissionError):  # this user cannot have made it
+        with suppress(PermissionError):  # this user cannot have made the directory
             sync_directory(each.parent)
         _named.add(each)

@@ -172,7 +172,7 @@ class HttpTarget:
                 method, url, data=body, headers=headers, timeout=self._timeout, allow_redirects=False
             )
         except requests.exceptions.SSLError as error:
-            if "EOF occurred" in str(error):  # it ended during the handshake
+            if "EOF occurred" in str(error):  # the connection ended during the handshake
                 message = f"{self.place}: cannot be reached: the connection was closed"
                 raise HttpAwayError(message) from None
             message = f"{self.place}: its certificate is not trusted, or it does not speak TLS; see ca"

@@ -101,7 +101,7 @@ def make_operator(kind: type[Operator], context: OperatorContext, parameters: An
         message = "its `__init__` does not call `super().__init__(context, parameters)`"
         raise ResultError(message)
     if isinstance(operator, SourceOperator):
-        load(operator)  # it may read ahead on threads of its own
+        load(operator)  # a source may read ahead on threads of its own
     with setting_up(context):
         operator.setup()
     if timers_of(operator) is not None:

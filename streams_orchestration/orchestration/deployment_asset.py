@@ -54,6 +54,6 @@ def spec_asset(watched: WatchedSpec, spec: dg.AssetSpec) -> dg.AssetsDefinition:
     def observe() -> Iterator[dg.ObserveResult]:
         yield dg.ObserveResult(asset_key=spec.key, data_version=dg.DataVersion(watched.version() or MISSING))
 
-    with warnings.catch_warnings():  # one for each application, about a choice that is not the user's
+    with warnings.catch_warnings():  # Dagster warns once for each application about a choice that is not the user's
         warnings.simplefilter("ignore", dg.BetaWarning)
         return dg.multi_observable_source_asset(name=f"{watched.application}__{SPEC}", specs=[spec])(observe)

@@ -99,7 +99,7 @@ def _migrate(instance: dg.DagsterInstance, marker: Path, *, is_new: bool) -> Non
     if marker.exists() and marker.read_text() == dg.__version__:
         return
     if not is_new:
-        with redirect_stdout(io.StringIO()):  # it reports its steps there
+        with redirect_stdout(io.StringIO()):  # Dagster reports the steps of an upgrade on standard output
             instance.upgrade()
     marker.write_text(dg.__version__)
 

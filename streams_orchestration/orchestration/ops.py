@@ -228,7 +228,7 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
             message = f"{application} was stopped: {'; '.join(reasons) or late}. The next run continues from there."
             raise dg.Failure(description=message, allow_retries=False)
         time.sleep(LOOK_SECONDS)
-    stopped = status_when_stopped(home, application, STOP_SECONDS)  # its hosts are about to end
+    stopped = status_when_stopped(home, application, STOP_SECONDS)  # the hosts are about to end
     if status.state != "COMPLETED" and status.taken_at is None:
         message = f"{application} was stopped by another command. The next run continues from there."
         raise dg.Failure(description=message, allow_retries=False)

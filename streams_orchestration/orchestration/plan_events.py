@@ -80,7 +80,8 @@ def _keeps_state(instance: dg.DagsterInstance, key: dg.AssetKey, since: float) -
     """
     record = instance.get_latest_asset_check_evaluation_record(dg.AssetCheckKey(key, KEEPS_STATE))
     made = record.evaluation if record is not None and record.create_timestamp > since else None
-    if isinstance(made, dg.AssetCheckEvaluation) and made.passed:  # it is only planned where the redeploy was refused
+    # a failed evaluation is of a refused redeploy, whose plan is not deployed
+    if isinstance(made, dg.AssetCheckEvaluation) and made.passed:
         return recorded_anew(made)
     words = "compiling the stored spec gives this plan"
     return dg.AssetCheckEvaluation(asset_key=key, check_name=KEEPS_STATE, passed=True, description=words)

@@ -92,7 +92,7 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home) 
             api.reset(home, application, unit, generation=config.generation, force=config.force) for unit in units
         ]
     except api.CommitUnknownError as error:
-        if config.generation is None:  # it might be reset twice
+        if config.generation is None:  # a repetition could reset the unit twice
             raise
         raise retry_later() from error
     except (api.CatalogUnavailableError, api.HostLaunchError) as error:

@@ -97,7 +97,7 @@ def in_time(spec: Path, call: Callable[[], Result], seconds: float | None = None
     def run() -> None:
         try:
             results.append(call())
-        except BaseException as error:  # noqa: BLE001  it is raised below
+        except BaseException as error:  # noqa: BLE001  the caller raises the error below
             errors.append(error)
 
     thread = threading.Thread(target=run, name=f"spec {spec.name}", daemon=True)
@@ -200,7 +200,7 @@ def faulty_definitions(
     )
     try:
         specs = changed(spec.application, change, [asset])
-    except Exception:  # it may be the fault that is shown
+    except Exception:  # the function may be the fault that the asset shows
         logger.exception("%s: its asset is shown unchanged", spec.application)
         specs = changed(spec.application, unchanged, [asset])
     spec.keys.use(spec.application, other_keys(spec.application, specs))

@@ -39,7 +39,7 @@ class _Kept:
         """Close the registered descriptors in a process that was just forked."""
         numbers = [number for number, inode in _sockets() if inode in self.sockets] if self.sockets else []
         for each in list(self.objects):
-            with contextlib.suppress(OSError, ValueError):  # it is closed
+            with contextlib.suppress(OSError, ValueError):  # the object is closed
                 numbers.append(each.fileno())
         self.objects, self.sockets = weakref.WeakSet(), frozenset()
         if numbers:

@@ -108,7 +108,8 @@ class _PeHandler(logging.FileHandler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record, and rotate the log if it is too long. A log that cannot be opened again loses the record."""
-        with contextlib.suppress(OSError):  # its directory is gone, or a disk is full; the log goes on as it is
+        # the log's directory is gone, or a disk is full; later records are written again
+        with contextlib.suppress(OSError):
             super().emit(record)
             longer = self._limit and self.stream and os.fstat(self.stream.fileno()).st_size > self._limit
             if longer and world.monotonic() >= self._next:

@@ -77,7 +77,7 @@ class _Solver:
         process = self._process
         if process is None:
             return None
-        if self.finished.is_set():  # it has closed its output, so it is about to end
+        if self.finished.is_set():  # the process has closed its output, so it is about to end
             with suppress(subprocess.TimeoutExpired):
                 process.wait(1.0)
         cut_off = process.poll() is None

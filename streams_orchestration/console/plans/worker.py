@@ -31,9 +31,9 @@ def _main() -> None:
     os.dup2(2, 1)  # output that a spec prints must not get into the answer
     try:
         task = pickle.load(sys.stdin.buffer)  # noqa: S301  from the process that started this one
-    except EOFError:  # it was never needed
+    except EOFError:  # the parent never needed this worker
         return
-    gc.disable()  # it ends before much garbage has gathered
+    gc.disable()  # the worker ends before much garbage has gathered
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     with output:

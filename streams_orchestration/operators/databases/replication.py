@@ -305,7 +305,7 @@ class Peeked:
 
     def close(self) -> None:
         """Close the session."""
-        with suppress(SQLAlchemyError):  # it is gone
+        with suppress(SQLAlchemyError):  # the connection is gone
             self._connection.close()
 
 

@@ -220,7 +220,7 @@ class DatabaseTable:
             life=key.life, operator=key.operator, channel=key.channel, generation=-1, number=-1, epoch=-1, rows=0
         )
         if self.kind == "mysql":
-            # this locks the row as the later update does, so two sessions wait in order and do not deadlock
+            # the insert locks the row as the later update does, so two sessions wait in order and do not deadlock
             return new.on_duplicate_key_update(rows=marks.c.rows)
         return new.on_conflict_do_nothing()
 

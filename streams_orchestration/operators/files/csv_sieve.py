@@ -117,7 +117,7 @@ class CsvSieve:
         if not text.strip(b"\r\n"):
             return pa.RecordBatch.from_pylist([], schema=self.schema)
         if text.startswith(_MARK):
-            text = b"\n" + text  # it is a character, not the beginning of a file
+            text = b"\n" + text  # the mark is a character here, not the beginning of a file
         return read_rows(text, names, self.schema, self.file.dialect)
 
     def _sifted(self, rows: Sequence[RawRow], names: list[str]) -> FileRows:

@@ -76,7 +76,7 @@ class JournalFiles:
         """Return the number of the next message to become durable; all earlier ones are on disk. 1 in a new journal."""
         try:
             with (self.directory / "durable").open("rb") as file:
-                for _ in range(3):  # one that is being written
+                for _ in range(3):  # repeated, since the mark may just be written
                     content = os.pread(file.fileno(), _MARK.size, 0)
                     if len(content) == _MARK.size:
                         number, checksum = _MARK.unpack(content)

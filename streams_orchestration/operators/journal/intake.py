@@ -121,7 +121,7 @@ class Intake:
             try:
                 written = await asyncio.to_thread(self.journal.append, arrivals)
                 problem: Exception = JournalFullError(f"{self.journal.files.directory}: the journal is full")
-            except Exception as error:  # noqa: BLE001  whoever offered gets it
+            except Exception as error:  # noqa: BLE001  the senders get the error
                 written, problem = 0, error
             for number, (_, future) in enumerate(waiting):
                 if future.done():  # the sender has gone; the written values stay

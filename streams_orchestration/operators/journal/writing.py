@@ -67,7 +67,7 @@ class Journal:
             self._mark = os.open(directory / "durable", os.O_RDWR | os.O_CREAT, 0o644)
             self._recover()
         except BaseException:
-            self.close()  # whoever opens it tries again and again
+            self.close()  # a caller opens the journal again and again until it succeeds
             raise
 
     @property

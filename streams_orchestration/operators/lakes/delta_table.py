@@ -90,7 +90,8 @@ class DeltaTarget(LakeTarget):
         made = self._table.transaction_version(_application_id(key))
         if made is None or made < key.number:
             return True
-        self._sync(self._table.version() - REPEATED)  # its process may have ended before it had done so
+        # the process that delivered may have ended before the log was on disk
+        self._sync(self._table.version() - REPEATED)
         return False
 
     def _sync(self, before: int) -> None:

@@ -262,7 +262,7 @@ class DeDuplicate(Operator):
         for begin, end in itertools.pairwise(bounds):
             part = {name: values.slice(begin, end - begin) for name, values in keys.items()}
             marks = None if self.limit is None else self._marks(tuples.batch.slice(begin, end - begin))
-            if begin in unfit and self._is_new(part, marks):  # it fails, so its key is not remembered
+            if begin in unfit and self._is_new(part, marks):  # the tuple fails, so its key is not remembered
                 continue
             fresh[begin:end] = self.seen.add_many(part) if marks is None else self._judge(part, marks)
             self.position += end - begin

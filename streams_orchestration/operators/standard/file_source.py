@@ -252,7 +252,7 @@ class FileSource(SourceOperator):
         if not isinstance(path, Path) or self.part is None:
             self.ended = True
             return False
-        with suppress(OSError):  # it is gone, but all that it held at first was read
+        with suppress(OSError):  # the file is gone, but all its first content was read
             status = path.stat()
             bound = self._bound_of(path)
             size = status.st_size if bound is None else min(status.st_size, bound)

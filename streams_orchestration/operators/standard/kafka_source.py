@@ -195,7 +195,8 @@ class KafkaSource(SourceOperator):
             (begin, reading), self.ahead = self.ahead, None
             if begin == offset:
                 return next(reading)
-            with contextlib.suppress(Exception):  # it is not wanted; the reader is, when that has ended
+            # the result is not needed, but the reader is free only when this reading has ended
+            with contextlib.suppress(Exception):
                 next(reading)
         return self._take(offset, limit, waiting)
 

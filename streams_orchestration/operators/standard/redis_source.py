@@ -114,7 +114,7 @@ class RedisSource(JournalSource):
         if isinstance(error, exceptions.ConnectionError | exceptions.TimeoutError):
             return tls_error(error, url) or ConnectionError(f"{url}: cannot be reached: {error}")
         code = getattr(error, "status_code", None)  # the library takes those that it knows out of the text
-        if f"{code or error} ".startswith(_PASSING):  # somebody has removed it: the next look says what that means
+        if f"{code or error} ".startswith(_PASSING):  # the stream or the group was removed: the next look reports that
             return ConnectionError(f"{url}: {error}")
         return RefusedError(f"{url}, stream {stream}: {error}")
 

@@ -277,9 +277,9 @@ class SqlSource(SourceOperator):
         if after is None or offset.get("table", now.sign) == now.sign:
             return offset | {"table": now.sign}
         if not now.exact:
-            if self._source.has(after):  # it was altered
+            if self._source.has(after):  # the table was altered
                 return offset | {"table": now.sign}
-            if not self._source.count(None, after, 1):  # it is empty, or its rows go on behind the position
+            if not self._source.count(None, after, 1):  # the table is empty, or its rows continue behind the position
                 return offset
         message = (
             f"{self._source.name} was dropped and created again since it was read up to {self._source.column} {after}"

@@ -152,7 +152,7 @@ class Changes:
             except Exception as error:
                 if not isinstance(error, OSError):
                     log.exception("the bell of the catalog failed; it is opened anew")
-                with contextlib.suppress(Exception):  # it is given up anyway
+                with contextlib.suppress(Exception):  # the bell is given up anyway
                     self._release()
                 self._hear((ANYTHING,))
                 with self._condition:

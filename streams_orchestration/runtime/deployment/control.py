@@ -118,7 +118,7 @@ def cancel(home: Home, application: str, timeout: float = STOP_SECONDS) -> Units
     with catalog.read() as connection:
         hosts = HostRow.all(connection, select(h).where(h.c.application == application))
     for host in hosts:
-        if is_here(host.space):  # others end their own
+        if is_here(host.space):  # hosts elsewhere end by themselves
             kill(host.pid, host.process_started)
     with catalog.write() as connection:
         connection.execute(update(h).where(h.c.application == application, h.c.state == "WAITING").values(error=None))

@@ -132,7 +132,7 @@ def _opened_to_run(home: Home, wanted: Deployable, run: RunKind) -> tuple[Catalo
         require_ends(home, wanted.plan.programs)
     catalog = create_catalog(home)
     with catalog.read() as connection:
-        if not registered(connection):  # its hosts are to be children of this process
+        if not registered(connection):  # without machines, the hosts are children of this process
             _require_references(wanted.plan, wanted.name, settings)
     return catalog, settings
 

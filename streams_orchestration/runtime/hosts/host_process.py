@@ -126,7 +126,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 def _say_ready(engine: Engine, descriptor: int) -> None:
     try:
         engine.wait()
-        with contextlib.suppress(BrokenPipeError):  # it is a host already, or its agent has ended
+        with contextlib.suppress(BrokenPipeError):  # the standby is a host already, or its agent has ended
             os.write(descriptor, b"1")
     except Exception as error:  # noqa: BLE001  raised again when it is to be a host
         log.error("the engine of this standby does not come up: %s", error)

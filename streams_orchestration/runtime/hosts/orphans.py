@@ -80,7 +80,7 @@ def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
         if host is None or host.incarnation != incarnation:
             reason = "which was started anew since" if host is not None else "which is no longer wanted"
         elif host.pid is None and host.state == "STARTING":
-            continue  # whoever started it has not recorded its process yet
+            continue  # the process that started the host has not recorded it yet
         elif not any(each.pid == host.pid for each in living(processes)):
             reason = "which is gone"
         elif stopped:

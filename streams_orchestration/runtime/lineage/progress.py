@@ -55,7 +55,7 @@ def due(sent: Sent | None, moment: RunMoment, told: RunMoment | None) -> NextSte
     """
     over = sent is None or sent.event in ENDS
     if sent is not None and sent.started_at != moment.started_at and not over:
-        return "ABORT"  # its end could not be sent
+        return "ABORT"  # the end of the former run could not be sent
     if over or sent is None:
         fresh = sent is None or sent.started_at != moment.started_at
         runs = moment.state == "RUNNING" and moment.failure is None

@@ -68,7 +68,7 @@ def _all(home: Home) -> list[Observed]:
     for name in deployed_applications(home):
         try:
             observed.append(_observed(home, name))
-        except NotDeployedError:  # it was dropped after its name had been read
+        except NotDeployedError:  # the application was dropped after its name had been read
             continue
     return observed
 

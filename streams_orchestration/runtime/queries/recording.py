@@ -98,7 +98,7 @@ def record(
         total = Total(began, began, nothing_yet(program))
         _sample(connection, key, began, {})
     after, sampled = add(total.counts, counts), total.sampled_at
-    if not 0 <= now - sampled < SAMPLE_SECONDS:  # it is ahead where the clock was set back
+    if not 0 <= now - sampled < SAMPLE_SECONDS:  # the sample is ahead if the clock was set back
         _sample(connection, key, now, after)
         sampled = now
     values = {"since": total.since, "at": now, "sampled_at": sampled, "counts": after}

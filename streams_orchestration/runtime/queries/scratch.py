@@ -145,7 +145,7 @@ class Scratch:
                 names_task = level.isdecimal() and partition.isdecimal()
                 if names_task and not (Path(self.answers) / f"{batch}-{task}.json").exists():
                     waiting.setdefault(int(level), []).append(register.read_text())
-        except OSError:  # it has just ended
+        except OSError:  # the task has just ended
             return []
         return waiting[min(waiting)] if waiting else []
 

@@ -130,7 +130,7 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
                 position = _continued(connection, pe.program, position, cut, read)
                 ended &= _begin(connection, pe, cut, carried, position, final=final)
             values = _unit_values(rows.get(unit.name), cut)
-            if final or ended:  # its last epoch is the one of the cut, or the next one
+            if final or ended:  # the last epoch is the epoch of the cut, or the next one
                 values["final_epoch"] = cut.epoch if final else cut.epoch + 1
             insert_unit(connection, application, unit, generation=generation, **values)
             insert_cut(connection, application, unit.name, cut.epoch, generation)

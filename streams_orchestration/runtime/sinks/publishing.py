@@ -227,7 +227,8 @@ def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
 def _settle(store: Store, linked: Sequence[DueOutput]) -> None:
     """Sync the final names of files to disk, then remove their pending names."""
     for directory in sorted({row.place.parent for row in linked}):
-        with contextlib.suppress(FileNotFoundError):  # somebody has removed what another process had published
+        # another process published the file, and its directory was removed since
+        with contextlib.suppress(FileNotFoundError):
             sync_directory(directory)
     for row in linked:
         take_away(store, row.pending)
@@ -316,7 +317,7 @@ def remove_empty(catalog: Catalog, application: str) -> None:
     """Remove the directories of pending files that are empty; call this only when no task can write any more."""
     for directory in _pending_directories(catalog, application):
         places: list[Path] = []
-        with contextlib.suppress(FileNotFoundError):  # another host that ends may remove it at the same time
+        with contextlib.suppress(FileNotFoundError):  # another ending host may remove the directory at the same time
             places = sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True)
         for place in places:
             with contextlib.suppress(OSError):

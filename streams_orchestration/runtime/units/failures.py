@@ -174,7 +174,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     if lost is not None:
         return failure(dead[lost.host], hosts[lost.host], _kind_of_host(lost.host))
     if unit.waits and unit.asked:
-        return None  # its hosts are on their way
+        return None  # the hosts are on their way
     if failed is not None:
         return failure(pe_failure(failed.id, failed.error), failed, failed.kind, failed)
     if unit.waits or unit.state == "MAXIMUM_RESET_ATTEMPTS_REACHED":

@@ -194,7 +194,7 @@ class _Body:
             self.report("CDISP0800E", f"{name} is no operator", name)
             return None
         if isinstance(self.scope.find(name.name), VariableName) and name.name.startswith("$"):
-            return None  # its actual is missing, or wrong
+            return None  # the actual parameter is missing, or wrong
         names, written = found
         operator = names.operator(written)
         if operator is None and (mixed := names.mixed(written)):

@@ -172,7 +172,8 @@ def reason(text: str) -> str:
     if "(no cause message)" in text:
         return "the Python process that planned its batches has ended: killed, or out of memory; see the host's log"
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
-    code = {number + 1 for number, line in enumerate(lines) if line.startswith('File "')}  # it may name errors, too
+    # the line after such a line is code, and may name errors, too
+    code = {number + 1 for number, line in enumerate(lines) if line.startswith('File "')}
     lines = [line for number, line in enumerate(lines) if number not in code]
     telling = [line for line in lines if "Error" in line or "Exception" in line or "crashed" in line]
     conditions = [line for line in lines if CONDITION.match(line)]  # a part of the query with marks below may follow

@@ -107,7 +107,7 @@ def _processor_seconds(status: ApplicationStatus) -> dict[int, float] | None:
             return None
         total = 0.0
         for each in family:
-            with suppress(psutil.Error):  # it ended meanwhile, and its time counts for its parent
+            with suppress(psutil.Error):  # the process ended meanwhile, and its time counts for its parent
                 times = each.cpu_times()
                 total += times.user + times.system + times.children_user + times.children_system
         by_host[host.id] = total
