@@ -73,7 +73,7 @@ def restore(
     Args:
         home: the state directory.
         lock: the start lock of the application.
-        wanted: the application. Its name is that of the saved application, or one from its options for a clone.
+        wanted: the application. It has the name of the saved application, or a name from its options for a clone.
         place: the savepoint, inside or outside of the state directory; it is not changed.
         drop: operators whose state may be lost.
         fresh: first drop the application that is deployed under this name, with its published results.
