@@ -105,7 +105,7 @@ class TimedSide:
         Args:
             keys: the parts of the keys.
             times: the time that belongs to each key.
-            least: the least time of a partner less that of the key, in ticks.
+            least: the least difference of the time of a partner and the time of the key, in ticks.
             greatest: the greatest one.
         """
         nothing = Partners(np.zeros(len(times), np.int64), np.zeros(len(times), np.int64), np.zeros(0, np.int64))

@@ -195,8 +195,7 @@ class KafkaSource(SourceOperator):
             (begin, reading), self.ahead = self.ahead, None
             if begin == offset:
                 return next(reading)
-            # the result is not needed, but the reader is free only when this reading has ended
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception):  # the reader is free only when this reading has ended
                 next(reading)
         return self._take(offset, limit, waiting)
 

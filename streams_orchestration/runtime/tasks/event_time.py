@@ -78,7 +78,7 @@ class EventTimeCalls:
             self._gather(program, instance, partial(call_between, batch, process, reached))
 
     def let_go(self, programs: Iterable[OperatorProgram], instance_of: Callable[[int], OperatorInstance]) -> None:
-        """Send the watermarks that follow when operators have let tuples go by the clock or at a marker (EV62)."""
+        """Send the watermarks that follow when operators have released tuples by the clock or at a marker (EV62)."""
         for program in programs:
             instance = instance_of(program.index)
             if instance.keeps_tuples and not instance.operator.places_watermarks:

@@ -308,9 +308,7 @@ class TaskRun:
             self.made = True
         instance.dirty = True
         context = instance.operator.context
-        context.epoch = self.plan.epoch
-        context.batch = self.plan.batch
-        context.generation = self.plan.generation
+        context.epoch, context.batch, context.generation = self.plan.epoch, self.plan.batch, self.plan.generation
         context.now = max(context.now, self._clock.now)
         if program.event_time is not None and program.event_time.mode == "manual":
             context.set_watermark = lambda watermark: self._event_time.set(program, instance, watermark)
