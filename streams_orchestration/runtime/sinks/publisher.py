@@ -161,7 +161,7 @@ class Publisher:
         return set(self.deliverers) - resting - set(self._busy)
 
     def _ready(self, rows: Iterable[DueOutput], free: Set[str]) -> list[tuple[str, list[DueOutput]]]:
-        """Return those of the free sinks that have outputs to deliver."""
+        """Return the free sinks that have outputs to deliver, with these outputs."""
         sinks = {operator: list(outputs) for operator, outputs in itertools.groupby(rows, lambda row: row.operator)}
         marking = [operator for operator, deliverer in self.deliverers.items() if deliverer.marks]
         ready = [
