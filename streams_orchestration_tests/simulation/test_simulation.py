@@ -37,7 +37,7 @@ FOUND: dict[str, tuple[str, ...]] = {
     "a pending name goes before the final one is on disk": ("--kind", "power"),
     "states that are carried over are not synchronised": (*REDEPLOYS, "--seed", "1"),
     "a savepoint has its name before those of its files are on disk": (*SAVEPOINTS, "--seed", "2"),
-    "a unit within an epoch counts as drained": (*REDEPLOYS, "--seed", "6"),
+    "a unit within an epoch counts as drained": ("--kind", "redeploy", "--rate", "0.004"),
     "numbers of segments are used twice": ("--shape", "outside", "--kind", "kill", "suicide", "--rate", "0.02"),
     "a claim for an agent that was lost counts as made": (
         *("--machines", "3", "--kind", "lost_before", "kill", "--rate", "0.02", "--seed", "1"),
