@@ -60,7 +60,7 @@ class Operator:
     """True if the framework forwards window marks to output ports that preserve them; False if the operator does."""
     heeds_marks: bool | None = None
     """False if `on_punctuation` ignores window marks, so they split no batches; None derives it from its methods."""
-    places_watermarks: bool = False
+    keeps_places: bool = False
     """True if `process` accepts batches with watermarks, and puts these into submitted batches, as `filter`, `slice`
     and `take` do. If false, `process` is called for the tuples between two watermarks. Watermarks that the operator
     does not submit to a port are sent there after `process`. `setup` may set this."""
@@ -168,7 +168,7 @@ class Operator:
     def on_watermark(self, watermark: int) -> None:
         """Handle a step of the operator's watermark, in ticks, before it is sent on; may submit tuples (EV21).
 
-        Called for operators in an event-time graph that do not set `places_watermarks`. The greatest
+        Called for operators in an event-time graph that do not set `keeps_places`. The greatest
         watermark, 2**63 - 1, says that all streams have ended.
         """
 
@@ -186,7 +186,7 @@ class Operator:
             time: the time of the timer in ticks.
         """
 
-    def held_time(self) -> int | None:
+    def held(self) -> int | None:
         """Return the least event time in ticks among tuples that the operator keeps and may submit later, or None.
 
         The watermark that an operator in the mode `heldInput` sends on does not pass it (EV62).

@@ -38,7 +38,7 @@ class FunctionOperator(Operator):
         offered = {METRICS: self.context.metrics}
         self.arguments = [offered.get(name, self.parameters) for name in _further_arguments(self.function)]
 
-        self.places_watermarks = METRICS not in _further_arguments(self.function)
+        self.keeps_places = METRICS not in _further_arguments(self.function)
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Call the function with the batch, and submit its result.
@@ -59,7 +59,7 @@ class FunctionOperator(Operator):
             for part in parts:
                 self.submit(part)
             return
-        self.places_watermarks = False
+        self.keeps_places = False
         again = TupleBatch(given, mutable=mutable, watermarks=batch.watermarks)
         call_between(again, lambda tuples: self.process(port, tuples), self._pass_on)
 

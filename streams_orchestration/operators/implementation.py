@@ -126,8 +126,8 @@ def _check_timers(operator: Operator) -> None:
     if role is None or not role.ports:
         message = NO_WATERMARK.format("it has timers")
         raise ResultError(message)
-    if operator.places_watermarks:
-        message = "it has timers, and its class sets `places_watermarks`, so no timer fires; leave one of them out"
+    if operator.keeps_places:
+        message = "it has timers, and its class sets `keeps_places`, so no timer fires; leave one of them out"
         raise ResultError(message)
 
 

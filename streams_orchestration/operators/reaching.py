@@ -53,7 +53,7 @@ def reach_steps(
     for step in (None,) if steps is None else steps.singly():
         if step is not None and step.values[0] != IDLE:
             call(partial(reach_watermark, operator, int(step.values[0])))
-        held = call(operator.held_time) if keeps_tuples else None
+        held = call(operator.held) if keeps_tuples else None
         send(watermark.passed(step, held))
 
 

@@ -99,7 +99,7 @@ class TrialWatermarks:
             for place in range(len(batch)):
                 process(batch.slice(place, 1))
             return
-        if operator.places_watermarks:
+        if operator.keeps_places:
             self._placed.clear()
             process(batch)
             if (steps := batch.watermarks) is None:
@@ -119,7 +119,7 @@ class TrialWatermarks:
     def let_go(self, operator: Operator) -> None:
         """Send the watermarks that follow when the operator has submitted tuples that it kept (EV62)."""
         own = self._own
-        if own is not None and own.role.mode == "heldInput" and not operator.places_watermarks:
+        if own is not None and own.role.mode == "heldInput" and not operator.keeps_places:
             reach_steps(operator, own, None, self._sent, lambda call: call())
 
     def _sent(self, steps: Watermarks | None) -> None:

@@ -153,7 +153,7 @@ class WaitingOperator(ClockOperator):
         if begin < len(batch) or begin == 0 or marks is not None:
             self.submit(batch.slice(begin).with_watermarks(marks))
 
-    def held_time(self) -> int | None:
+    def held(self) -> int | None:
         """Return the least event time of a waiting tuple."""
         log = self.waiting.log
         return least_time(log.take(log.places()), self.context.event_time)

@@ -12,8 +12,8 @@ from streams_orchestration.compiler.event_time.growth import Reach
 from streams_orchestration.compiler.event_time.uses import (
     WINDOWED,
     EventTimeUse,
+    keeps_places,
     may_use,
-    places_watermarks,
     uses_of,
     windows_in,
 )
@@ -220,11 +220,11 @@ class _Checks:
     def takes_whole_batches(self, operator: LogicalOperator) -> bool:
         """Return True if an operator is called with whole batches, whatever watermarks they hold.
 
-        These are Spark queries, standard sinks that do not use event time, and operators for which `places_watermarks`
+        These are Spark queries, standard sinks that do not use event time, and operators for which `keeps_places`
         is true.
         """
         sink = operator.standard and not operator.outputs and operator.index not in self.using
-        return sink or operator.engine == "dataframe" or places_watermarks(operator)
+        return sink or operator.engine == "dataframe" or keeps_places(operator)
 
 
 def _interleaves(operator: LogicalOperator) -> bool:

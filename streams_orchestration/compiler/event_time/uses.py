@@ -109,7 +109,7 @@ def uses_event_time(operator: LogicalOperator) -> bool:
         return False  # a finding of the stage
 
 
-def places_watermarks(operator: LogicalOperator) -> bool:
+def keeps_places(operator: LogicalOperator) -> bool:
     """Return True if a standard operator takes a batch whole, with the watermarks in it."""
     if not operator.standard or operator.kind not in PLACES_BY_EVENT_TIME:
         return operator.standard and operator.kind in PLACES_WATERMARKS

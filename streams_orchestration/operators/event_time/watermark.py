@@ -248,7 +248,7 @@ class OperatorWatermark:
     def keeps(self, held: int | None) -> None:
         """Record the least time of a tuple that the operator keeps (EV62), and the input watermark as reached.
 
-        Operators with `places_watermarks` call this in place of `passed`.
+        Operators with `keeps_places` call this in place of `passed`.
         """
         self._held, self._reached = held, self.entries.watermark
 

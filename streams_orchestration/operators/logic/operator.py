@@ -56,7 +56,7 @@ class LogicOperator(Operator):
         """Set the logic of the operator. It runs tuple by tuple."""
         self.logic = logic
         logic.begin()
-        self.places_watermarks = self.pure = False
+        self.keeps_places = self.pure = False
         self.heeds_marks = True
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:

@@ -119,7 +119,7 @@ class Aggregate(ClockOperator):
                 window, self.parameters.refinement, self.keys, partition, self.measures, compiled.functions
             )
             self.timed = EventTimeGroups(self, role, groups, self.results)
-            self.places_watermarks = True
+            self.keeps_places = True
             self.heeds_marks = False
             return
         self.window = window

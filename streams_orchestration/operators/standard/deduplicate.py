@@ -120,7 +120,7 @@ class DeDuplicate(Operator):
 
     Parameters = DeDuplicateParameters
     stateful = True
-    places_watermarks = True
+    keeps_places = True
     free_parameters = frozenset(
         (
             *("count", "delta", "time_out", "discard_age", "reset_on_duplicate", "flush_on_punctuation", "on_error"),

@@ -107,7 +107,7 @@ class Delay(WaitingOperator):
         if self.parameters.by == "watermark":
             self.timed = EventTimeInput(self, "by: watermark")
             self.delay = self.timed.ticks("delay", self.parameters.delay)
-            self.places_watermarks = True
+            self.keeps_places = True
             return
         self.arrivals: list[list[float]] = []
         """The time and the number of waiting tuples of each batch, in order of arrival; used with `by: clock`."""
@@ -187,7 +187,7 @@ class Delay(WaitingOperator):
             placed = moments.placed(at[order])
             self.send(places[order], None if placed is None else held_back(placed, held))
             if idle:
-                least = self.held_time()
+                least = self.held()
                 rests = timed.resting(keeps=least is not None)
                 rests = rests if least is None else held_back(rests, np.array([least]))
                 self.submit(TupleBatch.bearing(rests, self.context.inputs[0]))
@@ -205,10 +205,10 @@ class Delay(WaitingOperator):
         gone = moments.passing(shifted(times[order], self.delay - 1))
         return moments.least_kept(times[order], arrived[order], gone)
 
-    def held_time(self) -> int | None:
+    def held(self) -> int | None:
         """Return the least event time of a waiting tuple."""
         if self.timed is None:
-            return super().held_time()
+            return super().held()
         times = self.waiting.log.notes[_TIME][self.waiting.log.places()]
         return int(times.min()) if len(times) else None
 

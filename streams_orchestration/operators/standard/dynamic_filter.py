@@ -54,7 +54,7 @@ class DynamicFilter(Operator):
     The order of arrival decides, so in a consistent region a replay may see keys and tuples in another order.
     """
 
-    places_watermarks = True
+    keeps_places = True
     Parameters = DynamicFilterParameters
     stateful = True
     free_parameters = frozenset(("on_error",))

@@ -172,7 +172,7 @@ class FileSink(GatheringSink):
     def setup(self) -> None:
         """Prepare. The first tuples open a file."""
         if self.deadlines is not None:
-            self.places_watermarks = True
+            self.keeps_places = True
         self.late = self.context.metrics.counter("late_taken", "tuples whose directory was complete already")
         written = _written_schema(self.context, self.parameters).names
         self.names = [*written, *self.parameters.partition_by]

@@ -30,7 +30,7 @@ class FilterParameters(LogicParameters):
 class Filter(LogicOperator):
     """Passes a tuple to output port 0 if `filter` is true, otherwise to port 1 if that is connected."""
 
-    places_watermarks = True
+    keeps_places = True
     Parameters = FilterParameters
     pure = True
     free_parameters = frozenset(("filter", "spl", "on_error"))

@@ -76,7 +76,7 @@ class Format(Operator):
     quoted only if needed. `jsonl` and text output are additions.
     """
 
-    places_watermarks = True
+    keeps_places = True
     Parameters = FormatParameters
     unsupported = REFUSED["Format"]
     pure = True

@@ -39,7 +39,7 @@ class Functor(LogicOperator):
     Every output port gets one tuple for each tuple that passes the filter.
     """
 
-    places_watermarks = True
+    keeps_places = True
     Parameters = FunctorParameters
     pure = True
     free_parameters = frozenset(("filter", "output", "spl", "on_error"))

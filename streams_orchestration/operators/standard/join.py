@@ -203,7 +203,7 @@ class Join(ClockOperator):
         if self.parameters.within is not None:
             age = self.parameters.discard_age
             self.timed = TimedJoin(self, self.parameters.within, age, keys, outer, self._met, self._send)
-            self.places_watermarks = True
+            self.keeps_places = True
             self.sides: Sequence[JoinSide | TimedSide] = self.timed.sides
             return
         self.windows = [

@@ -69,7 +69,7 @@ class Lookup(Operator):
     runs.
     """
 
-    places_watermarks = True
+    keeps_places = True
     Parameters = LookupParameters
     pure = True
 

@@ -136,7 +136,7 @@ class Merge(Operator):
         order = np.lexsort((np.concatenate(ports), together.column(_VALUE).to_numpy()))
         self.submit(TupleBatch(together.take(pa.array(order)).select(together.schema.names[:-1])))
 
-    def held_time(self) -> int | None:
+    def held(self) -> int | None:
         """Return the least event time of a waiting tuple."""
         times = (least_time(log.take(log.places()), self.context.event_time) for log in self.logs)
         return min((time for time in times if time is not None), default=None)

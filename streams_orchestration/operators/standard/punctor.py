@@ -33,7 +33,7 @@ class PunctorParameters(ExpressionParameters):
 class Punctor(Operator):
     """Computes tuples as Functor does, and inserts a window marker before or after the tuples that meet a condition."""
 
-    places_watermarks = True
+    keeps_places = True
     Parameters = PunctorParameters
     pure = True
 

@@ -155,7 +155,7 @@ class Sort(ClockOperator):
         if window is None:
             divides = len(own_outputs(self.context, self.parameters)) > LATE_PORT
             self.timed = TimeOrder(self, self._ranks if self.keys else None, divides=divides)
-            self.places_watermarks = True
+            self.keeps_places = True
             return
         self.window = window
         self.ticks = window.eviction.ticks
@@ -270,12 +270,12 @@ class Sort(ClockOperator):
         self._wait(new, np.zeros(new.num_rows, np.int64))
         self._submit(together.take(pa.array(leaving)), sort=False)
 
-    def held_time(self) -> int | None:
+    def held(self) -> int | None:
         """Return the least event time of a waiting tuple."""
         if self.timed is not None:
             return self.timed.least_time()
         if self.panes is not None:
-            return self.panes.held_time()
+            return self.panes.held()
         return least_time(self.waiting.take(self.waiting.places()), self.context.event_time)
 
     def on_watermark(self, watermark: int) -> None:

@@ -96,7 +96,7 @@ class PaneOrder:
             inside = order[first:last]
             yield tuples.take(pa.array(inside[np.argsort(ranks[inside])]))
 
-    def held_time(self) -> int | None:
+    def held(self) -> int | None:
         """Return the least time of a tuple in a pane that is not complete (EV62); None without any."""
         places, ends = self._last_ends()
         times = self.waiting.notes["time"][places][ends > self.input.watermark]

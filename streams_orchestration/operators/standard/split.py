@@ -70,7 +70,7 @@ class Split(Operator):
     The order of tuples is kept on every port.
     """
 
-    places_watermarks = True
+    keeps_places = True
     Parameters = SplitParameters
     pure = True
 

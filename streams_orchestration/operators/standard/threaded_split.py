@@ -17,7 +17,7 @@ class ThreadedSplit(Operator):
     IBM Streams sends a tuple to any port with an idle thread, which a replay could not repeat.
     """
 
-    places_watermarks = True
+    keeps_places = True
     unsupported = REFUSED["ThreadedSplit"]
     stateful = True
 

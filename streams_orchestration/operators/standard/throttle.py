@@ -27,7 +27,7 @@ class Throttle(Operator):
     which the log reports. To keep lower rates, make batches smaller (STREAMS_SOURCE_LIMIT).
     """
 
-    places_watermarks = True
+    keeps_places = True
     Parameters = ThrottleParameters
     unsupported = REFUSED["Throttle"]
 

@@ -13,7 +13,7 @@ from streams_orchestration.operators.mentions import Mentions
 class Union(Operator):
     """Forwards the tuples of all ports in order of arrival, with the attributes of the output stream."""
 
-    places_watermarks = True
+    keeps_places = True
 
     @classmethod
     def mentions(cls, parameters: object) -> Mentions:

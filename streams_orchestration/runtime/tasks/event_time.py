@@ -52,11 +52,11 @@ class EventTimeCalls:
             for place in range(len(batch)):
                 process(batch.slice(place, 1))
             return
-        if instance.operator.places_watermarks:
+        if instance.operator.keeps_places:
             instance.submitted.clear()
             process(batch)
             if instance.keeps_tuples and instance.watermark is not None:
-                instance.watermark.keeps(self._calls.call(program, instance.operator.held_time))
+                instance.watermark.keeps(self._calls.call(program, instance.operator.held))
             if (steps := batch.watermarks) is None:
                 return
             for output in instance.outputs:
@@ -81,7 +81,7 @@ class EventTimeCalls:
         """Send the watermarks that follow when operators have released tuples by the clock or at a marker (EV62)."""
         for program in programs:
             instance = instance_of(program.index)
-            if instance.keeps_tuples and not instance.operator.places_watermarks:
+            if instance.keeps_tuples and not instance.operator.keeps_places:
                 self._reached(program, instance, None)
 
     def _gather(self, program: OperatorProgram, instance: OperatorInstance, call: Callable[[], None]) -> None:

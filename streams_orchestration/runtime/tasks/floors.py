@@ -85,7 +85,7 @@ class FlooredOperator(Operator):
         self.parts = [
             make_operator(kind, self._context_of(number), parameters) for number in range(len(floors.watermarks))
         ]
-        self.places_watermarks = self.parts[0].places_watermarks
+        self.keeps_places = self.parts[0].keeps_places
         self.passes_marks = self.parts[0].passes_marks  # pyright: ignore[reportAttributeAccessIssue]
         self.pure = self.parts[0].pure
 
@@ -113,10 +113,10 @@ class FlooredOperator(Operator):
         for part in self.parts:
             check_nothing(part.on_punctuation(port, mark), "on_punctuation")
 
-    def held_time(self) -> int | None:
+    def held(self) -> int | None:
         """Return the least time of the tuples that the objects hold back; None if they hold none."""
         self._begin()
-        held = [time for part in self.parts if (time := part.held_time()) is not None]
+        held = [time for part in self.parts if (time := part.held()) is not None]
         return min(held, default=None)
 
     def drain(self) -> None:
@@ -179,7 +179,7 @@ class FlooredOperator(Operator):
 
     def _context_of(self, number: int) -> OperatorContext:
         def submit(port: int, batch: TupleBatch) -> None:
-            if number == self._submitting or not self.places_watermarks:
+            if number == self._submitting or not self.keeps_places:
                 self.context.submit(port, batch)
             elif len(batch):
                 self.context.submit(port, batch.bare())

@@ -184,7 +184,7 @@ def test_placed_watermarks_are_where_calls_between_watermarks_put_them(
 def test_a_function_is_called_between_watermarks_only_if_it_makes_new_batches(function: type[Operator], whole: bool):
     harness = OperatorHarness(function, [T], [T], event_time="n")
     harness.send([(1,), Watermark(1), (2,), Watermark(2)])
-    assert harness.operator.places_watermarks == whole
+    assert harness.operator.keeps_places == whole
 
 
 TIMED: dict[str, tuple[list[str], list[str], dict[str, Any]]] = {
@@ -211,11 +211,11 @@ def class_of(name: str) -> type[Operator]:
 
 
 def test_the_compiler_knows_which_standard_operators_take_batches_whole():
-    assert {name for name in STANDARD if class_of(name).places_watermarks} == PLACES_WATERMARKS
+    assert {name for name in STANDARD if class_of(name).keeps_places} == PLACES_WATERMARKS
 
 
 def test_the_compiler_knows_which_standard_operators_do_so_by_event_time():
-    setting = {name for name in STANDARD if "self.places_watermarks = True" in getsource(class_of(name))}
+    setting = {name for name in STANDARD if "self.keeps_places = True" in getsource(class_of(name))}
     assert setting == PLACES_BY_EVENT_TIME == TIMED.keys()
 
 
@@ -223,4 +223,4 @@ def test_the_compiler_knows_which_standard_operators_do_so_by_event_time():
 def test_an_operator_that_needs_event_time_takes_batches_whole(name: str):
     inputs, outputs, parameters = TIMED[name]
     harness = OperatorHarness(class_of(name), inputs, outputs, parameters=parameters, event_time="at")
-    assert harness.operator.places_watermarks
+    assert harness.operator.keeps_places

@@ -237,7 +237,7 @@ class Silent(Alarms):
 
 
 class Placing(Alarms):
-    places_watermarks = True
+    keeps_places = True
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ class Placing(Alarms):
             EventTimeRole("at", 1000, "outputEventTime", 0, 0, (), (0,)),
             "it has timers, but no watermark arrives at it",
         ),
-        (Placing, "at", "it has timers, and its class sets `places_watermarks`"),
+        (Placing, "at", "it has timers, and its class sets `keeps_places`"),
     ],
 )
 def test_timers_that_would_never_fire_are_refused(kind: type[Operator], event_time: Any, message: str):
