@@ -61,7 +61,7 @@ def run() -> None:
     source is asked once where its input ends, and the run stops when everything up to there is delivered. Windows stay
     open, and state is kept, so a schedule can repeat this run. With --from the application begins with the state of a
     savepoint. The start is refused if a state does not fit, unless --drop-state allows that state to be lost. Compiler
-    options that are left out have their deployed values, unless its state begins empty.
+    options that are left out keep their deployed values, unless --fresh or --from is given.
     """
 
 
@@ -77,8 +77,8 @@ def deploy() -> None:
     """Compile an application and start it in the background.
 
     With --from the application begins with the state of a savepoint. The start is refused if a state does not fit,
-    unless --drop-state allows that state to be lost. Compiler options that are left out have their deployed values,
-    unless its state begins empty.
+    unless --drop-state allows that state to be lost. Compiler options that are left out keep their deployed values,
+    unless --fresh or --from is given.
     """
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from streams_orchestration.cli.starting import (
     checked_to_run,
     compiled_with_kept_options,
     deployed_options,
-    nothing_kept,
     ready_to_start,
     stop_orphans,
 )
@@ -31,9 +29,9 @@ from streams_orchestration.runtime import api
 def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tuple[str, ...], *, fresh: bool) -> int:
     """Compile an application and start it in the background; return the exit status."""
     require_origin(origin, drop_state)
-    kept_of = nothing_kept if fresh or origin is not None else partial(deployed_options, api.Home.default())
     read = read_application(spec)
-    wanted = checked_to_run(compiled_with_kept_options(read, options, kept_of))
+    kept = None if fresh or origin is not None else deployed_options(api.Home.default(), read, options)
+    wanted = checked_to_run(compiled_with_kept_options(read, options, kept))
     return bring_up_in_background("streams deploy", read, wanted, origin, api.Request(fresh=fresh, drop=drop_state))
 
 

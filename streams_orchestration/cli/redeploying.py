@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import click
@@ -52,7 +51,8 @@ def redeploy(
         message = "--fresh drops all state, so it cannot be combined with --dry-run or --drop-state."
         raise click.UsageError(message, click.get_current_context())
     home, read = api.Home.default(), read_application(spec)
-    wanted = checked_to_run(compiled_with_kept_options(read, options, partial(last_options, home)))
+    kept = last_options(home, options.options.name or read.name)
+    wanted = checked_to_run(compiled_with_kept_options(read, options, kept))
     application = wanted.name
     if dry_run:
         return _preview(home, wanted, drop_state, run_words(read.path, options.options))

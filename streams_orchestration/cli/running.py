@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from streams_orchestration.cli.starting import (
     compiled_with_kept_options,
     deployed_options,
     locked_start,
-    nothing_kept,
     ready_to_start,
     run_words,
 )
@@ -45,9 +43,9 @@ def run(
     """Compile an application, run it until its input or the available data end, and show its result."""
     require_origin(origin, drop_state)
     home, goes_on = api.Home.default(), not fresh and origin is None
-    kept_of = partial(deployed_options, home) if goes_on else nothing_kept
     read = read_application(spec)
-    compilation = compiled_with_kept_options(read, options, kept_of)
+    kept = deployed_options(home, read, options) if goes_on else None
+    compilation = compiled_with_kept_options(read, options, kept)
     name, again = compilation.logical.application, run_words(spec, options.options)
     before = None
     if goes_on and (home.root.exists() or api.Catalog(home).version() is not None):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,34 +19,28 @@ from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime import api
 
 
-def nothing_kept(_application: str) -> None:
-    """Return None: an application that starts without state keeps no options."""
-
-
-def deployed_options(home: api.Home, application: str) -> Options | None:
+def deployed_options(home: api.Home, read: ReadSpec, given: GivenOptions) -> Options | None:
     """Return the options with which an application is deployed.
 
     None if it is not deployed, or its options cannot be read.
     """
-    deployed = api.deployed_if_any(home, application)
+    deployed = api.deployed_if_any(home, given.options.name or read.name)
     return None if deployed is None else options_of(deployed)
 
 
-def compiled_with_kept_options(
-    read: ReadSpec, given: GivenOptions, kept_of: Callable[[str], Options | None] = nothing_kept
-) -> Compilation:
+def compiled_with_kept_options(read: ReadSpec, given: GivenOptions, kept: Options | None = None) -> Compilation:
     """Compile an application that is to run, with options kept from its deployment.
 
     Args:
         read: the spec.
         given: the options that the user gave.
-        kept_of: a function of the application's name that returns the options to keep where the user gave none.
+        kept: the options to keep where the user gave none; None if no options are kept.
 
     Raises:
         ApplicationError: the application has errors; they include those that its operators find themselves.
     """
     application = given.options.name or read.name
-    kept, options = kept_of(application), given.options
+    options = given.options
     if kept is not None:
         options, left_out = fitting(read, kept, given.over)
         for each in left_out:

@@ -58,7 +58,8 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
     """Write an application into the catalog as the one to run under its name; `launch` then starts its hosts.
 
     If a plan is replaced, the call also starts the hosts that the redeploy needs, and waits until its trial is decided.
-    Repeating a call that has succeeded changes nothing, unless the request is `fresh`.
+    Repeating a call that has succeeded keeps plan and state, unless the request is `fresh`. A request that names a
+    savepoint is refused then.
 
     Args:
         home: the state directory.
@@ -74,6 +75,7 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
         ApplicationError: Spark cannot run a query of the application.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
+    assert lock.application == wanted.name, "the start lock is of another application"
     if broken := broken_conditions(wanted.compilation):
         message = f"{wanted.name}: {broken}"
         raise NotDeployableError(message)

@@ -15,7 +15,7 @@ from streams_orchestration.operators.storage.port import File, is_address
 class ConsumedFiles(FileSource):
     """The source that removes its files: each is deleted, or moved, when no reset can go back to it.
 
-    A file that was moved to a directory that has its name already gets a number behind it, as in IBM Streams.
+    If the directory already has a file of that name, the moved file gets a number after its name, as in IBM Streams.
     """
 
     removes = True

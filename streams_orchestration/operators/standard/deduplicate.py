@@ -87,6 +87,11 @@ class DeDuplicateParameters(ExpressionParameters):
         description="Maps an attribute of output port 0 to an expression. Other attributes keep their values.",
     )
 
+    @property
+    def keys(self) -> list[ExpressionText]:
+        """The expressions that form the key; empty for all attributes."""
+        return self.key if isinstance(self.key, list) else [self.key]
+
     @model_validator(mode="after")
     def _go_together(self) -> DeDuplicateParameters:
         given = [name for name in ("count", "delta", "within") if getattr(self, name) is not None]
@@ -138,7 +143,7 @@ class DeDuplicate(Operator):
     @classmethod
     def state_attributes(cls, parameters: DeDuplicateParameters) -> Collection[str] | None:
         """Return the attributes of the key and of the delta."""
-        texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
+        texts = parameters.keys
         attribute = [] if parameters.delta_attribute is None else [name_token(parameters.delta_attribute)]
         return names_in(*texts, *attribute) if texts else None
 
@@ -152,7 +157,7 @@ class DeDuplicate(Operator):
     @staticmethod
     def _attributes(context: OperatorContext, parameters: DeDuplicateParameters) -> list[str]:
         """Return the parts of the key. Attributes are spelled as in the stream."""
-        texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
+        texts = parameters.keys
         if not texts:
             return context.inputs[0].names
         known = {name.lower(): name for name in context.inputs[0].names}
@@ -163,7 +168,7 @@ class DeDuplicate(Operator):
     @classmethod
     def mentions(cls, parameters: DeDuplicateParameters) -> Mentions:
         """Return the attributes of the keys and of the delta."""
-        keys = [parameters.key] if isinstance(parameters.key, str) else parameters.key
+        keys = parameters.keys
         attribute = parameters.delta_attribute
         found = Mentions.of(output=parameters.output)
         return found._replace(inputs=() if attribute is None else (attribute,), expressions=[*found.expressions, *keys])
@@ -188,7 +193,7 @@ class DeDuplicate(Operator):
         check_failure_port(context, parameters, source)
         unless = None if parameters.within is not None else "only within finds any"
         check_late_port(context, LATE_PORT, len(own_outputs(context, parameters)), unless)
-        texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
+        texts = parameters.keys
         zone = context.zone
         keys = [parse_expression(text, source, "key", zone) for text in texts or map(name_token, source.names)]
         types = [key.arrow_type for key in keys]

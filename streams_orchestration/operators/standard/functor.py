@@ -64,11 +64,7 @@ class Functor(LogicOperator):
         ports = len(targets)
         text, zone = parameters.filter, context.zone
         condition = None if text is None else parse_condition(text, source, "filter", zone)
-        written = parameters.output if isinstance(parameters.output, list) else [parameters.output]
-        if parameters.output and len(written) != ports:
-            message = f"output: a list with a mapping for each of the {ports} output ports is expected"
-            raise ValueError(message)
-        outputs = written if parameters.output else [{}] * ports
+        outputs = _outputs(parameters, ports)
         assignments: list[Assignments] = []
         for port, (output, target) in enumerate(zip(outputs, targets, strict=True)):
             with reported(f"output port {port}: " if ports > 1 else ""):
@@ -96,6 +92,21 @@ class Functor(LogicOperator):
             self.submit(assignments.of(tuples), output)
 
 
+def _outputs(parameters: FunctorParameters, ports: int) -> list[dict[str, str]]:
+    """Return the assignments of each output port; they are empty if the parameter `output` is not given.
+
+    Raises:
+        ValueError: `output` has not one mapping for each output port.
+    """
+    if not parameters.output:
+        return [{}] * ports
+    written = parameters.output if isinstance(parameters.output, list) else [parameters.output]
+    if len(written) != ports:
+        message = f"output: a list with a mapping for each of the {ports} output ports is expected"
+        raise ValueError(message)
+    return written
+
+
 class FunctorLogic:
     """The logic of a Functor with its filter and its assignments, which may read the variables of the logic."""
 
@@ -109,11 +120,7 @@ class FunctorLogic:
         check_policy(parameters)
         source = context.inputs[0]
         self.targets = [target or source for target in own_outputs(context, parameters)]
-        written = parameters.output if isinstance(parameters.output, list) else [parameters.output]
-        given = written if parameters.output else [{}] * len(self.targets)
-        if len(given) != len(self.targets):
-            message = f"output: a list with a mapping for each of the {len(self.targets)} output ports is expected"
-            raise ValueError(message)
+        given = _outputs(parameters, len(self.targets))
         self.filtered = parameters.filter is not None
         expressions: list[tuple[SplText, str, int | None]] = []
         if parameters.filter is not None:

@@ -143,12 +143,15 @@ class TimedSide:
         return Partners(nothing.first, nothing.counts, places[order])
 
     def _find(self, keys: list[pa.Array], which: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions of the sought keys that some tuples of the log have, and their rows in the index.
+        """Enter keys of the log into the index, then return the sought keys that it has, and their rows there.
 
         Args:
-            keys: the keys.
-            which: the positions of the sought keys.
-            places: the places of the tuples.
+            keys: the parts of all keys.
+            which: the positions of the sought keys among them.
+            places: the places in the log of the tuples in the time range.
+
+        Returns:
+            Positions of sought keys, and the row of each in the index.
         """
         sought = key_batch(keys, which)
         if len(places) * _MANY < len(which):
@@ -247,7 +250,7 @@ def _keys_of(tuples: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _may_be_among(keys: pa.RecordBatch, few: pa.RecordBatch) -> np.ndarray:
-    """Return a mask of the keys that may equal one of a few others. All that do are true, and few others are."""
+    """Return a mask that is true for every key that equals one of a few others, and for few other keys."""
     first, wanted = keys.column(0), few.column(0)
     if pa.types.is_integer(first.type) and not first.null_count and few.num_rows <= _ONE_BY_ONE:
         return np.isin(first.to_numpy(), wanted.to_numpy())

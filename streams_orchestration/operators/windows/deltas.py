@@ -14,8 +14,8 @@ from streams_orchestration.operators.libraries import np
 SHORT = 128
 """Sequences up to this length are processed together, one tuple of each at a time."""
 Before = Callable[[Any, Any], Any]
-"""A function that decides for pairs of a place and a wanted value. It takes the places and the indexes of the values,
-and returns a mask of the places before the place of their value.
+"""A predicate for searches by bisection. It takes positions and, for each, the index of its search, and returns a mask
+of the positions before the result of that search.
 """
 _LARGEST = (1 << 63) - 1
 

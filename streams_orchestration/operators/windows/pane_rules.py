@@ -49,7 +49,7 @@ class Arrivals(NamedTuple):
 
 
 class PaneEntries(NamedTuple):
-    """The cell of every tuple of a piece, in order of arrival."""
+    """The entries of the tuples of a piece, one for each cell that a tuple is in, in order of arrival."""
 
     places: np.ndarray | None
     """For each entry, the position of its tuple in the piece; None if each tuple has one entry, in this order."""

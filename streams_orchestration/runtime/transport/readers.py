@@ -66,7 +66,8 @@ def outstanding(
     """Return the largest lag of a reader that a PE waits for, in segments, over all streams that it writes.
 
     A reader outside of the region cannot read the open epoch, so only segments of earlier epochs count for it. If the
-    PE waited for more, the epoch would never end.
+    PE waited for more, the epoch would never end. A result below OUTSTANDING_LIMIT may count segments that a reader
+    cannot read, since it is no reason to wait.
 
     Args:
         connection: the connection of a transaction.

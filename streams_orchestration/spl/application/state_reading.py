@@ -14,9 +14,10 @@ from streams_orchestration.spl.typing.typed import Call, Cast, Declare, Expressi
 
 @dataclass(frozen=True)
 class StateReading:
-    """The state variables of one invocation, and the checks if expressions may read them.
+    """The state variables of one invocation, and the check that expressions may read them.
 
-    A variable that changes is a column beside the attributes of the only input port, with its value behind `onTuple`.
+    A variable that changes is a column beside the attributes of the only input port, with its value after `onTuple` has
+    run.
     """
 
     variables: Mapping[str, Declare]
