@@ -11,6 +11,7 @@ import pytest
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
+from streams_orchestration.runtime.deployment import deployment
 from streams_orchestration.runtime.errors import BeingStartedError, CatalogError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
@@ -89,10 +90,10 @@ def test_the_second_of_two_deployments_changes_nothing(
     compilation = totals(write_rows(tmp_path / "rows.parquet", 3))
     name = compilation.logical.application
     monkeypatch.setattr(start_lock, "LIMIT_SECONDS", 0.0)
-    with lock_start(first, name, "streams run"):
+    with lock_start(first, name, "streams run") as lock:
         with pytest.raises(BeingStartedError, match=r"`streams run` .* on first.*Nothing was changed"):
             deploy(second, deployable(compilation))
-        deploy(first, deployable(compilation))
+        deployment.deploy(first, lock, deployable(compilation))
     assert deployed_applications(second) == (name,)
     deploy(second, deployable(compilation))
 
