@@ -143,9 +143,8 @@ class DeDuplicate(Operator):
     @classmethod
     def state_attributes(cls, parameters: DeDuplicateParameters) -> Collection[str] | None:
         """Return the attributes of the key and of the delta."""
-        texts = parameters.keys
         attribute = [] if parameters.delta_attribute is None else [name_token(parameters.delta_attribute)]
-        return names_in(*texts, *attribute) if texts else None
+        return names_in(*parameters.keys, *attribute) if parameters.keys else None
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> Sharding:
@@ -168,10 +167,9 @@ class DeDuplicate(Operator):
     @classmethod
     def mentions(cls, parameters: DeDuplicateParameters) -> Mentions:
         """Return the attributes of the keys and of the delta."""
-        keys = parameters.keys
-        attribute = parameters.delta_attribute
+        attribute = () if parameters.delta_attribute is None else (parameters.delta_attribute,)
         found = Mentions.of(output=parameters.output)
-        return found._replace(inputs=() if attribute is None else (attribute,), expressions=[*found.expressions, *keys])
+        return found._replace(inputs=attribute, expressions=[*found.expressions, *parameters.keys])
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> None:
