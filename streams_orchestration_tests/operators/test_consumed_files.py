@@ -63,6 +63,20 @@ def test_a_replay_from_a_cut_finds_its_file(directory: Path):
     assert again.produce().exhausted
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_file_that_was_not_read_or_has_changed_stays(directory: Path, restarts: bool):
+    bench = source(directory)
+    offset = bench.produce(None, 4).offset
+    (directory / "0.csv").write_text("7\n")  # its path is before those that were read, so it is not read
+    (directory / "a.csv").write_text("8\n")
+    if restarts:
+        bench.restart()
+    offset = bench.produce(offset, 100).offset
+    removing: Any = bench.operator
+    removing.confirm(offset)
+    assert left(directory) == ["0.csv", "a.csv"]
+
+
 def test_a_moved_file_takes_no_name_of_another(directory: Path):
     (directory / "done" / "a.csv").write_text("former")
     bench = source(directory, deleteFile=False, moveFileToDirectory="done")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from streams_orchestration.operators.contract import Offset, OperatorContext
 from streams_orchestration.operators.standard.file_source import FileSource
@@ -15,12 +16,15 @@ from streams_orchestration.operators.storage.port import File, is_address
 class ConsumedFiles(FileSource):
     """The source that removes its files: each is deleted, or moved, when no reset can go back to it.
 
+    An offset lists the files that were read to their ends and are left, each with its name, inode and modification
+    time. So a file that was not read, or has changed since, is never removed.
+
     If the directory already has a file of that name, the moved file gets a number after its name, as in IBM Streams.
     """
 
     removes = True
     confirms_at_end = True
-    """True to be confirmed once more when the host stops, since nothing has to be waited for."""
+    """True, so that `confirm` is called once more when the host stops: it removes the files of the last cut at once."""
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSourceParameters) -> None:
@@ -33,6 +37,32 @@ class ConsumedFiles(FileSource):
             message = f"moveFileToDirectory: {place}: no such directory; make it, or name another one"
             raise ValueError(message)
         super().check(context, parameters)
+
+    def setup(self) -> None:
+        """Find local files."""
+        super().setup()
+        self.read: list[list[Any]] = []
+        """The files that were read to their ends, as an offset lists them."""
+
+    def _go_to(self, offset: Offset) -> None:
+        self.read = list(offset.get("read", ()))
+        super()._go_to(offset)
+
+    def _goes_on(self) -> bool:
+        more = super()._goes_on()
+        if self.ended and isinstance(self.path, Path) and (found := _stamp(self.path)):
+            self.read.append([self._name(self.path), *found])
+        return more
+
+    def _offset(self) -> Offset:
+        self.read = [each for each in self.read if self._as_read(each) is not None]
+        return super()._offset() | ({"read": list(self.read)} if self.read else {})
+
+    def _as_read(self, read: Sequence[Any]) -> Path | None:
+        """Return the path of a file that was read; None if it is gone or has changed since."""
+        name, *stamp = read
+        path = self.storage.file(name)
+        return path if isinstance(path, Path) and _stamp(path) == stamp else None
 
     def _pattern_names_several(self) -> bool:
         place = self.context.base / self.parameters.file
@@ -55,17 +85,14 @@ class ConsumedFiles(FileSource):
         return {"file": offset.get("file", self.parameters.file), "size": 0}
 
     def confirm(self, offset: Offset) -> None:
-        """Delete or move the files before the offset.
+        """Delete or move the files that were read before the offset.
 
         Raises:
             OSError: a file cannot be removed.
         """
-        current = self.storage.file(offset["file"]) if "file" in offset else self.storage.file(self.parameters.file)
-        done = [file for file in self._files() if isinstance(file, Path) and str(file) < str(current)]
-        if offset.get("ended") and isinstance(current, Path):
-            done.append(current)
-        for file in done:
-            if not file.exists():
+        for read in offset.get("read", ()):
+            file = self._as_read(read)
+            if file is None:
                 continue
             if self.parameters.delete_file:
                 file.unlink(missing_ok=True)
@@ -80,3 +107,12 @@ class ConsumedFiles(FileSource):
             number += 1
             place = place.with_name(f"{name}.{number}")
         return place
+
+
+def _stamp(path: Path) -> list[int]:
+    """Return the inode and the modification time of a file, in nanoseconds since 1970; empty if it is gone."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return []
+    return [found.st_ino, found.st_mtime_ns]

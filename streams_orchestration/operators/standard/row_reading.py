@@ -1,4 +1,4 @@
-"""The parameters and options that operators share which read rows of SPL from files or bytes."""
+"""The parameters and options of operators that read rows from files or bytes."""
 
 from __future__ import annotations
 
