@@ -59,7 +59,7 @@ def main() -> int:
     if given.serve:
         return _serve()
     if given.piece:
-        return min(search(given.seed, given.piece, given.faults), 1)
+        return min(search(given.seed, given.piece, given.faults, restless=given.restless), 1)
     if given.mutants:
         mutant_table.search([given.mutant] if given.mutant else MUTANTS, given.mutants, given.seed)
         return 0

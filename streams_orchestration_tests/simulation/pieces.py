@@ -35,18 +35,23 @@ VARIANTS = 4
 """Applications of a shape that are searched, each with other rates and periods."""
 
 
-def search(seed: int, faults: int, most: int) -> int:
+def search(seed: int, faults: int, most: int, *, restless: bool = False) -> int:
     """Run simulations until there were enough faults; print what was wrong, and a row for the table of what was run.
+
+    A row of what was run so far goes to the standard error after each shape, so that a search that is ended early has
+    one, too.
 
     Args:
         seed: of the first run.
         faults: the number of faults to reach.
         most: most faults of a run.
+        restless: let faults come all the time in each run, not only in each second one.
 
     Returns:
         The number of runs that were wrong.
     """
     total: Counter[str] = Counter()
+    command = f"--piece {faults} --seed {seed} --faults {most}{' --restless' if restless else ''}"
     shapes, marks, kept = sorted(SIMULATED), Marks(), list[tuple[Case, Made]]()
     for number in count():
         if total["faults"] >= faults:
@@ -62,7 +67,7 @@ def search(seed: int, faults: int, most: int) -> int:
                 machines=machines,
                 storage=storage,
                 catalog=catalog,
-                restless=bool(each % 2),
+                restless=restless or bool(each % 2),
             )
             for each in range(first, first + RUNS)
         ]
@@ -79,9 +84,9 @@ def search(seed: int, faults: int, most: int) -> int:
                 path = Path(tempfile.gettempdir(), f"simulation-{seed}-{total['runs']}.json")
                 keep(path, verdict.case, verdict.choices.made)
                 print(f"WRONG {verdict.case}: {verdict.wrong}; again: --replay {path}", flush=True)
-        print(f"{total['faults']} faults in {total['runs']} runs, {total['wrong']} wrong", file=sys.stderr, flush=True)
+        print(_row(command, total), file=sys.stderr, flush=True)
     print(marks.report())
-    print(_row(seed, faults, most, total))
+    print(_row(command, total))
     return total["wrong"]
 
 
@@ -97,9 +102,8 @@ def _variation(kept: Sequence[tuple[Case, Made]], seed: int) -> tuple[Case, Choi
     return case, Choices.varied(made, seed, choose.random())
 
 
-def _row(seed: int, faults: int, most: int, total: Counter[str]) -> str:
+def _row(command: str, total: Counter[str]) -> str:
     described = ("git", "describe", "--always", "--dirty", "--abbrev=8")
     commit = subprocess.run(described, check=False, capture_output=True, text=True).stdout.strip() or "?"
-    command = f"--piece {faults} --seed {seed} --faults {most}"
     numbers = (f"{total[name]:,}" for name in ("runs", "faults", "redeploys", "resets", "commits", "wrong"))
     return f"| {commit} | `{command}` | {' | '.join(numbers)} | {total['thousandths'] / 1000:,.0f} |"
