@@ -103,6 +103,22 @@ def test_partitions_are_given_up_wherever_batches_end(
     assert bench.items() == list(account(rows, tumbling, size, policy, evicted))
 
 
+@pytest.mark.parametrize("policy", [("partitionCount", 2), ("tupleCount", 4)], ids=lambda policy: policy[0])
+def test_a_partition_that_comes_again_has_none_of_its_former_tuples_where_states_are_stored_whole(
+    policy: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(state_module, "SMALL", 1_000_000)
+    rows = [("a" if n % 4 == 0 else "b" if n % 3 == 0 else "c", n, START) for n in range(40)]
+    bench = Bench(
+        Aggregate, [ROW], ["p string, number bigint, total bigint"], partitionBy=["p"],
+        output={"number": "Count()", "total": "Sum(n)"},
+        window=f"sliding, count(3), partitioned, {policy[0]}({policy[1]})",
+    )  # fmt: skip
+    for row in rows:
+        bench.send([row]).checkpoint()
+    assert bench.items() == list(account(rows, False, ("count", 3), policy, False))
+
+
 def test_a_marker_empties_all_windows_but_their_partitions_stay():
     bench = Bench(
         Aggregate, ["p string"], ["p string, number bigint"], window="tumbling, punct(), partitioned, tupleCount(3)",

@@ -164,6 +164,7 @@ class Aggregate(ClockOperator):
 
     def _tick(self, time: int) -> None:
         nothing = np.zeros(0, np.int64)
+        self.sliding.note_renumbered()
         given_up = nothing if self.eviction is None else self.eviction.expire(time)
         if self.window.tumbling:
             lost = self.tumbling.give_up(number_keys(given_up)) if len(given_up) else nothing
@@ -201,6 +202,7 @@ class Aggregate(ClockOperator):
         keys, codes = self._partitions(source)
         evicted: list[Evicted] = []
         if self.eviction is not None:
+            self.sliding.note_renumbered()
             policy = self.eviction.policy
             values = self.window.eviction.values(source)
             numbers, evicted = self.eviction.assign(keys, codes, values, policy.times(source))
@@ -355,8 +357,7 @@ class Aggregate(ClockOperator):
         if self.timed is not None:
             return self.timed.checkpoint()
         windows = {"groups": self.groups, **self.tumbling.dump()} if self.window.tumbling else self.sliding.dump()
-        windows |= self.ticks.dump()
-        return windows if self.eviction is None else windows | self.eviction.dump()
+        return windows | self.ticks.dump() | ({} if self.eviction is None else self.eviction.dump())
 
     def restore(self, state: State) -> None:
         """Restore the windows, groups and partitions."""

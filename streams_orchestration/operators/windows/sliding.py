@@ -93,8 +93,7 @@ class SlidingWindows:
         """
         if not batch.num_rows:
             return Firings(batch, *(np.zeros(0, np.int64),) * 3)
-        if self._renumbered != self.partitions.renumbered:
-            self._note()
+        self.note_renumbered()
         rows = self.partitions.rows_of(keys)
         came = self.log.append(batch, partition=rows[codes], value=self.eviction.values(batch))
         arrivals = self._arrivals(rows, int(came[0]))
@@ -190,8 +189,7 @@ class SlidingWindows:
 
         With `full_only`, the windows of partitions that were never full are left out.
         """
-        if self._renumbered != self.partitions.renumbered:
-            self._note()
+        self.note_renumbered()
         places = self.log.places()
         rows = self.log.notes["partition"][places]
         if self._full_only:
@@ -218,8 +216,7 @@ class SlidingWindows:
 
         A partition without tuples is forgotten unless its next trigger depends on its past.
         """
-        if self._renumbered != self.partitions.renumbered:
-            self._note()
+        self.note_renumbered()
         places = self.log.places()
         gone = self.log.notes["value"][places] < limit
         if not gone.any():
@@ -239,6 +236,14 @@ class SlidingWindows:
         seen = np.cumsum(steps[:-1]) > 0
         moved = np.r_[0, np.cumsum(seen)]
         return Firings(self.log.take(places[seen]), moved[starts], moved[ends], at)
+
+    def note_renumbered(self) -> None:
+        """Note the partitions of the logged tuples again if a stored state has renumbered them.
+
+        Call it before partitions get other numbers: a partition that is evicted and comes again has a new one.
+        """
+        if self._renumbered != self.partitions.renumbered:
+            self._note()
 
     def _note(self) -> None:
         """Compute the partition and the eviction value of every logged tuple, after a restore or a renumbering."""
