@@ -117,6 +117,40 @@ def test_state_is_restored_anywhere(cut: int):
     assert divided.send(rows[cut:]).rows() == harness().send(rows).rows()
 
 
+TEXTS = {
+    "a map whose keys go and come": (
+        "map<rstring, int32>",
+        "if (n % 3 == 0) removeM(x, (rstring) (n % 5)); x[(rstring) (n % 5)] = n;",
+    ),
+    "a set whose elements go and come": ("set<list<int32>>", "removeM(x, [n % 3]); insertM(x, [n % 3, n % 2]);"),
+    "a map that is assigned in another order": (
+        "map<int32, int32>",
+        "x = n % 2 == 0 ? {1 : 1, 2 : 2} : {2 : 2, 1 : 1};",
+    ),
+    "zeros and NaN with a sign": (
+        "map<int32, list<float64>>",
+        "mutable float64 zero = 0.0; x[n % 2] = n % 3 == 0 ? [0.0] : [-zero, 1.0 / zero - 1.0 / zero];",
+    ),
+    "a set of floats": ("set<float64>", "mutable float64 z = 0.0; insertM(x, -z); insertM(x, 1.0 / z - 1.0 / z);"),
+}
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_the_text_of_a_variable_is_the_same_after_restarts(case: str):
+    type_, change = TEXTS[case]
+    body = f"{{ {change} submit({{s = (rstring) x}}, Out); }}"
+    parameters = {"spl": {"state": f"mutable {type_} x;", "onTuple": {"0": body}}}
+
+    def harness() -> OperatorHarness:
+        return OperatorHarness(Custom, ["n int NOT NULL"], ["s string NOT NULL"], parameters=parameters)
+
+    rows = [(n,) for n in range(12)]
+    restarted = harness()
+    for row in rows:
+        restarted.send([row]).restart()
+    assert restarted.rows() == harness().send(rows).rows()
+
+
 SEEN = {"state": "mutable int32 seen = 0;", "onTuple": {"0": "seen += n;"}, "inputs": {"In": ""}}
 FILTERS: dict[str, tuple[dict[str, Any], list[list[int]]]] = {
     "a condition over the state": ({"filter": {"spl": "seen % 2 == 0"}, "spl": SEEN}, [[0, 3, 4, 7], [1, 2, 5, 6]]),

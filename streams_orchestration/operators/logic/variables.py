@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from operator import eq
 from typing import Any
 
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.spl.programs.values import freezing, is_key, plain_function, same, thawing, unplain_function
-from streams_orchestration.spl.types.types import BLOB, Collection, Optional, Tuple, Type
+from streams_orchestration.spl.types.types import BLOB, FLOATS, Collection, Optional, Tuple, Type
 
 VARIABLES = "@variables"
 """The name of the part of the state with all variables except maps and sets."""
 
 
 def is_divided(type_: Type) -> bool:
-    """Return True if a variable is stored key by key, so that a checkpoint holds only what changed."""
-    return isinstance(type_, Collection) and type_.kind in ("map", "set")
+    """Return True if a variable is stored key by key, so that a checkpoint holds only what changed.
+
+    Keys with floats are not, since a set may hold NaN more than once, and -0.0 keeps its sign.
+    """
+    if not isinstance(type_, Collection) or type_.kind not in ("map", "set"):
+        return False
+    return _parts(type_.elements[0], dict.fromkeys(FLOATS, _signed)) is same
 
 
 def stored(variables: Sequence[tuple[str, Type]], values: dict[str, Any], kept: dict[str, DictState]) -> State:
@@ -42,17 +49,28 @@ def stored(variables: Sequence[tuple[str, Type]], values: dict[str, Any], kept: 
 
 
 def _update(part: DictState, type_: Type, values: dict[Any, Any]) -> None:
-    """Write the differences of a collection to its stored part.
+    """Write the differences of a collection to its stored part, which gets the order of the collection.
 
-    If the collection has an order, any difference rewrites it.
+    A key that was removed and came again is behind those that stayed, so it is removed from the part as well.
     """
     key_of, value_of = _key_function(type_), _value_function(type_)
+    alike = eq if _parts(type_, dict.fromkeys(FLOATS, _signed)) is same else _same_json
     wanted = {key_of(key): value_of(value) for key, value in values.items()}
-    for key in [key for key in part if key not in wanted]:
-        del part[key]
+    order = iter(wanted)
+    following = next(order, None)
+    for key in list(part):
+        if following is not None and key == following:
+            following = next(order, None)
+        else:
+            del part[key]
     for key, value in wanted.items():
-        if key not in part or part[key] != value:
+        if key not in part or not alike(part[key], value):
             part[key] = value
+
+
+def _same_json(one: Any, other: Any) -> bool:
+    """Return True if two values have equal texts, in which 0.0 and -0.0 differ."""
+    return json.dumps(one) == json.dumps(other)
 
 
 def restored(
@@ -82,37 +100,50 @@ def restored(
 def to_json(type_: Type) -> Callable[[Any], Any]:
     """Return the function from values of a type to JSON."""
     plain = plain_function(type_)
-    encode = _blobs(type_, lambda data: base64.b64encode(data).decode())
+    encode = _parts(type_, {BLOB: lambda data: base64.b64encode(data).decode(), **dict.fromkeys(FLOATS, _signed)})
     return plain if encode is same else lambda value: encode(plain(value))
 
 
 def from_json(type_: Type) -> Callable[[Any], Any]:
     """Return the inverse of `to_json`."""
-    unplain, decode = unplain_function(type_), _blobs(type_, base64.b64decode)
+    unplain = unplain_function(type_)
+    decode = _parts(type_, {BLOB: base64.b64decode, **dict.fromkeys(FLOATS, _unsigned)})
     return unplain if decode is same else lambda value: unplain(decode(value))
 
 
-def _blobs(type_: Type, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function that applies `change` to all blobs within a plain value of a type."""
+_NEGATIVE_NAN = "-nan"
+"""The NaN whose sign bit is set; its text differs in SPL, and JSON has only one NaN."""
+
+
+def _signed(number: float) -> float | str:
+    return _NEGATIVE_NAN if math.isnan(number) and math.copysign(1.0, number) < 0 else number
+
+
+def _unsigned(number: float | str) -> float:
+    return math.copysign(math.nan, -1.0) if isinstance(number, str) else number
+
+
+def _parts(type_: Type, changes: Mapping[Type, Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """Return a function that changes all parts of a plain value that have one of the given types."""
     match type_:
         case Optional(content=content):
-            inner = _blobs(content, change)
+            inner = _parts(content, changes)
             return inner if inner is same else lambda value: None if value is None else inner(value)
         case Tuple(attributes=attributes):
-            parts = {each.name: _blobs(each.type, change) for each in attributes}
+            parts = {each.name: _parts(each.type, changes) for each in attributes}
             if all(inner is same for inner in parts.values()):
                 return same
             return lambda value: {name: inner(value[name]) for name, inner in parts.items()}
         case Collection(kind="map", elements=(key, content)):
-            one, other = _blobs(key, change), _blobs(content, change)
+            one, other = _parts(key, changes), _parts(content, changes)
             if one is other is same:
                 return same
             return lambda value: [(one(each), other(inner)) for each, inner in value]
         case Collection(elements=(element,)):
-            inner = _blobs(element, change)
+            inner = _parts(element, changes)
             return inner if inner is same else lambda value: [inner(each) for each in value]
         case _:
-            return change if type_ == BLOB else same
+            return changes.get(type_, same)
 
 
 def _key_function(type_: Type) -> Callable[[Any], Any]:
