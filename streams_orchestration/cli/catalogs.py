@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams_orchestration.cli.invocation import answer
-from streams_orchestration.cli.messages import detail, note
+from streams_orchestration.cli.messages import note
 from streams_orchestration.runtime import api
 
 
@@ -32,9 +32,7 @@ def upgrade() -> int:
 
 
 def upgrade_catalog(home: api.Home) -> None:
-    """Upgrade an older catalog to this version before it is deployed to, and report that."""
-    opened = api.Catalog(home)
-    detail(f"State directory {home.root}, catalog {opened.name}")
-    before = api.upgrade_older(opened)
+    """Upgrade an older catalog to this version before its use, and report that."""
+    before = api.upgrade_older(api.Catalog(home))
     if before is not None:
         note(f"The catalog was upgraded from revision {before} to {api.newest()}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,40 +11,38 @@ from streams_orchestration.cli.jobs import Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
-from streams_orchestration.cli.restoring import place_of, require_origin, restored_facts, restored_lines
+from streams_orchestration.cli.restoring import require_origin, restored_facts, restored_lines
 from streams_orchestration.cli.starting import (
     checked_to_run,
     compiled_with_kept_options,
-    deployed_options,
+    options_to_keep,
     ready_to_start,
     stop_orphans,
 )
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions
-from streams_orchestration.compiler.reading import ReadSpec, read_application
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.runtime import api
 
 
 def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tuple[str, ...], *, fresh: bool) -> int:
     """Compile an application and start it in the background; return the exit status."""
     require_origin(origin, drop_state)
-    read = read_application(spec)
-    kept = None if fresh or origin is not None else deployed_options(api.Home.default(), read, options)
+    read, goes_on = read_application(spec), not fresh and origin is None
+    kept = options_to_keep(api.Home.default(), options.options.name or read.name) if goes_on else None
     wanted = checked_to_run(compiled_with_kept_options(read, options, kept))
-    return bring_up_in_background("streams deploy", read, wanted, origin, api.Request(fresh=fresh, drop=drop_state))
+    request = api.Request(fresh=fresh, savepoint=origin, drop=drop_state)
+    return bring_up_in_background("streams deploy", read.path, wanted, request)
 
 
-def bring_up_in_background(
-    command: str, read: ReadSpec, wanted: Deployable, origin: str | None, request: api.Request
-) -> int:
+def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request: api.Request) -> int:
     """Deploy a compiled application, launch its hosts, wait until its PEs run, and return the exit status.
 
     Args:
         command: the name of this command, shown by commands that wait for the start lock.
-        read: the spec of the application.
+        spec: the path of the application's spec.
         wanted: the application.
-        origin: the savepoint from which the application begins, as `--from` names it; None for none.
-        request: the other settings of the start.
+        request: the state that the application begins with.
     """
     name = wanted.name
     api.require_java()
@@ -54,14 +51,13 @@ def bring_up_in_background(
     with ready_to_start(home, name, command) as lock:
         jobs = Jobs(home, name)
         note(f"Starting {name} ...")
-        savepoint = place_of(home, read, origin)
-        restored = api.bring_up(home, lock, wanted, replace(request, savepoint=savepoint)).restored
-        if restored is not None and savepoint is not None:
+        restored = api.bring_up(home, lock, wanted, request).restored
+        if restored is not None:
             for line in restored_lines(restored):
                 note(line)
-            facts = restored_facts(restored, savepoint)
+            facts = restored_facts(restored)
         api.launch(home, name, asked_at=api.this_process_began())
-        jobs.record_deployment(read.path, wanted.compilation)
+        jobs.record_deployment(spec, wanted.compilation)
     status = jobs.status()
     text = f"{name} is {status.shown_state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
     return answer(lambda: {**facts, "state": status.shown_state, "status": status_document(home, status)}, text)

@@ -57,7 +57,7 @@ def redeploy(
     if dry_run:
         return _preview(home, wanted, drop_state, run_words(read.path, options.options))
     if fresh or status_if_deployed(home, application) is None:
-        return bring_up_in_background("streams redeploy", read, wanted, None, api.Request(fresh=fresh))
+        return bring_up_in_background("streams redeploy", read.path, wanted, api.Request(fresh=fresh))
     request = api.Request(replaces=True, drop=drop_state, within=within)
 
     def put_in_place(lock: api.StartLock, jobs: Jobs) -> Redeployment:

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from streams_orchestration.compiler.brief import plural
-from streams_orchestration.compiler.reading import ReadSpec
 from streams_orchestration.runtime import api
 
 
@@ -17,15 +16,6 @@ def require_origin(origin: str | None, drop_state: tuple[str, ...]) -> None:
     if drop_state and origin is None:
         message = "--drop-state is about the state of a savepoint. Name that with --from, or leave --drop-state out."
         raise click.UsageError(message, click.get_current_context())
-
-
-def place_of(home: api.Home, read: ReadSpec, origin: str | None) -> api.SavepointPlace | None:
-    """Return the place of the savepoint that `--from` names; None if the option is not given.
-
-    Raises:
-        SavepointError: no savepoint, or more than one, has this name.
-    """
-    return None if origin is None else api.savepoint_of(home, origin, read.name)
 
 
 def restored_lines(restored: api.Restored) -> Iterator[str]:
@@ -39,8 +29,9 @@ def restored_lines(restored: api.Restored) -> Iterator[str]:
     yield from (f"{text}." for text in restored.notes)
 
 
-def restored_facts(restored: api.Restored, place: api.SavepointPlace) -> dict[str, Any]:
+def restored_facts(restored: api.Restored) -> dict[str, Any]:
     """Return the savepoint from which an application began, and the differences, as keys of a JSON document."""
     manifest, document = restored.manifest, restored.redeployment.document()
-    facts = {"savepoint": manifest.title, "path": str(place), "createdAt": manifest.created_at, "epoch": manifest.epoch}
-    return {"from": facts | {name: document[name] for name in ("verdict", "operators")} | {"notes": restored.notes}}
+    savepoint = {"savepoint": manifest.title, "path": str(restored.place), "createdAt": manifest.created_at}
+    effects = {name: document[name] for name in ("verdict", "operators")}
+    return {"from": savepoint | {"epoch": manifest.epoch} | effects | {"notes": restored.notes}}

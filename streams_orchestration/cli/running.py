@@ -6,19 +6,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.cli.catalogs import upgrade_catalog
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.late_sinks import undelivered
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.metrics import losses
 from streams_orchestration.cli.observing import status_document, status_if_deployed
-from streams_orchestration.cli.restoring import place_of, require_origin
+from streams_orchestration.cli.restoring import require_origin
 from streams_orchestration.cli.starting import (
     checked_to_run,
     compiled_with_kept_options,
-    deployed_options,
     locked_start,
+    options_to_keep,
     ready_to_start,
     run_words,
 )
@@ -44,27 +43,25 @@ def run(
     require_origin(origin, drop_state)
     home, goes_on = api.Home.default(), not fresh and origin is None
     read = read_application(spec)
-    kept = deployed_options(home, read, options) if goes_on else None
+    again = run_words(spec, options.options)
+    kept = options_to_keep(home, options.options.name or read.name) if goes_on else None
     compilation = compiled_with_kept_options(read, options, kept)
-    name, again = compilation.logical.application, run_words(spec, options.options)
-    before = None
+    name, identity, before = compilation.logical.application, fingerprint(compilation), None
     if goes_on and (home.root.exists() or api.Catalog(home).version() is not None):
         with locked_start(home.prepare(), name, "streams run"):
-            upgrade_catalog(home)
-            before = _deployed_before(home, compilation)
+            before = _deployed_before(home, compilation, identity)
             if before is not None and before.state == "COMPLETED" and not _has_more(home, name):
                 note(f"{name} was complete already. `{again} --fresh` computes it anew.")
                 return _completed(home, before, max_rows)
-    wanted = checked_to_run(compilation)  # an application that cannot run leaves no state directory
+    wanted = checked_to_run(compilation, identity)  # an application that cannot run leaves no state directory
     api.require_java()
     if before is not None:
         note(_continuation(name, before))
     # loads the code that deploys, which a complete application does not need
     from streams_orchestration.cli.foreground import run_application
 
-    savepoint = place_of(home, read, origin)
     begins = api.RunKind(bounded=available_now, reopens=True)
-    request = api.Request(fresh=fresh, savepoint=savepoint, drop=drop_state, run=begins)
+    request = api.Request(fresh=fresh, savepoint=origin, drop=drop_state, run=begins)
     with ready_to_start(home, name, "streams run") as lock:
         after, interrupted = run_application(home, spec, lock, wanted, request)
     if after.taken_at is not None:
@@ -82,15 +79,20 @@ def run(
     return _completed(home, after, max_rows)
 
 
-def _deployed_before(home: api.Home, compilation: Compilation) -> api.ApplicationStatus | None:
+def _deployed_before(home: api.Home, compilation: Compilation, identity: str) -> api.ApplicationStatus | None:
     """Return the status of an earlier deployment of the application; None if it was never deployed here.
+
+    Args:
+        home: the state directory.
+        compilation: the compiled application.
+        identity: its fingerprint.
 
     Raises:
         ApplicationChangedError: the deployed application differs from the compiled one.
     """
     name = compilation.logical.application
     before = status_if_deployed(home, name)
-    if before is not None and before.fingerprint != fingerprint(compilation):
+    if before is not None and before.fingerprint != identity:
         deployed = api.deployed_compilation(home, name)
         raise api.changed_application(deployed, compilation, complete=before.state == "COMPLETED")
     return before

@@ -9,23 +9,26 @@ from pathlib import Path
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
 from streams_orchestration.cli.compiling import compiled_unchecked
-from streams_orchestration.cli.messages import note, report_diagnostics, warning
+from streams_orchestration.cli.messages import detail, note, report_diagnostics, warning
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable, with_findings_of_operators
 from streams_orchestration.compiler.compilation import Compilation, CompileError
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.reading import ReadSpec
-from streams_orchestration.compiler.redeployment.kept_options import fitting, options_of
+from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime import api
 
 
-def deployed_options(home: api.Home, read: ReadSpec, given: GivenOptions) -> Options | None:
-    """Return the options with which an application is deployed.
+def options_to_keep(home: api.Home, application: str) -> Options | None:
+    """Return the options with which an application is deployed; an older catalog is upgraded first.
 
-    None if it is not deployed, or its options cannot be read.
+    None if nothing is deployed under this name, or another version of the product compiled it.
+
+    Raises:
+        CatalogError: the catalog cannot be read or upgraded.
     """
-    deployed = api.deployed_if_any(home, given.options.name or read.name)
-    return None if deployed is None else options_of(deployed)
+    upgrade_catalog(home)
+    return api.deployed_options(home, application)
 
 
 def compiled_with_kept_options(read: ReadSpec, given: GivenOptions, kept: Options | None = None) -> Compilation:
@@ -77,13 +80,17 @@ def run_words(spec: Path, options: Options) -> str:
     return f"streams run {shlex.quote(str(spec))}{name}"
 
 
-def checked_to_run(compilation: Compilation) -> Deployable:
+def checked_to_run(compilation: Compilation, identity: str | None = None) -> Deployable:
     """Check that the application can run here, print its warnings to standard error, and return it as deployable.
+
+    Args:
+        compilation: the compiled application.
+        identity: its fingerprint, if the caller has computed that; None otherwise.
 
     Raises:
         ApplicationError: something keeps the application from running here.
     """
-    wanted = deployable(compilation)
+    wanted = deployable(compilation, identity)
     report_diagnostics(wanted.compilation.diagnostics)
     return wanted
 
@@ -112,6 +119,7 @@ def ready_to_start(home: api.Home, application: str, command: str) -> Generator[
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     with locked_start(home.prepare(), application, command) as lock:
+        detail(f"State directory {home.root}, catalog {api.Catalog(home).name}")
         upgrade_catalog(home)
         stop_orphans(home, application)
         yield lock

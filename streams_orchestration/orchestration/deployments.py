@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
-from streams_orchestration.compiler.redeployment.kept_options import options_of
 from streams_orchestration.compiler.stage_results import FusionPlan
+from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
 from streams_orchestration.runtime import api
 
 if TYPE_CHECKING:
@@ -41,9 +41,8 @@ def deploy_compiled(
         available_now: process the data that is available now, then stop.
     """
     home = home.prepare()
-    place = api.savepoint_of(home, savepoint, compilation.logical.application) if savepoint else None
     run = api.RunKind(bounded=available_now)
-    request = api.Request(fresh=fresh, savepoint=place, replaces=replaces, drop=drop, run=run)
+    request = api.Request(fresh=fresh, savepoint=savepoint or None, replaces=replaces, drop=drop, run=run)
     wanted = _deployable(compilation)
     with api.lock_start(home, wanted.name, "deploy") as lock:
         return api.bring_up(home, lock, wanted, request)
@@ -82,23 +81,25 @@ def shown_rows(sink: api.SinkStatus, limit: int) -> list[dict[str, Any]]:
     return [] if rows is None else rows.to_dicts()
 
 
-def deployed_options(home: api.Home, application: str) -> Options | None:
-    """Return the compiler options of a deployed application; None if there are none that this version can read."""
-    deployed = _deployed(home, application)
-    return None if deployed is None else options_of(deployed)
+def kept_options(home: api.Home, application: str, store: ArtifactStore, defaults: Options | None = None) -> Options:
+    """Return the options of the deployed application, or else of its last compilation, or else the defaults.
+
+    A refused or reverted redeploy does not change them. An option of a redeploy, such as a width, stays until another
+    redeploy changes it.
+    """
+    options = api.deployed_options(home, application)
+    if options is not None:
+        return options
+    try:
+        return store.options(application)
+    except StageMissingError:
+        return defaults or Options()
 
 
 def deployed_fusion(home: api.Home, application: str, physical: PhysicalGraph) -> FusionPlan | None:
     """Return the deployed fusion of operators into PEs; None if this graph is not deployed."""
-    deployed = _deployed(home, application)
+    deployed = api.deployed_if_any(home, application)
     return deployed.fusion if deployed is not None and deployed.physical == physical else None
-
-
-def _deployed(home: api.Home, application: str) -> Compilation | None:
-    try:
-        return api.deployed_compilation(home, application)
-    except (api.NotDeployedError, api.OtherVersionError):
-        return None
 
 
 def _deployable(compilation: Compilation) -> Deployable:

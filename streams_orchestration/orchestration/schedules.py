@@ -16,9 +16,10 @@ from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.definition_names import Verb, job_name
+from streams_orchestration.orchestration.deployments import kept_options
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
-from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
+from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime import api
 
 _AT_REST = {
@@ -164,7 +165,7 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Ho
     if status.state in _AT_REST:
         return f"{source.name} is {status.state}: {_AT_REST[status.state]}"
     spec = in_time(source.spec, lambda: read_application(source.spec))
-    options, _ = fitting(spec, kept_options(source, store, home))
+    options, _ = fitting(spec, kept_options(home, source.name, store, source.defaults))
     try:
         wanted = compile_read(spec, options, WITHOUT_DEPLOYMENT)
     except ApplicationError:

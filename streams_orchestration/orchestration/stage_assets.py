@@ -19,10 +19,10 @@ from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.compiler.stage import DEPLOYMENT, Stage
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
 from streams_orchestration.model.python_file import file_of
-from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, StageMissingError, plain
+from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, plain
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, own_key
 from streams_orchestration.orchestration.decisions import decided_options
-from streams_orchestration.orchestration.deployments import deployed_options
+from streams_orchestration.orchestration.deployments import kept_options
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.settings import CompileOptions
@@ -261,7 +261,7 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
         @define
         @under_key(source.resource)
         def compute_next(streams: StreamsResource) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-            deployed = api.deployed_if_any(streams.directory(), source.name)
+            deployed = api.deployed_if_readable(streams.directory(), source.name)
             result = compile_stage(source, stage, streams.artifacts, source.defaults, deployed)
             yield from results_of(result, spec.key, stage)
 
@@ -273,7 +273,7 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
         context: dg.AssetExecutionContext, config: CompileOptions, streams: StreamsResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         store = streams.artifacts
-        deployed = api.deployed_if_any(streams.directory(), source.name)
+        deployed = api.deployed_if_readable(streams.directory(), source.name)
         options = chosen(context.log, config, source, store, streams.directory())
         yield from results_of(compile_stage(source, stage, store, options, deployed), spec.key, stage)
 
@@ -313,25 +313,10 @@ def chosen(
     gain = config.decision_gain
     if not config.keep and gain is None:
         return config.options(source.defaults)
-    kept = kept_options(source, store, home)
+    kept = kept_options(home, source.name, store, source.defaults)
     if gain is not None:
         kept = replace(kept, decoupling=None)
     options, left_out = fitting(read_application(source.spec), kept, config.options)
     for each in left_out:
         log.warning("%s: %s", source.name, each)
     return options if gain is None else decided_options(store, source.name, options, gain)
-
-
-def kept_options(source: ApplicationSource, store: ArtifactStore, home: api.Home) -> Options:
-    """Return the options of the deployed application, or else of its last compilation, or else its defaults.
-
-    A refused or reverted redeploy does not change them. An option of a redeploy, such as a width, stays until another
-    redeploy changes it.
-    """
-    options = deployed_options(home, source.name)
-    if options is not None:
-        return options
-    try:
-        return store.options(source.name)
-    except StageMissingError:
-        return source.defaults

@@ -8,12 +8,12 @@ from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
 from streams_orchestration.orchestration.asset_keys import AssetKeys
-from streams_orchestration.orchestration.deployments import preview_compiled
+from streams_orchestration.orchestration.deployments import kept_options, preview_compiled
 from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, redeploy_metadata, severity
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
-from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
+from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime import api
 
 
@@ -35,7 +35,7 @@ def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDef
     @under_key(source.resource)
     def check(streams: StreamsResource) -> dg.AssetCheckResult:
         spec = in_time(source.spec, lambda: read_application(source.spec))
-        options, _ = fitting(spec, kept_options(source, streams.artifacts, streams.directory()))
+        options, _ = fitting(spec, kept_options(streams.directory(), source.name, streams.artifacts, source.defaults))
         try:
             outcome = preview_compiled(streams.directory(), compile_read(spec, options))
         except api.NotDeployedError:

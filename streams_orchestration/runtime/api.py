@@ -65,7 +65,12 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.machines.agent import Agent, Machine
     from streams_orchestration.runtime.machines.register import MachineStatus, forget, read_machines, set_state
     from streams_orchestration.runtime.machines.standbys import Standbys
-    from streams_orchestration.runtime.observing.compilations import deployed_compilation, deployed_if_any
+    from streams_orchestration.runtime.observing.compilations import (
+        deployed_compilation,
+        deployed_if_any,
+        deployed_if_readable,
+        deployed_options,
+    )
     from streams_orchestration.runtime.observing.documents import document
     from streams_orchestration.runtime.observing.event_time import OperatorEventTime, upstream
     from streams_orchestration.runtime.observing.exposition.endpoint import metrics_answer

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.deployment.deployment import deploy, go_on
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
-from streams_orchestration.runtime.savepoints.place import SavepointPlace
+from streams_orchestration.runtime.savepoints.places import savepoint_of
 from streams_orchestration.runtime.savepoints.restoring import Restored, restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
@@ -25,10 +25,11 @@ class Request:
 
     fresh: bool = False
     """True to drop the state of the application and its published results first."""
-    savepoint: SavepointPlace | None = None
-    """The savepoint from which the application continues; None for its own state.
+    savepoint: str | None = None
+    """The savepoint from which the application continues, as `savepoint_of` finds it; None for its own state.
 
-    A savepoint is refused while the application is deployed, unless `fresh` is set.
+    Of several savepoints with one name, the application's own is taken. A savepoint is refused while the application is
+    deployed, unless `fresh` is set.
     """
     replaces: bool = False
     """True to replace another deployed plan and keep its state; False to refuse to start beside another plan."""
@@ -81,11 +82,12 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
         raise NotDeployableError(message)
     redeployment, restored = None, None
     if request.savepoint is not None:
-        restored = restore(home, lock, wanted, request.savepoint, drop=request.drop, fresh=request.fresh)
-        go_on(home, lock, wanted, request.run)
+        place = savepoint_of(home, request.savepoint, wanted.name)
+        restored = restore(home, lock, wanted, place, drop=request.drop, fresh=request.fresh)
     elif request.replaces and not request.fresh and wanted.name in deployed_applications(home):
         redeployment = redeploy(home, lock, wanted, drop=request.drop, within=request.within)
-        go_on(home, lock, wanted, request.run)
     else:
         deploy(home, lock, wanted, fresh=request.fresh, run=request.run)
+        return BroughtUp()
+    go_on(home, lock, wanted, request.run)
     return BroughtUp(redeployment, restored)

@@ -25,6 +25,7 @@ from streams_orchestration_tests.cli.fake_jobs import FakeJobs
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 from streams_orchestration_tests.cli.specs import KEYED, TINY
 from streams_orchestration_tests.compiler.assignments import assignment
+from streams_orchestration_tests.runtime.catalog.released import invent_next_release
 from streams_orchestration_tests.runtime.locked import deploy
 
 Capture = pytest.CaptureFixture[str]
@@ -77,6 +78,36 @@ def test_a_deployment_keeps_the_options_that_are_deployed(
         *(("go on", "app"), "app", ("record", "app.yaml", kept)),
         *(("start anew", "app"), "app", ("record", "app.yaml", Options(threading="manual"))),
     ]
+
+
+def test_a_deployment_upgrades_an_older_catalog_and_keeps_the_options_in_it(
+    asked: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    monkeypatch.setattr(api, "require_java", lambda: None)
+    monkeypatch.setattr(deploying, "status_document", lambda *_: {})
+    spec = tmp_path / "app.yaml"
+    spec.write_text(KEYED)
+    kept = Options(widths=(("New", 3),))
+    deploy(Home(tmp_path), deployable(compile_spec(spec, kept)))
+    invent_next_release(tmp_path / "migrations", monkeypatch)
+    assert main(["deploy", str(spec)]) == 0
+    assert asked == [("go on", "app"), "app", ("record", "app.yaml", kept)]
+    assert capsys.readouterr().err.count("The catalog was upgraded from") == 1
+
+
+def test_a_catalog_that_cannot_be_read_is_not_taken_for_one_without_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
+    spec = tmp_path / "app.yaml"
+    spec.write_text(KEYED)
+    deploy(Home(tmp_path), deployable(compile_spec(spec)))
+    for file in tmp_path.glob("catalog.db*"):
+        file.write_bytes(b"no database" * 1000)
+    assert main(["deploy", str(spec), "--width", "Other=3"]) == 1
+    error = capsys.readouterr().err
+    assert str(Home(tmp_path).catalog) in error
+    assert "SO0207" not in error, "it does not compile, but the options to compile it with are not known"
 
 
 def test_reset_of_what_has_failed(asked: list[Any], monkeypatch: pytest.MonkeyPatch):

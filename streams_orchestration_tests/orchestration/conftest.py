@@ -12,6 +12,8 @@ import polars as pl
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import Deployable
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.redeployment.kept_options import options_of
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.runtime import api
@@ -125,6 +127,12 @@ class Runtime(SimpleNamespace):
 
     def deployed_if_any(self, home: Home, application: str) -> Any:
         return self.deployed
+
+    def deployed_if_readable(self, home: Home, application: str) -> Any:
+        return self.deployed
+
+    def deployed_options(self, home: Home, application: str) -> Options | None:
+        return None if self.deployed is None else options_of(self.deployed)
 
     def preview_redeploy(self, home: Home, wanted: Deployable, *, stored: bool = True) -> Redeployment:
         """`redeployment` is what would become of what is deployed."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_again
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime import bringing_up
 from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp, Request
 from streams_orchestration.runtime.deployment.control import cancel
@@ -17,7 +20,6 @@ from streams_orchestration.runtime.errors import ApplicationChangedError, NotDep
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
-from streams_orchestration.runtime.savepoints.places import savepoint_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.locked import bring_up, create_savepoint
@@ -93,13 +95,27 @@ def test_a_savepoint_is_where_it_begins_if_nothing_is_deployed_or_that_is_droppe
     bring_up(home, wanted)
     cancel(home, wanted.name)
     create_savepoint(home, wanted.name, "noon")
-    place = savepoint_of(home, "noon")
     with pytest.raises(SavepointError, match="is deployed and would continue from its last complete epoch"):
-        bring_up(home, wanted, Request(savepoint=place))
-    restored = bring_up(home, deployable(plan(2)), Request(savepoint=place, fresh=True)).restored
+        bring_up(home, wanted, Request(savepoint="noon"))
+    restored = bring_up(home, deployable(plan(2)), Request(savepoint="noon", fresh=True)).restored
     assert restored is not None
     assert restored.manifest.name == "noon"
     assert pes(home, plan(2)) == 2
+
+
+def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
+    home: Home, plan: Callable[[int], Compilation]
+) -> None:
+    own = plan(1)
+    clone = replace(own, logical=replace(own.logical, application="clone"), options=Options(name="clone"))
+    for each in (own, compile_again(clone)):
+        bring_up(home, deployable(each))
+        cancel(home, each.logical.application)
+        create_savepoint(home, each.logical.application, "noon")
+    for each in (own, compile_again(clone)):
+        restored = bring_up(home, deployable(each), Request(savepoint="noon", fresh=True)).restored
+        assert restored is not None
+        assert restored.place.application == restored.manifest.application == each.logical.application
 
 
 @pytest.mark.parametrize("request_", [GO_ON, Request(replaces=True)])

@@ -68,8 +68,12 @@ def findings_here(done: Stages, notes: dict[int, list[Noted]] | None = None) -> 
     return found
 
 
-def deployable(compilation: Compilation) -> Deployable:
+def deployable(compilation: Compilation, identity: str | None = None) -> Deployable:
     """Check that a compiled application can run here.
+
+    Args:
+        compilation: the compiled application.
+        identity: its fingerprint, if the caller has computed that; None otherwise.
 
     Raises:
         ApplicationError: operators have wrong parameters or cannot be imported, or the PEs cannot run; the error holds
@@ -85,4 +89,5 @@ def deployable(compilation: Compilation) -> Deployable:
         for each in compilation.logical.operators
     )
     logical = replace(compilation.logical, operators=tuple(operators))
-    return Deployable(replace(compilation, logical=logical, diagnostics=diagnostics), fingerprint(compilation))
+    checked = replace(compilation, logical=logical, diagnostics=diagnostics)
+    return Deployable(checked, identity or fingerprint(compilation))

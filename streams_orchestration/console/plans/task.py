@@ -66,7 +66,7 @@ def answer(task: PlanRequest) -> Answer:
         return Answer({"application": None, "deployed": False, "diagnostics": diagnostics_document(spec.diagnostics)})
     home = api.Home(task.home)
     name = (task.options and task.options.name) or spec.name
-    deployed = api.deployed_if_any(home, name)
+    deployed = api.deployed_if_readable(home, name)
     base, notes = _base(task, spec, deployed)
     now = task.choices.options(base, application)
     document: Document = {"application": name, "deployed": deployed is not None, "notes": notes}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.redeployment.kept_options import options_of
 from streams_orchestration.runtime.errors import CatalogError, NotDeployedError, OtherVersionError
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
 from streams_orchestration.runtime.storage.home import Home
@@ -21,8 +23,30 @@ def deployed_compilation(home: Home, application: str) -> Compilation:
 
 
 def deployed_if_any(home: Home, application: str) -> Compilation | None:
-    """Return the deployed compilation; None if the application is not deployed or its compilation cannot be read."""
+    """Return the deployed compilation; None if there is none that this version of the product can read.
+
+    Raises:
+        CatalogError: the catalog cannot be read.
+    """
     try:
         return deployed_compilation(home, application)
-    except (NotDeployedError, OtherVersionError, CatalogError):
+    except (NotDeployedError, OtherVersionError):
         return None
+
+
+def deployed_if_readable(home: Home, application: str) -> Compilation | None:
+    """Return the deployed compilation, for a display that does without if it or the catalog cannot be read."""
+    try:
+        return deployed_if_any(home, application)
+    except CatalogError:
+        return None
+
+
+def deployed_options(home: Home, application: str) -> Options | None:
+    """Return the options of the deployed compilation; None if there is none that this version can read.
+
+    Raises:
+        CatalogError: the catalog cannot be read.
+    """
+    deployed = deployed_if_any(home, application)
+    return None if deployed is None else options_of(deployed)

@@ -54,6 +54,8 @@ class Restored:
     """An application that was deployed from a savepoint."""
 
     manifest: Manifest
+    place: SavepointPlace
+    """The place of the savepoint."""
     redeployment: Redeployment
     notes: tuple[str, ...] = ()
     """Differences from the savepoint, in words."""
@@ -216,7 +218,7 @@ class _Restoring:
             enter_directories(connection, redeployment.application, unmarked)
             refuse_doubled_exports(connection, redeployment.application, self._manifest)
             notes = go_on_reading(connection, redeployment, self._manifest)
-        return Restored(self._manifest, redeployment, notes)
+        return Restored(self._manifest, self._place, redeployment, notes)
 
 
 def _restored(kind: type[Operator], offset: Offset) -> Offset:
