@@ -35,7 +35,7 @@ OPERATOR_LAYERS = (
     ),
     *("event_time_input", "sinks", "frames", "matching", "waiting", "window_results"),
     *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
-    *("standard", "parameter_errors", "enrich", "tokenize", "trial", "replay", "testing"),
+    *("standard", "toolkits", "parameter_errors", "enrich", "tokenize", "trial", "replay", "testing"),
 )
 """The same within the operators: values and states, the contract, bases, what is outside, the standard operators."""
 COMPILER_LAYERS = (
@@ -103,9 +103,12 @@ SPL_LAYERS = {
             "spl_decimals",
             "spl_files",
             "spl_utility",
+            "json_texts",
+            "json_values",
+            "streamsx_json",
         ),
     ),
-    "spl.toolkits": ("standard", "units", "search"),
+    "spl.toolkits": ("bundled", "standard", "units", "search"),
     "spl.application": (
         *(
             "natives",

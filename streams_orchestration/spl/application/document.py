@@ -29,7 +29,7 @@ from streams_orchestration.spl.application.values import (
     constant,
     submission_call,
 )
-from streams_orchestration.spl.toolkits.search import Toolkits
+from streams_orchestration.spl.toolkits.search import BUNDLED, Toolkits
 from streams_orchestration.spl.toolkits.units import LoadedUnit, load, root_of
 from streams_orchestration.spl.types.types import RSTRING
 from streams_orchestration.spl.typing.typed import Call, Constant, Expression, ListOf, Mistake
@@ -112,7 +112,7 @@ def _toolkits(unit: LoadedUnit, options: SplOptions) -> tuple[Toolkits, list[Dia
     for each in (*options.toolkits, *others):
         if not each.is_dir():
             findings.append(Diagnostic.of("SO0703", f"there is no directory {each} with a toolkit"))
-    toolkits = Toolkits((root, *(each.absolute() for each in (*options.toolkits, *others))), Path.cwd())
+    toolkits = Toolkits((root, *(each.absolute() for each in (*options.toolkits, *others)), BUNDLED), Path.cwd())
     toolkits.add(unit)
     return toolkits, findings
 

@@ -261,19 +261,19 @@ class _Body:
         self.mistakes += own
         self.expansion.submission.use(writer.submission)
         windows = WindowReading(invocation, model, inputs, reader, self.report)
-        parameters |= windows.of_standard() if operator.standard else windows.of_native()
-        if operator.standard:
-            labels = {each.label.name: each.label for each in invocation.arguments}
-            parameters = adapted(
-                operator.kind,
-                parameters,
-                parameters.get("window"),
-                (inputs, outputs),
-                self.expansion.data,
-                lambda name: self.report("SO0723", f"{name} of {operator.kind} has no effect here", labels[name]),
-            )
-        at = {each.label.name: each.label for each in invocation.arguments}
-        return mapping(self.source, invocation.operator, parameters, at)
+        labels = {each.label.name: each.label for each in invocation.arguments}
+        if not operator.standard:
+            parameters |= windows.of_native() | self.expansion.operators.types_of_ports(operator.kind, inputs, outputs)
+            return mapping(self.source, invocation.operator, parameters, labels)
+        parameters = adapted(
+            operator.kind,
+            parameters := parameters | windows.of_standard(),
+            parameters.get("window"),
+            (inputs, outputs),
+            self.expansion.data,
+            lambda name: self.report("SO0723", f"{name} of {operator.kind} has no effect here", labels[name]),
+        )
+        return mapping(self.source, invocation.operator, parameters, labels)
 
     # --- composites
 

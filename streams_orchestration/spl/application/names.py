@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from streams_orchestration.spl.application.natives import Natives
 from streams_orchestration.spl.application.stream_names import StreamNames
-from streams_orchestration.spl.functions.signatures import Signature
+from streams_orchestration.spl.functions.signatures import TOOLKITS, Signature
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Composite, Definition, FormalParameter, Function
 from streams_orchestration.spl.models.operators import SplOperatorModel
@@ -154,6 +154,8 @@ class FileNames:
         found = self.files.toolkits.definitions(namespace, name.name)
         hidden = namespace != self.unit.namespace
         visible = [(unit, each) for unit, each in found if not (hidden and _is_private(each))]
+        if not found and (provided := self._provided(namespace, name)) is not None:
+            return provided
         prototypes = self.files.toolkits.native_functions(namespace, name.name)
         natives = self.files.natives.overloads(
             namespace, name.name, tuple(each for each in prototypes if each.public or not hidden), self._type
@@ -166,6 +168,13 @@ class FileNames:
         if natives and (meaning is None or isinstance(meaning, FunctionName)):
             return FunctionName((*natives, *(() if meaning is None else meaning.overloads)))
         return meaning
+
+    def _provided(self, namespace: str, name: tree.Name) -> FunctionName | None:
+        """Return a toolkit's native function that is built in, unless the companion names one; None without one."""
+        if namespace not in TOOLKITS or f"{namespace}::{name.name}" in self.files.natives.given:
+            return None
+        found = BUILTINS.find(tree.Name(name.first, name.last, namespace, name.name))
+        return found if isinstance(found, FunctionName) else None
 
     def _type(self, namespace: str, name: str, member: str) -> Type | None:
         """Return the type `name` of a namespace, or the type `member` of the composite `name`.

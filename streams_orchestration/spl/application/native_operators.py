@@ -5,14 +5,16 @@ The model in the toolkit gives the properties of an operator's ports, and the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.spl.application.located import located
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Invocation
-from streams_orchestration.spl.models.operators import SplOperatorModel
+from streams_orchestration.spl.models.operators import SplOperatorModel, toolkit_operator
+from streams_orchestration.spl.types.columns import beyond_column
+from streams_orchestration.spl.typing.scopes import Port
 from streams_orchestration.spl.typing.typed import Source
 
 Report = Callable[[str, str, tree.Node], None]
@@ -43,8 +45,9 @@ class NativeOperators:
 
         It has as many ports as the invocation with the most, and their properties come from the model.
         """
-        given = self.given.get(kind)
-        made = _declaration(invocation, model, given, source)
+        own = self._own(kind)
+        given = self.given.get(kind) if own is None else own.implementation
+        made = _declaration(invocation, model, given, source, stateful=own is None or own.stateful)
         known = self.declared.setdefault(kind, made)
         for side in ("inputs", "outputs"):
             said = isinstance(given, LocatedMapping) and side in given
@@ -57,6 +60,24 @@ class NativeOperators:
             )
             report("SO0710", message, invocation.operator)
 
+    def _own(self, kind: str) -> SplOperatorModel | None:
+        """Return the model of an operator that is implemented here, unless the companion names another class."""
+        return None if kind in self.given else toolkit_operator(kind)
+
+    def types_of_ports(self, kind: str, inputs: Sequence[Port], outputs: Sequence[Port]) -> dict[str, str]:
+        """Return the parameters with types of attributes that columns cannot express.
+
+        Only an operator that is implemented here has such parameters.
+        """
+        if self._own(kind) is None:
+            return {}
+        types = {
+            side: beyond_column(ports[0].type)
+            for side, ports in (("inputTypes", inputs), ("outputTypes", outputs))
+            if ports
+        }
+        return {side: str(type_) for side, type_ in types.items() if type_.attributes}
+
 
 def is_mutable(kind: str, model: SplOperatorModel | None, number: int) -> bool:
     """Return True if the operator's logic may change the tuples of an input port."""
@@ -65,12 +86,17 @@ def is_mutable(kind: str, model: SplOperatorModel | None, number: int) -> bool:
 
 
 def _declaration(
-    invocation: Invocation, model: SplOperatorModel | None, given: str | LocatedMapping | None, source: Source
+    invocation: Invocation,
+    model: SplOperatorModel | None,
+    given: str | LocatedMapping | None,
+    source: Source,
+    *,
+    stateful: bool,
 ) -> LocatedMapping:
     ports = {
         "inputs": [_input(model, number) for number in range(len(invocation.inputs))],
         "outputs": [_output(model, number) for number in range(len(invocation.outputs))],
-        "stateful": True,
+        "stateful": stateful,
     }
     if isinstance(given, str):
         ports = {"implementation": given, **ports}

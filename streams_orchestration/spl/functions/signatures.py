@@ -35,6 +35,8 @@ _KINDS = """
     any boolean collection complex composite decimal enum float floatingpoint integral list map numeric ordered
     primitive set string tuple xml
 """
+TOOLKITS = frozenset(("com.ibm.streamsx.json",))
+"""Namespaces of toolkits whose native functions are built in, too."""
 CLASSES = frozenset(_KINDS.split())
 """The classes of types to which a type parameter may be restricted."""
 _FUNCTION = re.compile(
@@ -98,20 +100,25 @@ class Signature:
         return f"{'stateful ' * self.stateful}{f'<{variables}> ' * bool(variables)}{self}"
 
     @property
-    def is_builtin(self) -> bool:
+    def is_standard(self) -> bool:
         """True if SPL itself defines the function."""
         return self.namespace == "spl" or self.namespace.startswith("spl.")
 
     @property
+    def is_builtin(self) -> bool:
+        """True if the function is implemented here: one of SPL itself, or of a toolkit in `TOOLKITS`."""
+        return self.is_standard or (self.namespace in TOOLKITS and not self.native)
+
+    @property
     def is_pure(self) -> bool:
         """True if a call has no effect, and always gives the same result for the same arguments."""
-        has_effect = (self.native and not self.pure) or (self.is_builtin and self.name in EFFECTS)
+        has_effect = (self.native and not self.pure) or (self.is_standard and self.name in EFFECTS)
         return not (self.stateful or has_effect or any(each.mutable for each in self.parameters))
 
 
 def builtin(name: str, namespace: str = "") -> tuple[Signature, ...]:
-    """Return the signatures of the built-in functions with a name, in all namespaces or in one."""
-    return tuple(each for each in _builtin(name) if not namespace or each.namespace == namespace)
+    """Return the signatures of the built-in functions with a name, in all namespaces of SPL itself or in one."""
+    return tuple(each for each in _builtin(name) if (each.namespace == namespace if namespace else each.is_standard))
 
 
 def logic_function(name: str) -> tuple[Signature, ...]:
@@ -136,8 +143,8 @@ def builtin_types(composite: str) -> dict[str, Type]:
 
 
 def builtin_names() -> frozenset[str]:
-    """Return the names of all built-in functions."""
-    return frozenset(name for namespace, name in _lines().functions if namespace != "logic")
+    """Return the names of all built-in functions of SPL itself."""
+    return frozenset(name for namespace, name in _lines().functions if namespace not in ("logic", *TOOLKITS))
 
 
 def builtin_namespaces() -> frozenset[str]:

@@ -1,4 +1,7 @@
-"""Operator models for checking invocations. Models of the standard toolkit are read from `standard.txt`.
+"""Operator models for checking invocations.
+
+Models of the standard toolkit are read from `standard.txt`. Models of other toolkits' operators that are implemented
+here are read from `toolkits.txt`.
 
 >>> aggregate = standard_operator("spl.relational::Aggregate")
 >>> [str(each) for each in aggregate.outputs[0].functions if each.name == "Max"][0]
@@ -94,13 +97,21 @@ class ParameterModel:
 
 @dataclass(frozen=True, slots=True)
 class SplOperatorModel:
-    """The model of an SPL operator; `any_parameter` is True if it accepts parameters that the model does not name."""
+    """The model of an SPL operator.
+
+    Attributes:
+        any_parameter: True if the operator accepts parameters that the model does not name.
+        implementation: the Python class of an operator of a toolkit that is implemented here, `module:Class`.
+        stateful: True if a tuple's results depend on earlier tuples.
+    """
 
     kind: str
     inputs: tuple[InputPorts, ...] = ()
     outputs: tuple[OutputPorts, ...] = ()
     parameters: dict[str, ParameterModel] = field(default_factory=dict[str, ParameterModel])
     any_parameter: bool = False
+    implementation: str = ""
+    stateful: bool = True
 
     @property
     def name(self) -> str:
@@ -136,15 +147,20 @@ _Ports = TypeVar("_Ports", InputPorts, OutputPorts)
 
 def standard_operator(name: str) -> SplOperatorModel | None:
     """Return the model of an operator of the standard toolkit by its name, with or without its namespace."""
-    models = _standard()
+    models = _models("standard.txt")
     if "::" in name:
         return models.get(name)
     return next((models[kind] for each in IMPLICIT_NAMESPACES if (kind := f"{each}::{name}") in models), None)
 
 
+def toolkit_operator(kind: str) -> SplOperatorModel | None:
+    """Return the model of an operator that is implemented here and belongs to a toolkit, by its name with namespace."""
+    return _models("toolkits.txt").get(kind)
+
+
 def standard_operators() -> tuple[str, ...]:
     """Return the names of all operators of the standard toolkit, with namespaces."""
-    return tuple(_standard())
+    return tuple(_models("standard.txt"))
 
 
 def _counts(ports: tuple[InputPorts, ...] | tuple[OutputPorts, ...]) -> tuple[int, int | None]:
@@ -162,8 +178,8 @@ def _port(ports: tuple[_Ports, ...], number: int) -> _Ports | None:
 
 
 @cache
-def _standard() -> dict[str, SplOperatorModel]:
-    text = files("streams_orchestration.spl.models").joinpath("standard.txt").read_text(encoding="utf-8")
+def _models(file: str) -> dict[str, SplOperatorModel]:
+    text = files("streams_orchestration.spl.models").joinpath(file).read_text(encoding="utf-8")
     blocks = [block for block in text.split("\n\n") if not block.startswith("#")]
     return {model.kind: model for model in map(model_of_text, blocks)}
 
@@ -177,7 +193,7 @@ def model_of_text(text: str) -> SplOperatorModel:
     inputs: list[InputPorts] = []
     outputs: list[OutputPorts] = []
     parameters: dict[str, ParameterModel] = {}
-    any_parameter = False
+    any_parameter, implementation, stateful = False, "", True
     functions = [
         signature_of_text("", line.strip().removeprefix("function "))
         for line in lines
@@ -206,6 +222,8 @@ def model_of_text(text: str) -> SplOperatorModel:
                     optional=optional,
                 )
             )
+        elif kind == "python":
+            implementation, stateful = words[0], "stateless" not in words
         elif kind == "param" and words[0] == "any":
             any_parameter = True
         elif kind == "param":
@@ -220,7 +238,11 @@ def model_of_text(text: str) -> SplOperatorModel:
                 words=tuple(values["words"].split(",")) if "words" in values else (),
                 port=None if port is None else int(port),
             )
-    return SplOperatorModel(lines[0].strip(), tuple(inputs), tuple(outputs), parameters, any_parameter)
+    return SplOperatorModel(
+        *(lines[0].strip(), tuple(inputs), tuple(outputs), parameters, any_parameter),
+        implementation=implementation,
+        stateful=stateful,
+    )
 
 
 def _count(text: str) -> int | None:

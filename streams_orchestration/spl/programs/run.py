@@ -23,6 +23,7 @@ class Run:
         constants: submission-time values by name.
         metrics: the metrics of the operator.
         files: the files that the programs have opened.
+        documents: the JSON that the programs have parsed, by the index that they gave it.
         now: the clock, in nanoseconds since 1970.
     """
 
@@ -46,6 +47,7 @@ class Run:
     now: Callable[[], int] = time.time_ns
     sleep: Callable[[float], None] = time.sleep
     files: OpenFiles = field(default_factory=OpenFiles)
+    documents: dict[str, Any] = field(default_factory=dict[str, Any])
     generator: random.Random = field(default_factory=lambda: random.Random(0))
 
     def random(self) -> float:

@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from streams_orchestration.spl.language.definitions import Definition
-from streams_orchestration.spl.models.operators import SplOperatorModel
+from streams_orchestration.spl.models.operators import SplOperatorModel, toolkit_operator
 from streams_orchestration.spl.models.reading import ModelError, Prototype, read_functions, read_model, read_toolkit
 from streams_orchestration.spl.toolkits.units import LoadedUnit, load
 
+BUNDLED = Path(__file__).parent / "bundled"
+"""The directory with the SPL files of toolkits that come with this product; it is searched last."""
 _JAVA = Path("impl", "java", "src")
 _ANNOTATION = re.compile(
     r"@(?:PrimitiveOperator|Function)\b(?:\s*\((?P<keys>(?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*)\))?"
@@ -94,9 +96,11 @@ class Toolkits:
         """Return True if the models of all native operators and functions of a namespace are available.
 
         They are not if no toolkit has a directory for the namespace, or if a toolkit with such a directory has Java
-        sources and is not built, since the build generates the models of operators and functions in Java.
+        sources and is not built, since the build generates the models of operators and functions in Java. Toolkits
+        that come with this product list only a part of their operators.
         """
-        having = [root for root in self.roots if any(each.is_dir() for each in _directories(root, namespace))]
+        roots = [root for root in self.roots if root != BUNDLED]
+        having = [root for root in roots if any(each.is_dir() for each in _directories(root, namespace))]
         return bool(having) and not any(_is_unbuilt(root) for root in having)
 
     def has_java(self, namespace: str, name: str) -> bool:
@@ -120,7 +124,10 @@ class Toolkits:
         return [(unit, each) for unit, each in found if self._root(unit) == first]
 
     def native_operator(self, namespace: str, name: str) -> SplOperatorModel | None:
-        """Return the model of a native operator from the first toolkit that has it; None if none has."""
+        """Return the model of a native operator from the first toolkit that has it; None if none has.
+
+        Operators that are implemented here have a model without their toolkit.
+        """
         kind = f"{namespace}::{name}" if namespace else name
         for root in self.roots:
             for directory in _directories(root, namespace):
@@ -129,7 +136,7 @@ class Toolkits:
                     return model
             if kind in (index := self._index(root / "toolkit.xml")):
                 return index[kind]
-        return None
+        return toolkit_operator(kind)
 
     def _model(self, path: Path, kind: str) -> SplOperatorModel | None:
         if path not in self._models:

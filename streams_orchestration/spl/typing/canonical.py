@@ -243,7 +243,7 @@ def _call(node: Call | OutputCall | Submit) -> tree.Expression:
         return tree.Call(0, 0, _name("submit"), (tree_of(node.value), port))
     if isinstance(node, Call):
         signature = node.signature
-        function = _name(signature.name, "" if signature.is_builtin else signature.namespace)
+        function = _name(signature.name, "" if signature.is_standard else signature.namespace)
     else:
         function = _name(node.name)
     return tree.Call(0, 0, function, tuple(map(tree_of, node.arguments)))

@@ -22,13 +22,14 @@ from streams_orchestration.spl.programs.library import (
     spl_string,
     spl_time,
     spl_utility,
+    streamsx_json,
 )
 from streams_orchestration.spl.programs.library.registry import BUILTINS, Builtin
 from streams_orchestration.spl.types.types import Type
 
 _MODULES = (
     *(spl_string, spl_numbers, spl_collection, spl_collection_keys, spl_collection_search),
-    *(spl_decimals, spl_math, spl_math_lists, spl_time, spl_calendar, spl_files, spl_utility),
+    *(spl_decimals, spl_math, spl_math_lists, spl_time, spl_calendar, spl_files, spl_utility, streamsx_json),
 )
 
 

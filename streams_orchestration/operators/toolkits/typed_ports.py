@@ -1,0 +1,74 @@
+"""Values of SPL in the columns of ports, for operators that go through tuples one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.parameters import Parameters
+from streams_orchestration.operators.spl.types import written_tuple_type
+from streams_orchestration.spl.types.types import Tuple, Type
+
+
+class TypedPortParameters(Parameters):
+    """Parameters with the SPL types of attributes that columns cannot express."""
+
+    input_types: str = Field(
+        default="",
+        alias="inputTypes",
+        description="Types of SPL for attributes of the input stream, as in tuple<set<int32> ids>.",
+    )
+    output_types: str = Field(
+        default="", alias="outputTypes", description="Types of SPL for attributes of the first output stream."
+    )
+
+    def input_type(self, context: OperatorContext) -> Tuple:
+        """Return the tuple type of the input port. Raise ValueError if SPL has no such type."""
+        return written_tuple_type(self.input_types, context.inputs[0])
+
+    def output_type(self, context: OperatorContext) -> Tuple:
+        """Return the tuple type of the first output port. Raise ValueError if SPL has no such type."""
+        return written_tuple_type(self.output_types, context.output_schema())
+
+    def copied(self, context: OperatorContext) -> frozenset[str]:
+        """Return the attributes that the input and the output have with the same type."""
+        given = self.input_type(context)
+        own = self.output_type(context)
+        return frozenset(each.name for each in own.attributes if given.type_of(each.name) == each.type)
+
+
+def column_values(batch: TupleBatch, type_: Tuple, name: str) -> list[Any]:
+    """Return the values of an attribute as SPL values."""
+    from streams_orchestration.spl.programs.columns import values_of
+
+    kind = type_.type_of(name)
+    assert kind is not None
+    return values_of(batch.arrow.column(name), kind)
+
+
+def tuple_values(batch: TupleBatch, type_: Tuple) -> list[dict[str, Any]]:
+    """Return the tuples of a batch as SPL values."""
+    names = [each.name for each in type_.attributes]
+    columns = [column_values(batch, type_, name) for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def default_values(type_: Type, count: int) -> list[Any]:
+    """Return the default of a type as often as there are tuples."""
+    from streams_orchestration.spl.programs.values import default_of
+
+    return [default_of(type_)] * count
+
+
+def output_column(values: Sequence[Any], type_: Tuple, name: str) -> pa.Array:
+    """Return SPL values as the column of an attribute."""
+    from streams_orchestration.spl.programs.columns import array_of
+
+    kind = type_.type_of(name)
+    assert kind is not None
+    return array_of(list(values), kind)
