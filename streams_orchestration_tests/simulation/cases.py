@@ -21,6 +21,7 @@ from streams_orchestration_tests.chaos.plans import Plans
 from streams_orchestration_tests.chaos.shapes import OPTIONS, SHAPES, Make, Shape, Tuples, node, sink
 from streams_orchestration_tests.chaos.undisturbed import Outcome, outcome
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.simulation import brokers
 from streams_orchestration_tests.simulation.target_readers import read_tables, tables_of
 from streams_orchestration_tests.simulation.targets import path_of, plain
 
@@ -59,8 +60,20 @@ def delivered(make: Make) -> Shape:
     return Shape("delivered", graph, ("Out", "Whole"))
 
 
-SIMULATED: dict[str, Callable[[Make], Shape]] = {**SHAPES, "event_time": event_time, "delivered": delivered}
-"""The shapes of chaos, one of event time, and one with sinks that are not files."""
+def sent(make: Make) -> Shape:
+    """Return three sinks of one stream: files, a topic in order, and one whose messages have keys: 5 PEs."""
+    graph = [make.source("A", period=make.period()), node("Counted", "Columns", "A", schema="Total")]
+    graph.append(sink("Out", "Counted"))
+    for name, more in (("Line", {}), ("Keyed", {"key": "k"})):
+        parameters = {"brokers": "simulated:9092", "topic": name, **more}
+        graph.append({"name": name, "operator": "KafkaSink", "inputs": [["Counted"]], "parameters": parameters})
+    return Shape("sent", graph, ("Out", "Line"))
+
+
+SIMULATED: dict[str, Callable[[Make], Shape]] = {
+    **SHAPES, "event_time": event_time, "delivered": delivered, "sent": sent,
+}  # fmt: skip
+"""The shapes of chaos, one of event time, and two with sinks that are not files."""
 
 
 class Hurried(Shape):
@@ -77,9 +90,10 @@ class Hurried(Shape):
         return document
 
     def results(self, home: Home) -> dict[str, Tuples]:
-        """Return the tuples that readers of files and of tables see, by sink."""
+        """Return the tuples that readers of files, tables and topics see, by sink."""
         tables = tables_of(self)
-        return super().results(home) | (read_tables(path_of(home), tables) if tables else {})
+        found = super().results(home) | (read_tables(path_of(home), tables) if tables else {})
+        return found | brokers.read_topics(home, brokers.topics_of(self))
 
 
 @cache
@@ -114,20 +128,21 @@ def undisturbed(name: str, variant: int) -> Outcome:
     """Return what the application leaves when it is stepped by hand."""
     if (name, variant) in KNOWN:
         return KNOWN[name, variant]
-    with tempfile.TemporaryDirectory() as directory, hurried():
+    with tempfile.TemporaryDirectory() as directory:
         home = Home(Path(directory))
-        with plain(home), LocalApplication(home, compiled(name, variant), source_limit=5_000) as local:
+        with calm(home), LocalApplication(home, compiled(name, variant), source_limit=5_000) as local:
             local.run()
             return outcome(shape_at(name, variant), home, local.programs)
 
 
 @contextlib.contextmanager
-def hurried() -> Iterator[None]:
-    """Let the clock of sources be faster within a block."""
+def calm(home: Home) -> Iterator[None]:
+    """Let the clock of sources be faster within a block, and what sinks write to have no faults."""
     monotonic = world.monotonic
     began = monotonic()
     world.monotonic = lambda: began + HURRY * (monotonic() - began)
     try:
-        yield
+        with plain(home), brokers.calm(home):
+            yield
     finally:
         world.monotonic = monotonic

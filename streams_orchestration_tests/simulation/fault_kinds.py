@@ -303,14 +303,14 @@ def break_down(faults: Faults, step: str) -> str | None:
 
 
 def target_away(faults: Faults, _step: str) -> str:
-    """Let the database that sinks write to answer nobody for some time."""
+    """Let the server that sinks write to answer nobody for some time."""
     seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
     faults.target.away_until = faults.lasts(seconds)
     return f"for {seconds} s"
 
 
 def target_lost(faults: Faults, _step: str) -> str:
-    """Let the next commit of a sink's database lose its connection before, or after, it has taken effect."""
+    """Let the next commit at a sink's server lose its connection before, or after, it has taken effect."""
     faults.target.lose_next = ("before", "after")[faults.scheduler.choices.pick("lost", (1, 1))]
     return f"{faults.target.lose_next} the next delivery has taken effect"
 

@@ -13,7 +13,7 @@ from streams_orchestration_tests.simulation.machines import Machines
 from streams_orchestration_tests.simulation.redeploys import NAMES, Redeploys
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 from streams_orchestration_tests.simulation.sweeps import LIST
-from streams_orchestration_tests.simulation.targets import Target
+from streams_orchestration_tests.simulation.targets import TargetServer
 
 CALM_WEIGHTS = (8.0, 1.0, 1.0)
 """The weights of a fault at any time, after `CALM_BATCHES` more batches, and after another complete epoch."""
@@ -33,7 +33,7 @@ OF_STORES = ("store_away", "unseen", "slow")
 OF_SERVERS = ("unheard", "slow_commit")
 """Kinds of faults that need PostgreSQL."""
 OF_TARGETS = ("target_away", "target_lost", "late_delivery")
-"""Kinds of faults that need sinks that write to a database."""
+"""Kinds of faults that need sinks that write to a server."""
 WEIGHTS = {
     "kill": 4, "suicide": 4, "stop": 2, "zombie": 15, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2,
     "savepoint": 1, "power": 1, "full": 1, "jump": 1, "die": 1, "freeze": 1, "cut_catalog": 1, "cut_storage": 1,
@@ -94,7 +94,7 @@ class Faults:
     redeploys: Redeploys
     disk: Disk
     machines: Machines
-    target: Target
+    target: TargetServer
     phase: Callable[[], str]
     """Returns the phase of the application."""
     start: Callable[[], object]

@@ -14,6 +14,7 @@ from typing import Any
 from streams_orchestration.operators import durable_files
 from streams_orchestration.operators.databases.table import DatabaseTable
 from streams_orchestration.operators.event_time.entries import Entries
+from streams_orchestration.operators.kafka.producer import TransactionalProducer
 from streams_orchestration.runtime import clock, processes
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.deployment import control, reset
@@ -94,6 +95,29 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a delivery counts before it is made": Mutant(
         delivering.Deliverer._deliver, "self.sink.deliver_files(key, left)", "pass"
+    ),
+    "messages have no mark": Mutant(
+        TransactionalProducer._write,
+        "self._producer.send_offsets_to_transaction([position], group, COMMIT_SECONDS)",
+        "None",
+    ),
+    "the mark of messages is not in their transaction": Mutant(
+        TransactionalProducer._write,
+        "self._producer.send_offsets_to_transaction([position], group, COMMIT_SECONDS)",
+        "self._group.commit(offsets=[position])",
+    ),
+    "messages are sent without a look at the mark": Mutant(
+        TransactionalProducer.is_made, "return self.mark is not None and", "return False and"
+    ),
+    "a producer does not fence the one before": Mutant(
+        TransactionalProducer.__init__,
+        '"transactional.id": self.name,',
+        '"transactional.id": self.name + world.new_id(),',
+    ),
+    "the mark is read before the fence": Mutant(
+        TransactionalProducer.__init__,
+        "self._do(lambda: self._producer.init_transactions(2 * REACH_SECONDS))\n    self.mark = self._read_mark()",
+        "self.mark = self._read_mark()\n    self._do(lambda: self._producer.init_transactions(2 * REACH_SECONDS))",
     ),
     "no fence": Mutant(
         commits._fence, "if row is None or current != wanted:", "if row is None or row.batch + 1 != plan.batch:"

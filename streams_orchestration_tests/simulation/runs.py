@@ -35,6 +35,7 @@ from streams_orchestration.runtime.units.failures import LAUNCHES, failures
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome
 from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.simulation import processes, servers, sweeps, worlds
+from streams_orchestration_tests.simulation.brokers import Broker, topics_of
 from streams_orchestration_tests.simulation.cases import compiled, plans, shape_at, undisturbed
 from streams_orchestration_tests.simulation.catalogs import Tables
 from streams_orchestration_tests.simulation.checks import Checks
@@ -62,6 +63,7 @@ from streams_orchestration_tests.simulation.savepoints import judged
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 from streams_orchestration_tests.simulation.target_readers import TargetReaders, tables_of
 from streams_orchestration_tests.simulation.targets import Target, path_of
+from streams_orchestration_tests.simulation.topic_readers import TopicReaders
 
 COURSE_SECONDS = 3600.0
 """Most simulated seconds in which the faults come."""
@@ -178,7 +180,9 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         stack.enter_context(Pipes(scheduler, cluster.engine).installed())
         stack.enter_context(disk.installed())
         stack.enter_context(sweeps.installed(scheduler))
-        target = Target(scheduler, path_of(home))
+        shape = shape_at(case.shape, case.variant)
+        topics = topics_of(shape)
+        target = Broker(scheduler, home.root) if topics else Target(scheduler, path_of(home))
         stack.enter_context(target.installed())
         shared.is_full = lambda: scheduler.now < disk.full_until
         clock.forget()
@@ -187,7 +191,6 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         scheduler.run(lambda: not deployer.alive, END_SECONDS)
         machines.start()
         scheduler.run(lambda: len(machines.registered()) == case.machines, END_SECONDS)
-        shape = shape_at(case.shape, case.variant)
         disk.settle()
         checks = Checks(
             home, disk, store, compilation.logical.application, wanted.results, shape.ordered, "redeploy" in case.kinds
@@ -207,14 +210,16 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         stack.enter_context(patch.object(promises, "broken", broken))
         redeploys = Redeploys(scheduler, home, disk, redeployed, checks.wrong)
         tables = tables_of(shape)
-        readers = TargetReaders(
-            *(target.path, tables, wanted.results, shape.ordered, "redeploy" in case.kinds, checks.delivered)
-        )
+        judge = (wanted.results, shape.ordered, "redeploy" in case.kinds, checks.delivered)
+        if isinstance(target, Broker):
+            readers = TopicReaders(target, topics, *judge)
+        else:
+            readers = TargetReaders(target.path, tables, *judge)
         is_many = case.catalog == "postgresql"
         needed = (
             (case.machines, OF_MACHINES),
             (store is not None, OF_STORES),
-            (tables, OF_TARGETS),
+            (tables or topics, OF_TARGETS),
             (is_many, OF_SERVERS),
         )
         impossible = [kind for there, kinds in needed if not there for kind in kinds]
@@ -293,7 +298,7 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                 if not launched:
                     launch(home, name)
                     launched = True
-                pulse = read_pulses(home)[name]
+                pulse = read_pulses(home, catalog)[name]
                 if pulse.state == "COMPLETED":
                     over.append("completed")
                     return

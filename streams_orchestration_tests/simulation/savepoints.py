@@ -15,9 +15,8 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.shapes import Shape
 from streams_orchestration_tests.chaos.undisturbed import Outcome, outcome
 from streams_orchestration_tests.runtime.saved import begun
-from streams_orchestration_tests.simulation.cases import hurried
+from streams_orchestration_tests.simulation.cases import calm
 from streams_orchestration_tests.simulation.object_stores import ObjectStore
-from streams_orchestration_tests.simulation.targets import plain
 
 
 def judged(
@@ -42,9 +41,9 @@ def judged(
 
 def _ended(place: SavepointPlace, shape: Shape, plan: Deployable, aside: Path) -> Outcome:
     """Return what an application leaves that begins from a savepoint and is stepped by hand."""
-    with hurried(), tempfile.TemporaryDirectory(dir=aside) as directory:
+    with tempfile.TemporaryDirectory(dir=aside) as directory:
         home = Home(Path(directory))
-        with plain(home), begun(home, plan.compilation, place, limit=5_000) as local:
+        with calm(home), begun(home, plan.compilation, place, limit=5_000) as local:
             local.run()
             home.results(plan.name).mkdir(parents=True, exist_ok=True)  # it may have been taken behind the last tuple
             return outcome(shape, home, local.programs)

@@ -1,7 +1,8 @@
-"""The database of a simulation that sinks write to: SQLite as a server, and connections to it that can be lost.
+"""The servers of a simulation that sinks write to, and the database among them: SQLite as a server.
 
-A process may be interrupted before each statement that writes and around the commit. The server rolls back what a
-killed process has not committed, and ends the session of one that stands still while another waits for its lock.
+Connections to it can be lost. A process may be interrupted before each statement that writes and around the commit.
+The server rolls back what a killed process has not committed, and ends the session of one that stands still while
+another waits for its lock.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ def plain(home: Home) -> Iterator[None]:
         yield
 
 
-class Target:
-    """The database, and the sessions of all simulated processes."""
+class TargetServer:
+    """A server that sinks write to."""
 
-    def __init__(self, scheduler: Scheduler, path: Path) -> None:
-        self.scheduler, self.path = scheduler, path
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
         self.away_until = 0.0
         """Simulated time until which it answers nobody."""
         self.lose_next: str | None = None
@@ -53,6 +54,22 @@ class Target:
         self.commits = 0
         self.on_commit: Callable[[], None] = lambda: None
         """Called after each transaction that writes."""
+
+    def is_reached(self) -> bool:
+        """Return True if it answers the process that asks."""
+        now = self.scheduler.now
+        return now >= self.away_until and now >= self.scheduler.machine.storage_away_until
+
+    def end(self, process: SimulatedProcess) -> None:
+        """Do what a server does when a process has ended."""
+
+
+class Target(TargetServer):
+    """The database, and the sessions of all simulated processes."""
+
+    def __init__(self, scheduler: Scheduler, path: Path) -> None:
+        super().__init__(scheduler)
+        self.path = path
         self._writer: Session | None = None
         self._freed = Signal()
         self._owners: dict[Session, SimulatedProcess] = {}
@@ -70,17 +87,13 @@ class Target:
 
     def _connect(self) -> Session:
         self.scheduler.step("target connect")
-        if not self._is_reached():
+        if not self.is_reached():
             raise sqlite3.OperationalError(GONE)
         session: Session = sqlite3.connect(self.path, timeout=0.0, check_same_thread=False, factory=Session)
         session.target = self
         sqlite3.Connection.execute(session, "PRAGMA journal_mode=WAL")
         sqlite3.Connection.execute(session, "PRAGMA synchronous=OFF")
         return session
-
-    def _is_reached(self) -> bool:
-        now = self.scheduler.now
-        return now >= self.away_until and now >= self.scheduler.machine.storage_away_until
 
     def before(self, session: Session, sql: str) -> None:
         """Step before a statement that writes, and wait for the lock before the first one of a transaction."""
@@ -116,7 +129,7 @@ class Target:
 
     def _require(self, session: Session) -> None:
         """Raise OperationalError if a session was ended, or the connection is lost."""
-        if session in self._ended or not self._is_reached():
+        if session in self._ended or not self.is_reached():
             self.roll_back(session)
             raise sqlite3.OperationalError(GONE)
 

@@ -21,6 +21,7 @@ PROGRAM = (sys.executable, "-m", "streams_orchestration_tests.simulation", "--se
 """A process that forks for each test: what is loaded and compiled once serves all, and greenlets that were put aside
 are never freed beside other tests."""
 DELIVERED = ("--shape", "delivered", "--kind", "target_lost", "--rate", "0.2")
+SENT = ("--shape", "sent", "--kind", "target_lost", "--rate", "0.1", "--faults", "20")
 SLOW_COMMIT = ("--catalog", "postgresql", "--shape", "two_regions", "--kind", "slow_commit", "--rate", "0.02")
 LATE_SWEEP = ("--shape", "two_hosts", "--machines", "3", "--kind", "late_sweep", "--rate", "0.03", "--faults", "6")
 REDEPLOYS = ("--kind", "redeploy", "--rate", "0.002")
@@ -50,6 +51,13 @@ FOUND: dict[str, tuple[str, ...]] = {
     "a delivery has no mark": DELIVERED,
     "a mark is not in the transaction of its rows": DELIVERED,
     "a delivery counts before it is made": DELIVERED,
+    "messages have no mark": SENT,
+    "the mark of messages is not in their transaction": SENT,
+    "messages are sent without a look at the mark": SENT,
+    "the mark is read before the fence": SENT,
+    "a producer does not fence the one before": (
+        *("--shape", "sent", "--machines", "3", "--kind", "late_delivery", "--rate", "0.1", "--seed", "2"),
+    ),
     "a mark is written without a look at the one before": (
         *("--shape", "delivered", "--machines", "3", "--kind", "late_delivery", "--rate", "0.2", "--seed", "1"),
     ),
@@ -78,7 +86,7 @@ def suited(mutant: str) -> tuple[str, ...]:
 FOUND |= {mutant: suited(mutant) for mutant in SUITED_FINDS}
 ALWAYS = (
     *("no fence", "a commit that was made is not known again", "nothing is retracted", "names are not synchronised"),
-    *("a unit within an epoch counts as drained", "a delivery has no mark"),
+    *("a unit within an epoch counts as drained", "the mark is read before the fence"),
     *("a mark is written without a look at the one before", "a replaced host sweeps"),
     "a commit takes no turn of its unit",
 )
@@ -141,6 +149,12 @@ def test_a_database_that_sinks_write_to_fails_and_its_readers_see_each_tuple_onc
     (verdict,) = simulate("--shape", "delivered", "--kind", "target_lost", "target_away", "--rate", "0.1")
     assert (verdict["wrong"], verdict["resets"]) == ([], 0), verdict
     assert any("after the next delivery" in fault for fault in verdict["faults"])
+
+
+def test_a_topic_that_sinks_write_to_fails_and_its_readers_see_each_tuple_once():
+    (verdict,) = simulate(*SENT, "--kind", "target_lost", "target_away", "--seed", "1")
+    assert (verdict["wrong"], verdict["resets"]) == ([], 0), verdict
+    assert any("the next delivery" in fault for fault in verdict["faults"])
 
 
 def test_a_publisher_that_comes_late_delivers_nothing_twice():

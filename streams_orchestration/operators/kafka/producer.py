@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -245,9 +245,10 @@ class TransactionalProducer:
         """
         # https://github.com/confluentinc/librdkafka/issues/5456
         result: Future[Any] = Future()
-        world.Thread(target=_settle, args=(result, action), name=self.name, daemon=True).start()
+        answered = world.Event()
+        world.Thread(target=_settle, args=(result, answered, action), name=self.name, daemon=True).start()
         until = world.monotonic() + COMMIT_SECONDS + REACH_SECONDS
-        while not wait([result], LOOK_SECONDS).done:
+        while not answered.wait(LOOK_SECONDS):
             self._hangs = True
             self._look()
             if world.monotonic() > until:
@@ -294,9 +295,10 @@ def producer_name(key: DeliveryKey, topic: str) -> str:
     return f"streams.{key.installation}.{key.application}.{key.operator}.{key.channel}.{topic}"
 
 
-def _settle(result: Future[Any], action: Callable[[], Any]) -> None:
-    """Store an action's result, or its exception, in the future."""
+def _settle(result: Future[Any], answered: world.Event, action: Callable[[], Any]) -> None:
+    """Store an action's result, or its exception, in the future, and set the event."""
     try:
         result.set_result(action())
     except BaseException as error:  # noqa: BLE001  raised where the result is read
         result.set_exception(error)
+    answered.set()
