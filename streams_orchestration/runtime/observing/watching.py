@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 from sqlalchemy import select
@@ -72,9 +73,14 @@ class Pulse:
         return " ".join([self.state, f"{self.deployed_at:.3f}", *units, *(f"!{unit}" for unit in self.troubled)])
 
 
-def read_pulses(home: Home) -> dict[str, Pulse]:
-    """Read the pulse of every deployed application, by name."""
-    catalog = Catalog(home)
+def read_pulses(home: Home, catalog: Catalog | None = None) -> dict[str, Pulse]:
+    """Read the pulse of every deployed application, by name.
+
+    Args:
+        home: the state directory.
+        catalog: the catalog of the home, if the caller has it already, since a new one takes longer than the reading.
+    """
+    catalog = catalog or Catalog(home)
     if not catalog.exists:
         return {}
     now = clock.now()
@@ -104,11 +110,15 @@ def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
     """Yield the pulses of all applications every `LOOK_SECONDS`, for the given number of seconds."""
     until = world.monotonic() + seconds
     while True:
-        yield read_pulses(home)
-        left = until - world.monotonic()
-        if left <= 0:
-            return
-        world.sleep(min(LOOK_SECONDS, left))
+        catalog = Catalog(home)
+        identity = catalog.identity()
+        with closing(catalog):
+            while catalog.identity() == identity:  # until another catalog takes its place
+                yield read_pulses(home, catalog)
+                left = until - world.monotonic()
+                if left <= 0:
+                    return
+                world.sleep(min(LOOK_SECONDS, left))
 
 
 def _condition(row: UnitRow) -> str:

@@ -162,6 +162,15 @@ def test_a_host_that_dies_is_seen_by_who_watches(home: Home, launcher: FakeLaunc
     assert next(watch(home, 0.0))["app"].troubled == (), "it is seen to"
 
 
+def test_a_catalog_that_takes_the_place_of_another_is_seen_by_who_watches(home: Home, tmp_path: Path):
+    watching = watch(home, 60.0)
+    assert list(next(watching)) == ["app"]
+    made_anew(home)
+    assert list(next(watching)) == []
+    deploy(home, deployable(totals(tmp_path / "rows.parquet")))
+    assert list(next(watching)) == ["app"]
+
+
 def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_who_watches(
     home: Home, launcher: FakeLauncher
 ):
