@@ -76,18 +76,17 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
         ApplicationError: Spark cannot run a query of the application.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
-    assert lock.application == wanted.name, "the start lock is of another application"
     if broken := broken_conditions(wanted.compilation):
         message = f"{wanted.name}: {broken}"
         raise NotDeployableError(message)
     redeployment, restored = None, None
     if request.savepoint is not None:
-        place = savepoint_of(home, request.savepoint, wanted.name)
+        place = savepoint_of(home, request.savepoint, lock.application)
         restored = restore(home, lock, wanted, place, drop=request.drop, fresh=request.fresh)
-    elif request.replaces and not request.fresh and wanted.name in deployed_applications(home):
-        redeployment = redeploy(home, lock, wanted, drop=request.drop, within=request.within)
-    else:
+    elif request.fresh or wanted.name not in deployed_applications(home):
         deploy(home, lock, wanted, fresh=request.fresh, run=request.run)
         return BroughtUp()
+    elif request.replaces:
+        redeployment = redeploy(home, lock, wanted, drop=request.drop, within=request.within)
     go_on(home, lock, wanted, request.run)
     return BroughtUp(redeployment, restored)

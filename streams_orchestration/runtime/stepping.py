@@ -22,7 +22,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
-from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.deployment.deployment import deploy, go_on
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, record_batches
@@ -42,7 +42,7 @@ from streams_orchestration.runtime.storage.directories import Directories, direc
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import take_answers
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
-from streams_orchestration.runtime.units.reading import has_ended
+from streams_orchestration.runtime.units.reading import deployed_applications, has_ended
 from streams_orchestration.runtime.units.watch import observe
 
 QUERY_SECONDS = 300.0
@@ -84,7 +84,10 @@ class SteppedApplication:
             message = f"{name} is a query of Spark's, and nothing here runs Spark"
             raise StepError(message)
         with lock_start(self.home.prepare(), wanted.name, "stepping") as lock:
-            deploy(self.home, lock, wanted, asks_spark=False, run=self.begins)
+            if wanted.name in deployed_applications(self.home):
+                go_on(self.home, lock, wanted, self.begins)
+            else:
+                deploy(self.home, lock, wanted, asks_spark=False, run=self.begins)
         self.catalog = Catalog(self.home)
         self.name = wanted.name
         self.programs = programs

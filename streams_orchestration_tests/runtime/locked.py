@@ -16,11 +16,16 @@ from streams_orchestration.runtime.savepoints.creating import Created
 from streams_orchestration.runtime.savepoints.place import SavepointPlace
 from streams_orchestration.runtime.savepoints.restoring import Restored
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import deployed_applications
 
 
-def deploy(home: Home, wanted: Deployable, **options: Any) -> None:
+def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True) -> None:
+    """Bring an application up; its queries may be left without the columns that only Spark knows."""
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
-        deployment.deploy(home, lock, wanted, **options)
+        if asks_spark or (not fresh and wanted.name in deployed_applications(home)):
+            bringing_up.bring_up(home, lock, wanted, Request(fresh=fresh))
+        else:
+            deployment.deploy(home, lock, wanted, fresh=fresh, asks_spark=False)
 
 
 def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:

@@ -125,14 +125,14 @@ import sys
 from pathlib import Path
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.runtime.bringing_up import bring_up
 from streams_orchestration.runtime.catalog.start_lock import lock_start
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.storage.home import Home
 
 home = Home(Path(sys.argv[1])).prepare()
 for _ in range(2):
     with lock_start(home, "app", "deploy") as lock:
-        deploy(home, lock, deployable(compile_spec(Path(sys.argv[2]))))
+        bring_up(home, lock, deployable(compile_spec(Path(sys.argv[2]))))
 """
 SPEC = """
 specVersion: 1

@@ -61,6 +61,10 @@ class StartLock:
         self._file: IO[str] | None = file
         self._shared = shared
 
+    def require(self, application: str) -> None:
+        """Raise AssertionError if this is the start lock of another application, which is a mistake of the caller."""
+        assert self.application == application, f"{application} needs its own start lock, not {self.application}'s"
+
     def release(self) -> None:
         """Release the lock for other processes; do nothing if it was released before."""
         if self._file is not None:

@@ -55,16 +55,14 @@ def deploy(
     asks_spark: bool = True,
     run: RunKind = ENDLESS,
 ) -> None:
-    """Write the wanted state of an application into the catalog; `launch` starts its hosts.
-
-    If the same application is deployed already, it continues from its state; see `go_on`.
+    """Write the wanted state of an application into the catalog, as of one without state; `launch` starts its hosts.
 
     Args:
         home: the state directory.
         lock: the start lock of the application.
-        wanted: the application.
+        wanted: the application. It is not deployed, unless `fresh` is set; see `go_on`.
         fresh: drop all its kept state and published results first.
-        asks_spark: analyse its dataframe queries with Spark, if the application is new.
+        asks_spark: analyse its dataframe queries with Spark.
         run: the kind of run that begins.
 
     Raises:
@@ -73,20 +71,13 @@ def deploy(
         ApplicationError: Spark refuses a query.
         SettingError: a setting in the environment cannot be used.
         AnalysisError, JavaError: Spark could not analyse the queries.
-        ApplicationChangedError: the kept state belongs to another application of the same name.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
+    lock.require(wanted.name)
     application, programs = lock.application, wanted.plan.programs
     catalog, settings = _opened_to_run(home, wanted, run)
     if fresh:
         refuse_running(home, application)
-    else:
-        a = tables.application
-        with catalog.read() as connection:
-            known = connection.scalar(select(a.c.name).where(a.c.name == application)) is not None
-        if known:
-            go_on(home, lock, wanted, run)
-            return
     compilation = with_columns_of_queries(wanted) if asks_spark else wanted.compilation
     if fresh:
         forget(home, catalog, application, programs)
@@ -112,8 +103,10 @@ def go_on(home: Home, lock: StartLock, wanted: Deployable, run: RunKind = ENDLES
 
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
+        OtherVersionError: the stored compilation is needed, but another version of the product wrote it.
         NotDeployableError, SettingError, StateDirectoryError, CatalogError: see `deploy`.
     """
+    lock.require(wanted.name)
     catalog, settings = _opened_to_run(home, wanted, run)
     prepare_stored()
     with catalog.write() as connection:

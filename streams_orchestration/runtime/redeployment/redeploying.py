@@ -128,6 +128,7 @@ def _begin(
     home: Home, lock: StartLock, wanted: Deployable, drop: Collection[str], within: float
 ) -> tuple[Redeployment, bool]:
     """Return the redeploy that was begun, and True if it has resumed a stopped application."""
+    lock.require(wanted.name)
     application = lock.application
     catalog = create_catalog(home)
     await_trial(home, application)  # the trial of a redeploy whose process has died

@@ -89,6 +89,7 @@ def restore(
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
+    lock.require(wanted.name)
     application = lock.application
     settings = Settings.from_environment(home.environment)
     catalog = create_catalog(home)
