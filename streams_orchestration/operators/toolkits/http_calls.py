@@ -1,0 +1,159 @@
+"""HTTP requests of the operators of the toolkit com.ibm.streamsx.inet, and the properties with their credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.operators.contract import OperatorContext
+
+FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
+BYTES = "application/octet-stream"
+
+
+@dataclass(frozen=True)
+class HttpAnswer:
+    """The response to a request; `status` is -1 and `error` says why if there is none.
+
+    Attributes:
+        line: the status line, as in `HTTP/1.1 200 OK`.
+        headers: the headers, each as `Name: value`.
+        kind: the media type of the body.
+        charset: the character set that the response names.
+        encoding: the header with the encoding of the body.
+    """
+
+    status: int = -1
+    line: str = ""
+    headers: tuple[str, ...] = ()
+    body: bytes = b""
+    kind: str = ""
+    charset: str = ""
+    encoding: str = ""
+    error: str = ""
+
+    @property
+    def text(self) -> str:
+        """The body as text, by its character set."""
+        try:
+            return self.body.decode(self.charset or "utf-8", errors="replace")
+        except LookupError:
+            return self.body.decode(errors="replace")
+
+
+class HttpCaller:
+    """A client that makes requests one after the other, and keeps connections open."""
+
+    def __init__(
+        self,
+        headers: Mapping[str, str],
+        credentials: tuple[str, str] | None = None,
+        *,
+        verify: bool = True,
+        timeout: float | None = None,
+        proxy: str = "",
+    ) -> None:
+        """Make a client. A connection is made on first use.
+
+        Args:
+            headers: headers of each request.
+            credentials: user and password for basic authentication.
+            verify: False to accept every certificate.
+            timeout: seconds until a connection, or the next bytes of a response, must have come.
+            proxy: the address of a proxy; empty for none.
+        """
+        import requests
+
+        self._session: Any = requests.Session()
+        self._session.trust_env = False  # else a .netrc would take the place of the credentials
+        self._session.headers.update(headers)
+        self._session.verify = verify
+        self._session.auth = credentials
+        self._session.proxies = {"http": proxy, "https": proxy} if proxy else {}
+        self._timeout = timeout
+
+    def open(self, method: str, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Any:
+        """Make a request and return the response of `requests`, whose body is not read yet."""
+        return self._session.request(
+            method, url, data=body, headers=headers, timeout=self._timeout, allow_redirects=False, stream=True
+        )
+
+    def call(
+        self,
+        method: str,
+        url: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        redirects: bool = False,
+    ) -> HttpAnswer:
+        """Make a request and return its response, or an answer with the error."""
+        import requests
+
+        try:
+            got: Any = self._session.request(
+                method, url, data=body, headers=headers, timeout=self._timeout, allow_redirects=redirects
+            )
+        except (requests.exceptions.RequestException, UnicodeError) as error:
+            return HttpAnswer(error=f"{type(error).__name__}: {error}")
+        version = {10: "HTTP/1.0", 11: "HTTP/1.1"}.get(got.raw.version, "HTTP/1.1")
+        kind, _, rest = str(got.headers.get("Content-Type", "")).partition(";")
+        _, given, charset = rest.partition("charset=")
+        return HttpAnswer(
+            status=got.status_code,
+            line=f"{version} {got.status_code} {got.reason or ''}".rstrip(),
+            headers=tuple(f"{name}: {value}" for name, value in got.headers.items()),
+            body=got.content,
+            kind=kind.strip(),
+            charset=charset.strip(' "') if given else "",
+            encoding=str(got.headers.get("Content-Encoding", "")),
+        )
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._session.close()
+
+
+def headers_of(written: Iterable[str]) -> dict[str, str]:
+    """Return headers that are written as `Name: value`.
+
+    Raises:
+        ValueError: a text is no header.
+
+    >>> headers_of(["Accept: text/plain"])
+    {'Accept': 'text/plain'}
+    """
+    headers: dict[str, str] = {}
+    for each in written:
+        name, colon, value = each.partition(":")
+        if not (colon and name.strip()):
+            message = f"extraHeaders: {each!r} is no header; write Name: value"
+            raise ValueError(message)
+        headers[name.strip()] = value.strip()
+    return headers
+
+
+def properties_of(context: OperatorContext, file: str | None, given: Sequence[str]) -> dict[str, str]:
+    """Return the properties in a file, `name=value` a line, and those given, which take precedence.
+
+    Raises:
+        ValueError: the file cannot be read.
+    """
+    lines: list[str] = []
+    if file:
+        path = Path(context.base) / file.strip()
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            message = f"authenticationFile: {path} cannot be read: {error.strerror}"
+            raise ValueError(message) from None
+    pairs = [each.partition("=") for each in [*lines, *given] if "=" in each and not each.lstrip().startswith("#")]
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def listed(value: str | Sequence[str]) -> list[str]:
+    """Return the texts of a parameter that takes one text or several."""
+    return [value] if isinstance(value, str) else list(value)

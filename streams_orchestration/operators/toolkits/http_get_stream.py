@@ -1,0 +1,255 @@
+"""HTTPGetStream of the toolkit com.ibm.streamsx.inet: reads the lines of an HTTP response, by way of a journal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from pydantic import Field
+
+from streams_orchestration.model.secrets import masked
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, Punctuation
+from streams_orchestration.operators.journal.intake import Intake
+from streams_orchestration.operators.journal.records import JournalMessage
+from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+from streams_orchestration.operators.libraries import import_modules, pa
+from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.toolkits.http_calls import FORM, HttpCaller, headers_of, listed, properties_of
+from streams_orchestration.operators.toolkits.http_post import check_response
+from streams_orchestration.operators.toolkits.tuple_to_json import attribute_type
+from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters, default_values, output_column
+from streams_orchestration.spl.types.types import Tuple, is_string
+
+LINE, CLOSED, ENDED, FAILED = "line", "closed", "ended", "failed"
+"""The origins of records in the journal: a line, a closed connection, the end of the source, a failed connection."""
+
+
+class HTTPGetStreamParameters(TypedPortParameters, JournalParameters):
+    """The parameters of `HTTPGetStream`."""
+
+    url: str = Field(min_length=1, repr=False, description="Address to read.")
+    authentication_type: str = Field(default="none", alias="authenticationType", description="basic or none.")
+    authentication_file: str | None = Field(
+        default=None, alias="authenticationFile", description="File with userid=NAME and password=PASSWORD."
+    )
+    authentication_property: str | list[str] = Field(
+        default_factory=list[str],
+        alias="authenticationProperty",
+        repr=False,
+        description="Properties that take precedence over the file's.",
+    )
+    max_retries: int = Field(
+        default=3, alias="maxRetries", description="Most connections in a row that fail; -1: no limit."
+    )
+    retry_delay: float = Field(default=30.0, alias="retryDelay", ge=0, description="Seconds before a new connection.")
+    backoff: bool = Field(default=False, description="Wait ten times longer after each failure in a row.")
+    post_data: str | list[str] = Field(
+        default_factory=list[str], alias="postData", description="Fields to post, each as key=value; else a GET."
+    )
+    data_attribute_name: str = Field(
+        default="data", alias="dataAttributeName", description="Attribute that gets the line."
+    )
+    retry_on_close: bool = Field(
+        default=False, alias="retryOnClose", description="Connect again when the server has closed the connection."
+    )
+    disable_compression: bool = Field(
+        default=False, alias="disableCompression", description="Ask for bodies without compression."
+    )
+    extra_headers: str | list[str] = Field(
+        default_factory=list[str], alias="extraHeaders", repr=False, description="Headers, each as Name: value."
+    )
+    accept_all_certificates: bool = Field(
+        default=False, alias="acceptAllCertificates", description="Accept every certificate of the server."
+    )
+
+    def caller(self, context: OperatorContext) -> HttpCaller:
+        """Return a client with the headers and credentials."""
+        credentials = None
+        if self.authentication_type.lower() == "basic":
+            known = properties_of(context, self.authentication_file, listed(self.authentication_property))
+            credentials = (known.get("userid", ""), known.get("password", ""))
+        encoding = "identity" if self.disable_compression else "gzip, deflate"
+        return HttpCaller(
+            {"Accept-Encoding": encoding, **headers_of(listed(self.extra_headers))},
+            credentials,
+            verify=not self.accept_all_certificates,
+        )
+
+    def target(self, type_: Tuple) -> str:
+        """Return the attribute that gets a line. Raise ValueError if it is missing or no string."""
+        names = [each.name for each in type_.attributes]
+        name = names[0] if len(names) == 1 else self.data_attribute_name
+        kind = attribute_type(type_, name, "dataAttributeName")
+        if not is_string(kind):
+            message = f"dataAttributeName: {name} is {kind}, rstring or ustring is expected"
+            raise ValueError(message)
+        return name
+
+
+class HTTPGetStream(JournalSource):
+    """Submits each line of the response as a tuple, and a window marker when the server closes the connection.
+
+    Lines are in the journal before they are submitted, so a reset submits them again. The stream ends when the
+    connection is closed, unless `retryOnClose` is true, or after `maxRetries` failures in a row. A second output port
+    gets a tuple for each failure.
+    """
+
+    Parameters = HTTPGetStreamParameters
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
+        """Raise ValueError if attributes and parameters do not fit. Connects to nothing."""
+        assert isinstance(parameters, HTTPGetStreamParameters)
+        parameters.target(parameters.output_type(context))
+        if parameters.authentication_type.lower() not in ("none", "basic"):
+            message = f"authenticationType: {parameters.authentication_type} is not supported; basic and none are"
+            raise ValueError(message)
+        for each in listed(parameters.post_data):
+            if "=" not in each:
+                message = f"postData: {each!r:.40} is no key=value"
+                raise ValueError(message)
+        if len(context.outputs) > 1 and (second := context.outputs[1]) is not None:
+            check_response(_second(second))
+        if context.max_channels > 1:
+            message = "every channel of the parallel region would read the same; put the source in front of the region"
+            raise ValueError(message)
+        headers_of(listed(parameters.extra_headers))
+        require_package("HTTPGetStream", "requests", "http")
+
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: HTTPGetStreamParameters) -> str:
+        """Return the address."""
+        return masked(parameters.url)
+
+    def load(self) -> None:
+        """Import the client library."""
+        import_modules("requests")
+
+    # --- in the host's process
+
+    async def receive(self, intake: Intake) -> None:
+        """Read responses into the journal until the source ends, then wait to be cancelled."""
+        given: HTTPGetStreamParameters = self.parameters
+        caller = given.caller(self.context)
+        failures = 0
+        try:
+            while True:
+                error = await self._read(intake, caller)
+                if error is None:
+                    await intake.put([b""], CLOSED)
+                    failures = failures + 1 if given.retry_on_close else 0
+                    goes_on = given.retry_on_close
+                else:
+                    failures = 1 if error.pop("read") else failures + 1
+                    await intake.put([json.dumps(error).encode()], FAILED)
+                    goes_on = True
+                if not goes_on or 0 <= given.max_retries < failures:
+                    break
+                await asyncio.sleep(given.retry_delay * (10 ** min(failures - 1, 6) if given.backoff else 1))
+            await intake.put([b""], ENDED)
+            await asyncio.Event().wait()
+        finally:
+            caller.close()
+
+    async def _read(self, intake: Intake, caller: HttpCaller) -> dict[str, Any] | None:
+        """Read one response; return None if the server has closed it, else the facts about the failure."""
+        import requests
+
+        given: HTTPGetStreamParameters = self.parameters
+        fields = dict(each.split("=", 1) for each in listed(given.post_data))
+        body, headers = (urlencode(fields).encode(), {"Content-Type": FORM}) if fields else (None, None)
+        read = False
+        response: Any = None
+        try:
+            response = await asyncio.to_thread(caller.open, "POST" if fields else "GET", given.url, body, headers)
+            if response.status_code != 200:
+                text = await asyncio.to_thread(lambda: response.text)
+                return {"status": response.status_code, "error": response.reason, "data": text, "read": False}
+            intake.receiving(masked(given.url))
+            rest = b""
+            chunks = response.iter_content(chunk_size=None)
+            while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+                *lines, rest = (rest + chunk).split(b"\n")
+                await intake.put([line.removesuffix(b"\r") for line in lines], LINE)
+                read = read or bool(lines)
+            await intake.put([rest] if rest else [], LINE)
+        except requests.exceptions.RequestException as error:
+            return {"status": -1, "error": f"{type(error).__name__}: {error}", "data": "", "read": read}
+        finally:
+            if response is not None:
+                response.close()
+        return None
+
+    # --- in the tasks
+
+    def setup(self) -> None:
+        """Prepare the columns and the reading of the journal."""
+        super().setup()
+        self.made = self.parameters.output_type(self.context)
+        self.target = self.parameters.target(self.made)
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        """Submit the next lines; the source has ended behind the record of its end."""
+        if offset.get("ended"):
+            return ProducedTo(offset, exhausted=True)
+        made = super().produce(offset, limit)
+        if any(message.origin == ENDED for message in self.read):
+            return ProducedTo({**made.offset, "ended": True}, exhausted=True)
+        return made
+
+    def _submit(self, messages: Sequence[JournalMessage]) -> None:
+        lines: list[str] = []
+        for message in messages:
+            if message.origin == LINE:
+                lines.append(message.value.decode(errors="replace"))
+                continue
+            self._submit_lines(lines)
+            lines = []
+            if message.origin == CLOSED:
+                self.punctuate(Punctuation.WINDOW)
+            elif message.origin == FAILED:
+                self._submit_failure(json.loads(message.value))
+            else:
+                return
+        self._submit_lines(lines)
+
+    def _submit_lines(self, lines: list[str]) -> None:
+        if lines:
+            columns = {
+                each.name: output_column(
+                    lines if each.name == self.target else default_values(each.type, len(lines)), self.made, each.name
+                )
+                for each in self.made.attributes
+            }
+            self.submit(TupleBatch.from_columns(columns, self.schema))
+
+    def _submit_failure(self, facts: dict[str, Any]) -> None:
+        self.context.logger.warning("%s: %s", masked(self.parameters.url), facts["error"])
+        if len(self.context.outputs) == 1:
+            return
+        schema = self.context.outputs[1]
+        assert schema is not None
+        values = {
+            "data": facts["data"],
+            "errorMessage": facts["error"],
+            "responseCode": facts["status"],
+            "dataSize": len(facts["data"]),
+        }
+        type_ = _second(schema)
+        columns = {
+            each.name: output_column(
+                [values[each.name]] if each.name in values else default_values(each.type, 1), type_, each.name
+            )
+            for each in type_.attributes
+        }
+        self.submit(TupleBatch.from_columns(columns, schema), 1)
+
+
+def _second(schema: pa.Schema) -> Tuple:
+    from streams_orchestration.operators.spl.types import tuple_type
+
+    return tuple_type(schema)

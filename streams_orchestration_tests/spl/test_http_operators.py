@@ -1,0 +1,213 @@
+"""Operators of the toolkit com.ibm.streamsx.inet.http make requests, and their response is in their tuples."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.builder.testing import run_in_process
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.reading import read_tree
+from streams_orchestration.model.diagnostics import errors_of
+from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.toolkits.http_get_stream import HTTPGetStream
+from streams_orchestration_tests.operators.harness import Bench
+from streams_orchestration_tests.servers.receiving import receiving
+from streams_orchestration_tests.waiting import until
+
+RESPONSE = "rstring data, rstring errorMessage, int32 responseCode, int32 dataSize"
+SOURCE = """stream<{type}> Src = Beacon() {{ param iterations : 1; output Src : {output}; }}"""
+MAIN = """use com.ibm.streamsx.inet.http::*;
+composite Main {{
+  param expression<rstring> $url : getSubmissionTimeValue("url");
+  graph
+    {source}
+    {operator}
+    () as Out = FileSink(Got) {{ param file : "got"; }}
+}}
+"""
+
+
+@contextlib.contextmanager
+def server() -> Iterator[tuple[str, list[tuple[str, str, dict[str, str], str]]]]:
+    """A server that answers with the request it got; `/bad` is not found. The requests are kept."""
+    requests: list[tuple[str, str, dict[str, str], str]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode()
+            requests.append((self.command, self.path, dict(self.headers), body))
+            content = f"{self.command} {self.path}\n{body}".encode()
+            self.send_response(404 if self.path.startswith("/bad") else 200)
+            self.send_header("Content-Type", "text/plain; charset=utf-8")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = do_PUT = answer  # noqa: N815 - the names of the base class
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Write nothing."""
+
+    serving = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    serving.daemon_threads = True
+    threading.Thread(target=serving.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{serving.server_port}", requests
+    finally:
+        serving.shutdown()
+        serving.server_close()
+
+
+def got(directory: Path, url: str, source: tuple[str, str], operator: str) -> list[dict[str, Any]]:
+    """Run an application with one HTTP operator; return the tuples that it submits."""
+    file = directory / "Main.spl"
+    type_, output = source
+    file.write_text(MAIN.format(source=SOURCE.format(type=type_, output=output), operator=operator))
+    document, found = read_tree(file)
+    assert errors_of(found) == []
+    return run_in_process(document, {}, options=Options(submission={"url": url}))["Out"].to_pylist()
+
+
+POSTED = [
+    ("", ("rstring a, int32 n", 'a = "x y", n = 5'), "POST", "/p", "a=x+y&n=5"),
+    ('headerContentType : "application/json";', ("rstring a, int32 n", 'a = "x", n = 5'), "POST", "/p",
+     '{"a":"x","n":5}'),
+    ('headerContentType : "application/json"; include : n;', ("rstring a, int32 n", "n = 5"), "POST", "/p", '{"n":5}'),
+    ('headerContentType : "application/json";', ("rstring jsonString", 'jsonString = "[1]"'), "POST", "/p", "[1]"),
+    ('headerContentType : "application/json";', ("rstring jsonString, int32 n", 'jsonString = "{\\"k\\": 1}"'), "POST",
+     "/p", '{"k":1,"n":0}'),
+    ('headerContentType : "text/plain"; extraHeaders : "X-One: 1", "X-Two: 2";', ("rstring a", 'a = "t"'), "POST",
+     "/p", "t"),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("parameters", "source", "method", "path", "body"), POSTED)
+def test_a_tuple_is_posted_as_its_content_type_says(
+    tmp_path: Path, parameters: str, source: tuple[str, str], method: str, path: str, body: str
+):
+    operator = f"stream<HTTPResponse> Got = HTTPPost(Src) {{ param url : $url; {parameters} }}"
+    with server() as (address, requests):
+        [row] = got(tmp_path, f"{address}{path}", source, operator)
+    content = f"POST {path}\n{body}"
+    assert row == {"data": content, "errorMessage": "", "responseCode": 200, "dataSize": len(content)}
+    [(called, at, headers, sent)] = requests
+    assert (called, at, sent) == (method, path, body)
+    assert ("X-Two" in headers) == ("X-Two" in parameters)
+
+
+@pytest.mark.slow
+def test_a_post_that_is_refused_or_gets_no_answer_says_so(tmp_path: Path):
+    parameters = "url : $url; maxRetries : 1; retryDelay : 0.0;"
+    operator = f"stream<tuple<int32 n>, HTTPResponse> Got = HTTPPost(Src) {{ param {parameters} }}"
+    source = ("int32 n", "n = 5")
+    with server() as (address, _):
+        [row] = got(tmp_path, f"{address}/bad", source, operator)
+    assert row == {"n": 5, "data": "", "errorMessage": "POST /bad\nn=5", "responseCode": 404, "dataSize": 0}
+    [row] = got(tmp_path, "http://127.0.0.1:9/", source, operator)
+    assert (row["responseCode"], "Connection" in row["errorMessage"]) == (-1, True)
+
+
+REQUESTS = [
+    ("fixedMethod : GET; requestAttributesAsUrlArguments : true;", "GET", "/r?a=x+y&n=5", ""),
+    ("method : a; ", "NONE", "", ""),
+    ("fixedMethod : POST;", "POST", "/r", '{"a":"x y","n":5}'),
+    ('fixedMethod : POST; fixedContentType : "application/x-www-form-urlencoded"; requestAttributes : "n";', "POST",
+     "/r", "n=5"),
+    ('fixedMethod : POST; fixedContentType : "text/plain";', "POST", "/r", "x y5"),
+    ("fixedMethod : PUT; requestBodyAttribute : a;", "PUT", "/r", "x y"),
+    ("fixedMethod : GET; requestUrlArgumentsAttribute : a;", "GET", "/r?x%20y", ""),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("parameters", "method", "path", "body"), REQUESTS)
+def test_a_request_is_made_for_each_tuple(tmp_path: Path, parameters: str, method: str, path: str, body: str):
+    operator = (
+        "stream<int32 n, rstring body, rstring line, int32 code, list<rstring> heads, rstring kind> Got ="
+        f' HTTPRequest(Src) {{ param fixedUrl : $url; {parameters} outputBody : "body"; outputStatus : "line";'
+        ' outputStatusCode : "code"; outputHeader : "heads"; outputContentType : "kind"; }'
+    )
+    text = "none" if method == "NONE" else "x y"
+    with server() as (address, requests):
+        [row] = got(tmp_path, f"{address}/r", ("rstring a, int32 n", f'a = "{text}", n = 5'), operator)
+    assert row["n"] == 5
+    if method == "NONE":
+        assert (requests, row["code"], row["body"]) == ([], 0, "")
+        return
+    assert [(called, at, sent) for called, at, _, sent in requests] == [(method, path, body)]
+    assert row["body"] == f"{method} {path}\n{body}"
+    assert (row["line"], row["code"], row["kind"]) == ("HTTP/1.1 200 OK", 200, "text/plain")
+    assert "Content-Type: text/plain; charset=utf-8" in row["heads"]
+
+
+@pytest.mark.slow
+def test_each_line_of_a_response_may_be_a_tuple_and_credentials_are_sent(tmp_path: Path):
+    operator = """stream<rstring line> Got = HTTPRequest(Src) {
+      param fixedUrl : $url; fixedMethod : PUT; requestBodyAttribute : a; outputDataLine : "line";
+            authenticationProperties : "ANY_HOST=me:secret"; }"""
+    with server() as (address, requests):
+        rows = got(tmp_path, f"{address}/r", ("rstring a", 'a = "one\\ntwo"'), operator)
+    assert [row["line"] for row in rows] == ["PUT /r", "one", "two"]
+    assert requests[0][2]["Authorization"] == "Basic bWU6c2VjcmV0"
+
+
+@pytest.mark.slow
+def test_the_lines_of_a_response_are_tuples_and_then_the_stream_ends(tmp_path: Path):
+    with server() as (address, _):
+        bench = Bench(HTTPGetStream, [], ["data string NOT NULL"], results=tmp_path, url=f"{address}/a", postData="k=v")
+        reached: dict[str, Any] = {}
+
+        def ended() -> bool:
+            made = bench.produce(reached.get("offset"))
+            reached["offset"] = made.offset
+            return made.exhausted
+
+        assert isinstance(bench.operator, HTTPGetStream)
+        with receiving(bench.operator):
+            until(ended, lambda: f"the source has not ended: {bench.rows()}")
+    assert bench.items() == [("POST /a",), ("k=v",), Punctuation.WINDOW]
+
+
+@pytest.mark.slow
+def test_a_response_that_fails_is_a_tuple_of_the_second_port(tmp_path: Path):
+    second = "data string NOT NULL, errorMessage string NOT NULL, responseCode int NOT NULL, dataSize int NOT NULL"
+    with server() as (address, _):
+        bench = Bench(
+            HTTPGetStream,
+            [],
+            ["data string NOT NULL", second],
+            results=tmp_path,
+            url=f"{address}/bad",
+            maxRetries=0,
+            retryDelay=0,
+        )
+        assert isinstance(bench.operator, HTTPGetStream)
+        with receiving(bench.operator):
+            until(lambda: bench.produce().exhausted, lambda: f"the source has not ended: {bench.rows(1)}")
+    assert bench.rows(1)[-1] == ("GET /bad\n", "Not Found", 404, 9)
+
+
+WRONG = [
+    ("HTTPPost(Src) { }", "CDISP0208E"),
+    ("HTTPPost(Src) { param url : $url; color : 1; }", "CDISP0054E"),
+    ("HTTPRequest(Src) { param fixedUrl : $url; fixedMethod : FETCH; }", "CDISP0088E"),
+]
+
+
+@pytest.mark.parametrize(("invocation", "code"), WRONG)
+def test_wrong_parameters_are_reported_as_streams_reports_them(tmp_path: Path, invocation: str, code: str):
+    file = tmp_path / "Main.spl"
+    source = SOURCE.format(type="int32 n", output="n = 5")
+    file.write_text(MAIN.format(source=source, operator=f"stream<{RESPONSE}> Got = {invocation}"))
+    _, found = read_tree(file)
+    assert [each.code for each in errors_of(found)] == [code]
