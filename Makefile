@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
 
-run: setup ## run the main job (another one: make run SPEC=specs/other.yaml; anew: make run ARGS=--fresh)
+run: setup ## run the main job (another one: make run SPEC=specs/other.yaml; from the beginning: make run ARGS=--fresh)
 	@$(BIN)/streams run "$(SPEC)" $(ARGS)
 
 quick: setup ## the tests that need no server and no Java, in a minute or two
@@ -47,7 +47,7 @@ lint: setup ## format, lint rules and types
 audit: setup ## compare requirements.lock with the known vulnerabilities; needs a network
 	@.ci/audit
 
-docs: setup ## write anew what comes from tables and docstrings: diagnostics, the tour, operators, functions, the operators of Python, metrics
+docs: setup ## write the pages that come from tables and docstrings: diagnostics, the tour, operators, functions, the operators of Python, metrics
 	@$(BIN)/python -m streams_orchestration.model.diagnostics_page
 	@$(BIN)/python -m streams_orchestration.compiler.tour
 	@$(BIN)/python -m streams_orchestration.builder.operators_page
@@ -60,7 +60,7 @@ docs: setup ## write anew what comes from tables and docstrings: diagnostics, th
 page: ## build the console's page again; needs Node.js
 	@cd streams_orchestration/console/page && npm ci --ignore-scripts --silent && cp package-lock.json node_modules/.installed && npm run --silent check && npm run --silent build
 
-lock: setup ## write requirements.lock anew from pyproject.toml, keeping the versions that still fit
+lock: setup ## rewrite requirements.lock from pyproject.toml, keeping the versions that still fit
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build \
 		--generate-hashes --no-annotate --no-header --output-file requirements.lock pyproject.toml
 

@@ -41,7 +41,7 @@ def Aggregate(
         output: Maps an attribute to an output function such as Average(e). Other attributes come from groupBy and partitionBy.
         time_attribute: Timestamp attribute by which time(...) windows are ordered.
         by: Time of time(...) and partitionAge(...): the attribute timeAttribute (tuples), or the clock of the machine.
-        functions: System whose output functions are used. streams: results have the type of the argument, integers wrap around, means of integers are truncated, counts are int, and of extreme tuples the first one counts.
+        functions: System whose output functions are used. streams: results have the type of the argument, integers wrap around, means of integers are truncated, counts are int, and of several tuples with the extreme value the first one is taken.
         take_last: Take each attribute without a function from the last tuple of the group, by its name.
         aggregate_incomplete_windows: Tumbling windows: also submit windows that the end of the stream cuts off; false by default. Sliding windows: also submit a window that was never full before; true by default.
         at_end: drop: at the end of the stream, drop punct() windows that no marker has closed.
@@ -209,11 +209,11 @@ def DeDuplicate(
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         key: List of expressions that form the key; all attributes by default.
         count: Number of further tuples for which a key is remembered.
-        delta: Growth of deltaAttribute for which a key is remembered.
+        delta: A key is forgotten once deltaAttribute has grown by more than this.
         delta_attribute: Number attribute, or a timestamp, for which delta is in seconds.
         time_out: Seconds by the clock for which a key is remembered; after a reset other tuples may pass.
         within: Seconds of event time before and after a tuple, within which tuples of its key are duplicates.
-        discard_age: Seconds behind the watermark from which a tuple is too late to be judged; needs within.
+        discard_age: Seconds behind the watermark from which on a tuple is too late to be judged; needs within.
         reset_on_duplicate: Remember a key from its last duplicate on, instead of from its first tuple.
         flush_on_punctuation: Forget all keys at a window marker.
         output: Maps an attribute of output port 0 to an expression. Other attributes keep their values.
@@ -425,7 +425,7 @@ def FileSink(
     """Writes files `part-<epoch>-<batch>-<channel>` into the directory `file`, or into its `partitionBy` directories.
 
     Args:
-        file: Directory or address for the parts; empty, with nameBy only, for one with the operator's name. A relative directory is among the results.
+        file: Directory or address for the parts. An empty text, allowed with nameBy, means a directory with the operator's name. A relative directory is among the results.
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         name_by: Expression with the name of a file: the directory below file for the parts of a tuple or, with closeMode count and punct, of the part that a tuple begins. /dev/null drops tuples.
@@ -442,11 +442,11 @@ def FileSink(
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
         compression: Compression of files of splCsv, splTxt, line and block: zlib, gzip or bzip2.
         encoding: Encoding of the texts in splCsv, splTxt and line.
-        eol_marker: Marker behind a line in splCsv, splTxt and line; a line feed by default.
+        eol_marker: Text that ends a line in splCsv, splTxt and line; a line feed by default.
         bytes_per_file: Approximate size of a file in bytes.
         time_per_file: Approximate seconds that a file covers.
         epochs_per_file: Number of complete epochs in a file.
-        truncate_on_reset: A reset always removes the rows behind the cut.
+        truncate_on_reset: Must be true: a reset always removes the rows after the cut.
         visibility: read_uncommitted: a part is visible with its batch, and a reset removes it.
     """
     return named_use(
@@ -515,10 +515,10 @@ def FileSource(
         has_header_line: The first line of a CSV file names the columns; true by default. With splCsv, lines to skip; false by default.
         quote_strings: CSV values may be quoted. If false, a quote is an ordinary character.
         parsing: permissive: drop and count malformed rows. strict and fast: stop at one.
-        eol_marker: Marker behind a line; a line feed, with or without a carriage return, by default.
+        eol_marker: Text that ends a line; a line feed, with or without a carriage return, by default.
         default_tuple: Maps attributes to constant expressions for values that are missing in a row of splCsv.
-        ignore_extra: Ignore values behind the last attribute in a row of splCsv.
-        has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. With an input port nothing waits.
+        ignore_extra: Ignore values after the last attribute in a row of splCsv.
+        has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. Delays are ignored if there is an input port.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
         block_size: Bytes of a block; the whole file by default.
         output: Maps attributes that are not in the rows to FileName() or TupleNumber(), or expressions of SPL.
@@ -598,7 +598,7 @@ def Format(
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         format: Format of a row, which ends with a line feed: csv, line, jsonl.
-        quote_strings: CSV values may be quoted. If false, a quote is an ordinary character.
+        quote_strings: Quote CSV values that require it.
         suppress: Attributes that are not written.
         output: Maps an attribute to an expression. One of them is Output(), the row as bytes or text. May be omitted if there is only that one. If the expressions are SPL, they make the rows as well.
     """
@@ -644,7 +644,7 @@ def Gate(
     """Passes a tuple while fewer than `maxUnackedTupleCount` earlier tuples are unacknowledged.
 
     Args:
-        max_unacked_tuple_count: Most tuples that may have passed without being acknowledged.
+        max_unacked_tuple_count: Largest number of tuples that may have passed without being acknowledged.
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         num_tuples_to_ack: An expression over input port 1: the number of tuples that one of its tuples acknowledges.
         at_end: Tuples that still wait when acknowledgements end: submit or drop them.
@@ -682,7 +682,7 @@ def HttpSink(
         ca: File with the trusted certificates instead of the system's.
         timeout: Seconds allowed for one request.
         format: jsonl: one object per line. json: an array of objects. csv: names, then rows.
-        batch_size: Most tuples in one request.
+        batch_size: Largest number of tuples in one request.
         suppress: Attributes that are left out.
         on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
         visibility: read_uncommitted: post tuples with their batch.
@@ -733,7 +733,7 @@ def HttpSource(
         format: Format of a message.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes.
-        journal_limit: Most bytes that may wait in the journal to be read.
+        journal_limit: Largest number of unread bytes in the journal.
         on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
         on_lost_data: Policy for messages that were deleted before they were read.
         address: Address to listen at.
@@ -742,8 +742,8 @@ def HttpSource(
         certificate: File with the certificate for https.
         private_key: File with the private key of the certificate.
         max_body_bytes: Largest size of a request body in bytes.
-        connections: Most open connections. Idle connections yield to new ones.
-        connections_per_address: Most open connections from one address.
+        connections: Largest number of open connections. Idle connections yield to new ones.
+        connections_per_address: Largest number of open connections from one address.
     """
     return named_use(
         "HttpSource",
@@ -876,7 +876,7 @@ def Join(
         equality_lhs: Attributes of port 0 that are compared with the attributes in equalityRHS.
         equality_rhs: Attributes of port 1 that are compared with the attributes in equalityLHS.
         match: A further condition that a pair must meet.
-        algorithm: outer: a tuple that never matched is submitted when it leaves its window, with what absent says for the other side; with more output ports, alone on port 1 (left) or the last one (right).
+        algorithm: outer: a tuple that never matched is submitted when it leaves its window. `absent` says which values the other side gets. With further output ports it is sent unjoined, to port 1 (left) or the last port (right).
         partition_by_lhs: Attributes of port 0 whose values each have their own window; needs partitioned windows.
         partition_by_rhs: Attributes of port 1 whose values each have their own window; needs partitioned windows.
         absent: Attributes of the side that is missing in an outer join: null, or 0, false, empty or the start of 1970.
@@ -1083,7 +1083,7 @@ def MQTTSource(
         format: Format of a message.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes.
-        journal_limit: Most bytes that may wait in the journal to be read.
+        journal_limit: Largest number of unread bytes in the journal.
         on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
         on_lost_data: Policy for messages that were deleted before they were read.
         user: Name of the user, or a reference ${env:NAME} or ${file:PATH}.
@@ -1179,7 +1179,7 @@ def NATSSource(
         format: Format of a message.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes.
-        journal_limit: Most bytes that may wait in the journal to be read.
+        journal_limit: Largest number of unread bytes in the journal.
         on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
         on_lost_data: Policy for messages that were deleted before they were read.
         user: Name of the user, or a reference ${env:NAME} or ${file:PATH}.
@@ -1247,10 +1247,10 @@ def Parse(
         has_header_line: The first line of a CSV file names the columns; true by default. With splCsv, lines to skip; false by default.
         quote_strings: CSV values may be quoted. If false, a quote is an ordinary character.
         parsing: permissive: drop and count malformed rows. strict and fast: stop at one.
-        eol_marker: Marker behind a line; a line feed, with or without a carriage return, by default.
+        eol_marker: Text that ends a line; a line feed, with or without a carriage return, by default.
         default_tuple: Maps attributes to constant expressions for values that are missing in a row of splCsv.
-        ignore_extra: Ignore values behind the last attribute in a row of splCsv.
-        has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. With an input port nothing waits.
+        ignore_extra: Ignore values after the last attribute in a row of splCsv.
+        has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. Delays are ignored if there is an input port.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
         block_size: Bytes of a block; the whole file by default.
         output: Maps attributes that are not in the rows to FileName() or TupleNumber(), or expressions of SPL.
@@ -1376,7 +1376,7 @@ def RedisSource(
         format: Format of a message.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes.
-        journal_limit: Most bytes that may wait in the journal to be read.
+        journal_limit: Largest number of unread bytes in the journal.
         on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
         on_lost_data: Policy for messages that were deleted before they were read.
         user: Name of the user, or a reference ${env:NAME} or ${file:PATH}.
@@ -1567,9 +1567,9 @@ def SqlSource(
         start_at: earliest, latest, or a value; rows with larger values are read.
         until: latest: end after the rows that exist when the run begins.
         poll_period: Seconds between two checks for new rows.
-        settle: Seconds that a transaction may take from its row to its commit.
+        settle: Longest time in seconds between an insert and its commit; rows that become visible later count as lost data.
         on_bad_tuple: Policy for a row that does not fit. stream: send it to the second output port.
-        on_lost_data: Policy for rows that appear behind the position.
+        on_lost_data: Policy for rows that become visible with a value below the position.
     """
     return named_use(
         "SqlSource",
@@ -1632,14 +1632,14 @@ def TCPSource(
         format: Format of a message.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes.
-        journal_limit: Most bytes that may wait in the journal to be read.
+        journal_limit: Largest number of unread bytes in the journal.
         on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
         on_lost_data: Policy for messages that were deleted before they were read.
         role: server: listen for connections. client: connect.
         address: Address to listen at, or to connect to.
         framing: How messages are framed. lines: by line feeds. length: by four bytes in front of each.
-        connections: Most open connections of a server. Silent connections yield to new ones.
-        connections_per_address: Most open connections of a server from one address.
+        connections: Largest number of open connections of a server. Silent connections yield to new ones.
+        connections_per_address: Largest number of open connections of a server from one address.
         acknowledge: Answer with the number of messages of the connection that are in the journal.
     """
     return named_use(
@@ -1673,7 +1673,7 @@ def Throttle(*, rate: float | Reference) -> Use:
     """Passes every batch on, then pauses for as long as the rate requires.
 
     Args:
-        rate: Most tuples per second.
+        rate: Largest number of tuples per second.
     """
     return named_use("Throttle", {"rate": rate})
 
@@ -1700,7 +1700,7 @@ def UDPSource(
         format: Format of a message.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes.
-        journal_limit: Most bytes that may wait in the journal to be read.
+        journal_limit: Largest number of unread bytes in the journal.
         on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
         on_lost_data: Policy for messages that were deleted before they were read.
         address: Address to listen at.

@@ -41,7 +41,7 @@ MAX_ROWS = 40
 @click.option(
     "--available-now",
     is_flag=True,
-    help="Take only the input that is there now, complete the epoch, and stop. The next run goes on after that input.",
+    help="Process only the input that exists now, complete the epoch, and stop. The next run goes on after it.",
 )
 @click.option(
     "--max-rows",
@@ -134,7 +134,7 @@ def cancel() -> None:
     shell_complete=complete_unit,
     help="Reset only this unit: `region-0`, or `pe-3` for a PE in no region. [default: all units that have failed]",
 )
-@click.option("--force", is_flag=True, help="Reset even a unit that has no attempt left.")
+@click.option("--force", is_flag=True, help="Reset a unit even if it has used up its attempts.")
 @document_option
 @loaded(f"{CLI}.deploying:reset")
 def reset() -> None:
@@ -160,7 +160,10 @@ def route() -> None:
 @click.argument("sink")
 @click.option("--at-least", type=Moment(), metavar="TIME", help="Wait until the outputs are complete up to this time.")
 @click.option(
-    "--within", type=FiniteRange(min=0), metavar="SECONDS", help="Wait at most so long. [default: without limit]"
+    "--within",
+    type=FiniteRange(min=0),
+    metavar="SECONDS",
+    help="Wait at most this many seconds. [default: without limit]",
 )
 @document_option
 @loaded(f"{CLI}.completeness:watermark")
@@ -180,7 +183,7 @@ def watermark() -> None:
     metavar="FILE.svg",
     help="Draw the application's cuts, failures and resets over time into a file, instead of showing its status.",
 )
-@click.option("--watch", is_flag=True, help="Show the status anew every two seconds, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Refresh the status every two seconds, until Ctrl-C.")
 @format_option
 @loaded(f"{CLI}.observing:show_status")
 def status() -> None:
@@ -241,7 +244,7 @@ def metrics() -> None:
     "--pe", type=click.IntRange(min=0), metavar="N", shell_complete=complete_pe, help="Show the log of this PE only."
 )
 @click.option("--lines", type=click.IntRange(min=0), default=40, show_default=True, help="Show this many last lines.")
-@click.option("--follow", "-f", is_flag=True, help="Go on showing new lines as they are written, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Keep printing new lines as they are written, until Ctrl-C.")
 @format_option
 @loaded(f"{CLI}.logs:logs")
 def logs() -> None:

@@ -80,7 +80,7 @@ def streams() -> None:
     "hosts",
     multiple=True,
     metavar="HOST[:PORT]",
-    help="Answer also requests for this host name, which a proxy in front passes on in the header Host. Requests for "
+    help="Accept requests for this host name, too, which a proxy in front passes on in the header Host. Requests for "
     "names other than this and localhost are refused.",
 )
 @loaded(f"{CLI}.serving:ui")

@@ -130,7 +130,7 @@ def convert() -> None:
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Answer after this many seconds, with the best decision so far and its bound.",
+    help="Stop after this many seconds, and return the best decision so far with its bound.",
 )
 @click.option(
     "--gap",

@@ -130,7 +130,7 @@ def _table(decision: Decision) -> RenderableType:
             table.add_row(f"{machine}{count}", f"{load:.4f}", f"{len(names)}: {short_list(names, 72)}")
     parts: list[RenderableType] = [table, ""]
     for each in evaluation.networks:
-        parts.append(Text(f"new network behind {each.operator}: machine {each.sender} -> {each.receiver}"))
+        parts.append(Text(f"new network after {each.operator}: machine {each.sender} -> {each.receiver}"))
     proof = "the optimum" if decision.gap < 1e-6 else f"at most {100 * decision.gap:.2g} % above the best"
     parts.append(
         Text(

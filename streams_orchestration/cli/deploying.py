@@ -119,6 +119,6 @@ def _require_incomplete(status: api.ApplicationStatus, unit: str) -> None:
     if states == {"COMPLETED"}:
         message = (
             f"{status.application}: {unit} is complete, so there is nothing to reset. "
-            "`streams run SPEC --fresh` computes everything anew."
+            "`streams run SPEC --fresh` computes everything from the beginning."
         )
         raise api.StreamsRuntimeError(message)

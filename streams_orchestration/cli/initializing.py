@@ -63,7 +63,7 @@ composites:
         inputs: [Converted]
         outputs: [{stream: Means, schema: Mean}]
         parameters:
-          window: tumbling, punct()               # closed by the marker behind the last reading
+          window: tumbling, punct()               # closed by the marker after the last reading
           groupBy: [sensor]
           output: {readings: Count(), celsius: Average(celsius), fahrenheit: Average(fahrenheit)}
 
@@ -110,7 +110,7 @@ readings = app.stream(
 measured = readings.filter("celsius IS NOT NULL")
 with app.parallel("PerSensor", width, partition_by=["sensor"]):
     converted = measured.map(to_fahrenheit, "sensor string, celsius double, fahrenheit double")
-    means = converted.aggregate(  # its window is closed by the marker behind the last reading
+    means = converted.aggregate(  # its window is closed by the marker after the last reading
         group_by=["sensor"],
         readings="Count()",
         celsius="Average(celsius)",

@@ -97,7 +97,7 @@ revert_option = click.option(
     "current state is kept. SPEC may be the application's name.",
 )
 application_argument = click.argument("application", metavar="APP", shell_complete=complete_application)
-fresh_option = click.option("--fresh", is_flag=True, help="Drop the state and results of earlier runs and start anew.")
+fresh_option = click.option("--fresh", is_flag=True, help="Drop the state and results of earlier runs and start over.")
 format_option = click.option(
     "--format",
     "format_",

@@ -86,7 +86,7 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], ag
         write_table(outcome_table(outcome), None)
     status = status_if_deployed(home, wanted.name)
     if outcome.verdict != "unchanged" and status is not None and status.state == "COMPLETED":
-        note(f"{wanted.name} is complete: nothing of it runs on. `{again} --fresh` computes it anew.")
+        note(f"{wanted.name} is complete: nothing of it runs on. `{again} --fresh` computes it from the beginning.")
         return APPLICATION
     return 0 if outcome.acceptable else APPLICATION
 

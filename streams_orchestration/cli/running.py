@@ -51,7 +51,7 @@ def run(
         with locked_start(home.prepare(), name, "streams run"):
             before = _deployed_before(home, compilation, identity)
             if before is not None and before.state == "COMPLETED" and not _has_more(home, name):
-                note(f"{name} was complete already. `{again} --fresh` computes it anew.")
+                note(f"{name} was complete already. `{again} --fresh` computes it from the beginning.")
                 return _completed(home, before, max_rows)
     wanted = checked_to_run(compilation, identity)  # an application that cannot run leaves no state directory
     api.require_java()
@@ -103,7 +103,7 @@ def _continuation(name: str, before: api.ApplicationStatus) -> str:
     alive = [host.process for host in before.hosts if host.alive]
     if before.state == "RUNNING" and alive:
         return f"{name} runs already ({', '.join(alive)}); following it."
-    return f"{name}: going on from {_point(before)}; `--fresh` would start anew."
+    return f"{name}: going on from {_point(before)}; `--fresh` would start over."
 
 
 def _has_more(home: api.Home, application: str) -> bool:

@@ -153,7 +153,7 @@ class _Typing:
         kind = common_of(each.type for each in (*values, otherwise))
         if kind is None:
             kinds = " and ".join(dict.fromkeys(str(each.type) for each in (*values, otherwise)))
-            message = f"the branches have types that do not go together: {kinds}; CAST one"
+            message = f"the branches have types that cannot be combined: {kinds}; CAST one"
             raise ExpressionError(message, offset)
         branches = tuple(
             (condition, self._as(value, kind, offset)) for condition, value in zip(conditions, values, strict=True)

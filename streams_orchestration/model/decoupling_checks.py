@@ -95,7 +95,9 @@ def _not_entered(operations: dict[int | str, Operation]) -> Iterator[Diagnostic]
                 waiting.append(reader)
     for each in operations.values():
         if each.id not in reached:
-            message = f"no source and no network reaches {each.id}: it is in or behind a loop that nothing enters"
+            message = (
+                f"no source and no network reaches {each.id}: it is in or downstream of a loop that nothing enters"
+            )
             yield _of("SO0606", each, message)
             return
 

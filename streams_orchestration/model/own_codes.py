@@ -17,11 +17,11 @@ OWN_CODES: dict[str, Code] = {
     "SO0002": error("The spec is not UTF-8 text.", "Save the file as UTF-8."),
     "SO0003": error(
         "The spec is not well-formed YAML.",
-        "Correct the YAML: often the indentation, a quote that is not closed, or no space behind a colon.",
+        "Correct the YAML: often the indentation, a quote that is not closed, or no space after a colon.",
     ),
     "SO0004": error(
         "A mapping has a key twice.",
-        "Keep the one that is meant and remove the other.",
+        "Keep one of the two entries and remove the other.",
     ),
     "SO0005": error(
         "The spec uses merge keys, custom tags, or an alias inside its own anchor.",
@@ -48,7 +48,7 @@ OWN_CODES: dict[str, Code] = {
         "Write one of the values that are expected, letter for letter.",
     ),
     "SO0011": error(
-        "The file of Python makes no application.",
+        "The Python file makes no application.",
         "Correct the line that raises, or name the variable that holds the application: app.py:name.",
     ),
     "SO0101": error(
@@ -67,7 +67,7 @@ OWN_CODES: dict[str, Code] = {
         "Rename one of the two under `outputs`: `outputs: [NAME]`.",
     ),
     "SO0105": error(
-        "A name is not usable.",
+        "A name has a character that names cannot have, or is too long.",
         "Use letters, digits and underscores, starting with a letter; streams may have hyphens, too. An application's "
         "name has 63 characters at most, the full name of an operator or stream 200.",
     ),
@@ -75,7 +75,9 @@ OWN_CODES: dict[str, Code] = {
         "Composites contain one another in a circle.",
         "Remove the invocation that closes the circle; a composite cannot contain itself.",
     ),
-    "SO0107": error("A composite's output is no stream of its graph.", "Name a stream that an invocation produces."),
+    "SO0107": error(
+        "An output of a composite is not a stream of its graph.", "Name a stream that an invocation produces."
+    ),
     "SO0108": error(
         "Two ports of one operator or composite have the same name.",
         "Give one of the two ports another name.",
@@ -86,14 +88,14 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO0110": warning(
         "Nothing reads this stream.",
-        "Read it in some operator's `inputs`, or remove it, with its operator where nothing else comes from that.",
+        "Read it in some operator's `inputs`, or remove it; remove its operator, too, if that has no other output.",
     ),
     "SO0111": warning(
         "A declaration is never used.",
-        "Remove the declaration, or correct the name where it was meant to be used.",
+        "Remove the declaration, or correct the name at the place that should use it.",
     ),
     "SO0112": error(
-        "A composite or declared operator has a name that is taken.",
+        "A composite or declared operator has the name of another operator.",
         "Give the composite or the declared operator a name of its own.",
     ),
     "SO0113": error("The application has no operators.", "Add invocations to `graph`."),
@@ -101,7 +103,9 @@ OWN_CODES: dict[str, Code] = {
         "Two operators have the same uid, or one has the name of another as its uid.",
         "Give each operator its own uid. If a composite is used several times, put the uid on its invocations.",
     ),
-    "SO0201": error("${name} refers to no submission-time value.", "Declare it under `submission`."),
+    "SO0201": error(
+        "${name} refers to a submission-time value that is not declared.", "Declare it under `submission`."
+    ),
     "SO0202": error("A submission-time value without a default was not given.", "Give it with --set NAME=VALUE."),
     "SO0203": error(
         "A submission-time value does not fit its type.",
@@ -112,7 +116,7 @@ OWN_CODES: dict[str, Code] = {
         "Correct the name after --set, or declare it under `submission`.",
     ),
     "SO0205": error(
-        "A channel function is used where no channel is known.",
+        "A channel function, such as getChannel(), is used outside of a parallel region.",
         "Use the channel functions on operators within a parallel region only; elsewhere write a literal or ${name}.",
     ),
     "SO0206": error(
@@ -125,7 +129,7 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO0209": error(
         "A profile names a stream twice.",
-        "Remove one of the two entries from the profile, or measure anew.",
+        "Remove one of the two entries from the profile, or measure again.",
     ),
     "SO0210": error(
         "The profile was measured on another application.",
@@ -133,22 +137,22 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO0211": warning(
         "A profile names a stream or an operator that the application does not have.",
-        "Measure anew with `streams profile`, or correct the name in the profile.",
+        "Measure again with `streams profile`, or correct the name in the profile.",
     ),
     "SO0212": warning(
-        "A profile says nothing of a stream, so its declared rate counts, or what enters its operator.",
+        "The profile has no rate of a stream, so its declared rate is used, or else the rate of its operator's input.",
         "Measure for longer, or add the stream to the profile.",
     ),
     "SO0213": error(
-        "The profile does not say what operators, or sending between PEs, cost.",
+        "The profile lacks the costs of operators, or of sending tuples between PEs.",
         "Measure with `streams profile APP`; a profile of streams alone is enough for fusion only.",
     ),
     "SO0214": warning(
-        "The profile says nothing of an operator's processor time, so it counts as nothing.",
+        "The profile has no processor time of an operator, so zero is used.",
         "Measure for longer, or while the operator works.",
     ),
     "SO0216": error(
-        "The width `spark` is used where it means nothing.",
+        "The width `spark` is used where it is not allowed.",
         "Use it on Sql and DataFrame operators only, without partitionBy, broadcast and replicateHostTags.",
     ),
     "SO0217": error(
@@ -173,16 +177,17 @@ OWN_CODES: dict[str, Code] = {
         "Count the ports from 0, in the order of `inputs`.",
     ),
     "SO0306": error(
-        "A port mutates attributes that its stream lacks.",
-        "Name attributes of the stream that this port reads under `mutates`.",
+        "`mutates` of a port names attributes that its stream lacks.",
+        "Under `mutates`, name attributes of the stream that this port reads.",
     ),
     "SO0307": error(
         "`mutates` contradicts `mutable: false`.",
         "Remove `mutable: false` if the operator changes these attributes, else `mutates`.",
     ),
     "SO0308": warning(
-        "Windows that window markers close are behind a Custom, and nothing in front of it makes such markers.",
-        "Let a function of the Custom make markers, put a Punctor in front of the windows, or give them a size.",
+        "Windows that window markers close are downstream of a Custom, and no operator upstream of it makes such "
+        "markers.",
+        "Make markers in a function of the Custom, put a Punctor in front of the windows, or give them a size.",
     ),
     "SO0401": error(
         "A number is outside of its range.",
@@ -198,7 +203,7 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO0404": error("There is no host pool of this name.", "Declare it under `hostPools`."),
     "SO0405": error(
-        "The parameters of an Import or Export do not go together.",
+        "The parameters of an Import or Export cannot be combined.",
         "Give an Import `subscription`, or `application` and `streamId`; an Export `properties` or `streamId`.",
     ),
     "SO0406": error(
@@ -207,29 +212,31 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO0407": error("A composite takes no parameters.", "Use a submission-time value, ${name}, inside the composite."),
     "SO0408": error(
-        "`mutates` is declared for an input of an operator that is no Custom.",
+        "`mutates` is declared for an input of an operator that is not a Custom.",
         "Declare the operator under `operators` with `inputs: [{mutates: [...]}]`, and remove it here.",
     ),
     "SO0409": warning(
-        "An Import or Export has nothing to match by.",
+        "An Import or Export matches nothing: it names neither a stream nor properties.",
         "Give an Import a subscription or a streamId, an Export properties or a streamId.",
     ),
     "SO0501": error(
         "The expanded application is too large.",
-        "Lower the widths of parallel regions, first of those within one another, since these multiply.",
+        "Lower the widths of parallel regions, first of nested ones, since their widths multiply.",
     ),
     "SO0601": error(
         "Two operators of a decoupling problem have the same id.",
         "Give one of the two another id.",
     ),
-    "SO0602": error("An operator reads one that the problem does not have.", "Correct the name, or add the operator."),
+    "SO0602": error(
+        "An operator reads from an operator that the problem does not have.", "Correct the name, or add the operator."
+    ),
     "SO0603": error(
-        "What an operator reads or costs does not suit its kind.",
-        "Sources and receiving networks read nothing, tees one operator, all others at least one; nothing reads a sink "
-        "or a sending network; only networks have `recv_cpu`.",
+        "The inputs or costs of an operator are not possible for its kind.",
+        "Sources and receiving networks have no parents, tees have one, all others at least one. A sink or sending "
+        "network is no parent. Only networks have `recv_cpu`.",
     ),
     "SO0604": error(
-        "An operator is pinned to a machine that there is not.", "Pin it to one of 0 to k - 1, or raise k."
+        "An operator is pinned to a machine that does not exist.", "Pin it to a machine from 0 to k - 1, or raise k."
     ),
     "SO0605": error("Tees of one stream carry different amounts.", "Give all of them the amount of the stream."),
     "SO0606": error("Nothing enters a loop.", "Connect the loop with a source or a receiving network."),
@@ -237,14 +244,14 @@ OWN_CODES: dict[str, Code] = {
         "Operators that must be on one machine are pinned to different ones, or to be apart.",
         "Remove one of the pins, or one of the entries that keep these operators together or apart.",
     ),
-    "SO0608": error("No decision keeps to everything that the problem demands.", "Drop pins, or raise the budgets."),
-    "SO0609": error("No decision was found within the time limit.", "Raise --time-limit, or drop pins."),
+    "SO0608": error("No decision meets all conditions of the problem.", "Remove pins, or raise the budgets."),
+    "SO0609": error("No decision was found within the time limit.", "Raise --time-limit, or remove pins."),
     "SO0610": warning(
-        "It is not known how much an output carries, so it is not cut.",
-        "Measure it and add `card`; 0 stands for an output that carries nothing.",
+        "The amount of data on an output is not known, so the output is not sent to another machine.",
+        "Measure it and add `card`; 0 means an output without data.",
     ),
     "SO0611": error(
-        "An application cannot be decoupled like this.",
+        "An application cannot be decoupled with this PE or profile.",
         "Name a PE of the application with --pe, and give a profile that was measured while it worked.",
     ),
     "SO0620": error(
@@ -253,33 +260,34 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO0621": error(
         "A decoupling decision names an operator that the application does not have.",
-        "Decide anew, or correct the physical name, `Out[0].A`.",
+        "Decide again with `streams decouple`, or correct the physical name, as in `Out[0].A`.",
     ),
     "SO0622": error(
-        "The operators, the connections or the fusion are others than when it was decided.",
-        "Compile with the options that it was decided with, or decide anew.",
+        "The operators, connections or PEs differ from those for which the decoupling decision was made.",
+        "Compile with the options of that decision, or decide again with `streams decouple`.",
     ),
     "SO0623": error(
-        "A decoupling decision parts operators that placement configs keep together.",
-        "Put them on one machine, or drop the colocation.",
+        "A decoupling decision separates operators that placement configs keep together.",
+        "Put them on one machine, or remove the colocation.",
     ),
     "SO0624": error(
-        "A decoupling decision parts an atomic group.", "Put its operators on one machine, or drop `atomic`."
+        "A decoupling decision separates operators of an atomic group.",
+        "Put its operators on one machine, or remove `atomic`.",
     ),
     "SO0625": error(
-        "A decoupling decision lets PEs feed one another in a loop: none of them could end, or close an epoch.",
-        "Let streams go forward only: put what is behind the moved operators on a machine of its own, or move it, too.",
+        "With a decoupling decision, PEs feed one another in a loop: none of them could end, or close an epoch.",
+        "Put the operators downstream of the moved ones on a machine of their own, or move them, too.",
     ),
     "SO0740": error(
-        "The application compiles and does not run, since its operators have no parameters and no logic.",
-        "Compile and run the files of SPL that it was compiled from.",
+        "The application compiles but cannot run: the file has neither parameters nor logic of its operators.",
+        "Compile and run the SPL files from which it was compiled.",
     ),
     "SO0741": error(
         "The compiled application of IBM Streams cannot be read.",
-        "Name the .adl or .sab file that the compiler of Streams wrote, undamaged, of version 3 to 6.",
+        "Name an undamaged .adl or .sab file from the compiler of Streams, of version 3 to 6.",
     ),
     "SO0801": error(
-        "A length of event time is no whole number of ticks of the event-time attribute.",
+        "A length of event time is not a whole number of ticks of the event-time attribute.",
         "Write a multiple of a tick: of 0.001 s for milliseconds, of 0.000001 s for timestamps.",
     ),
     "SO0802": error(
@@ -287,40 +295,40 @@ OWN_CODES: dict[str, Code] = {
         "Give both annotations the same attribute, or annotate the operator itself.",
     ),
     "SO0803": warning(
-        "Nothing behind an `eventTime` annotation uses event time.",
-        "Drop the annotation, or use a window or parameter of event time behind it.",
+        "No operator downstream of an `eventTime` annotation uses event time.",
+        "Remove the annotation, or use a window or parameter of event time downstream.",
     ),
     "SO0804": warning(
-        "An Aggregate gives its result a time that operators of event time behind it will find too late.",
-        "Let the attribute be paneTime() in `output`.",
+        "An Aggregate gives its results a time that is late for event-time operators downstream.",
+        "Assign paneTime() to the attribute in `output`.",
     ),
     "SO0805": warning(
-        "A stream that closes a loop brings no watermark, so its tuples may be late.",
-        "Nothing, if that is meant; else lead the stream out of the loop.",
+        "A stream that closes a loop has no watermark, so its tuples may be late.",
+        "Do nothing if late tuples are acceptable; else lead the stream out of the loop.",
     ),
     "SO0806": error(
         "A parameter needs event time, and no event time arrives at the operator.",
-        "Annotate an operator in front of it with eventTime, and let the attribute pass all operators in between.",
+        "Annotate an operator upstream of it with eventTime, and keep the attribute in all streams between them.",
     ),
     "SO0807": error(
-        "A window of event time evicts partitions.", "Drop the part behind `partitioned`; discardAge closes panes."
+        "A window of event time evicts partitions.", "Remove the policy after `partitioned`; discardAge closes panes."
     ),
     "SO0808": warning(
-        "Watermarks come at every tuple, in front of an operator that is called once for each of them.",
+        "Every tuple has a watermark, and an operator downstream is called once for each watermark, which is slow.",
         "Set minimumGap above zero.",
     ),
-    "SO0809": warning("A key of `eventTime` has no effect without another one.", "Add maxAhead, or drop the key."),
+    "SO0809": warning("A key of `eventTime` has no effect without another one.", "Add maxAhead, or remove the key."),
     "SO0810": warning(
-        "A window of event time keeps ten thousand open panes or more of each partition.",
+        "A window of event time keeps ten thousand or more open panes for each partition.",
         "Write a longer creationPeriod, or a shorter intervalDuration or discardAge.",
     ),
     "SO0811": error(
         "A key of `eventTime` is for sources only, and the operator has an input port.",
-        "Annotate the source with this key, and let the attribute pass the operators in between; or drop the key.",
+        "Annotate the source with this key, and keep the attribute in the streams between; or remove the key.",
     ),
     "SO1001": warning(
-        "An annotated composite has no operator left for its region, since all inside carry annotations of their own.",
-        "Drop the annotation of the composite, or those inside.",
+        "A composite has an annotation for a region, but all operators inside have annotations of their own.",
+        "Remove the annotation of the composite, or those inside.",
     ),
     "SO1002": error(
         "An input port of a region's member reads streams of the region and an import, so it could never drain.",
@@ -328,10 +336,11 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO1003": warning(
         "A member of a region is not restartable, so the region cannot recover from its failure.",
-        "Drop `restartable: false`.",
+        "Remove `restartable: false`.",
     ),
     "SO1101": error(
-        "A Sql or DataFrame operator is to share a PE with an operator that Spark cannot run in the same query.",
+        "A config puts a Sql or DataFrame operator into one PE with an operator that Spark cannot run in the same "
+        "query.",
         "Take the operator out of the colocation: such operators share PEs with one another only.",
     ),
     "SO1201": error(
@@ -344,7 +353,7 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO5002": error(
         "The class that implements an operator cannot be imported, or lacks the method that handles tuples.",
-        "Mend its module, correct the name after `implementation`, or install its package.",
+        "Repair its module, correct the name after `implementation`, or install its package.",
     ),
     "SO5003": error(
         "An operator does not take this parameter or value.",
@@ -352,38 +361,40 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO5004": error(
         "An operator's parameters do not fit its streams or its files.",
-        "Make parameters, schemas and files agree: correct the one that is wrong, or put the file there.",
+        "Make parameters, schemas and files agree: correct the one that is wrong, or supply the file.",
     ),
     "SO5005": error(
-        "An Import cannot be connected: its subscription or filter cannot be read, or its stream has no schema.",
+        "An Import cannot be connected: its subscription or filter is malformed, or its stream has no schema.",
         "Write `subscription` as a condition over properties, `filter` over attributes; give the output a schema.",
     ),
     "SO5006": error(
-        "An Export cannot be connected: its properties are not values to subscribe to, or its stream has no schema.",
+        "An Export cannot be connected: a property has a type that properties cannot have, or its stream has no "
+        "schema.",
         "Give `properties` that are numbers, texts or lists of these, and the exported stream a schema.",
     ),
     "SO5007": warning(
-        "A queue is to drop tuples when it is full; here it holds the producer up, and nothing is lost.",
+        "A queue has a policy that drops tuples when it is full. Here the producer waits instead, and no tuple is "
+        "lost.",
         "Use Sys.Wait, or thin the stream out with Filter or Throttle.",
     ),
     "SO5008": warning(
-        "An input file is not there, or cannot be read, where the application is compiled.",
-        "Correct the path, or put the file there before the application is deployed.",
+        "An input file is missing or cannot be read where the application is compiled.",
+        "Correct the path, or supply the file before the application is deployed.",
     ),
     "SO5009": error(
         "The application compiles, but its PEs cannot run as they are.",
-        "Part or fuse these operators in another way, or declare the missing schema where the stream is produced.",
+        "Fuse or separate these operators in another way, or declare the missing schema where the stream is produced.",
     ),
     "SO5010": error(
         "Spark refuses a query, the function of a DataFrame operator raises, or the delay of results is not known.",
         "Correct the query or function, or declare outputDelay; docs/dataframes.md says which queries can be replayed.",
     ),
     "SO5012": error(
-        "A Spark query is annotated with eventTime, and an operator behind it uses event time.",
-        "Annotate an operator behind the query, or let the query take event time from its input.",
+        "A Spark query is annotated with eventTime, and an operator downstream of the query uses event time.",
+        "Annotate an operator downstream of the query, or take event time from the query's input.",
     ),
     "SO5011": warning(
-        "A parameter is allowed as it is, and something outside will rarely take it as it is meant.",
-        "Write what readers and other writers expect, or leave it as it is where there are none.",
+        "The value is allowed, but readers and other writers of the target rarely expect it.",
+        "Write the usual value, or keep this one if nothing else uses the target.",
     ),
 }

@@ -5,16 +5,17 @@ from __future__ import annotations
 from streams_orchestration.model.codes import Code, error, warning
 
 _PLACEMENT = "Two placement configs of operators that are colocated, directly or through others, contradict each other."
-_SEPARATE = "Take one of the two configs away, or colocate the operators under different tags."
-_HOST_AS_PE = "Host isolation together with host colocation asks for one PE, which another config rules out."
-_ONE_PE = "Take the host isolation, the host colocation or the contradicting config away."
+_SEPARATE = "Remove one of the two configs, or colocate the operators under different tags."
+_HOST_AS_PE = "Host isolation together with host colocation requires one PE, which another config forbids."
+_ONE_PE = "Remove the host isolation, the host colocation or the contradicting config."
 
 STREAMS_CODES: dict[str, Code] = {
     # threaded ports, punctuation
     "CDISP0090E": error("The queue size of a threaded port is not an integer of at least 1.", "Give a positive size."),
     "CDISP0110E": error(
-        "A port that expects window punctuation is fed by several streams, so markers of one cut tuples of another.",
-        "Feed the port with one stream; merge earlier and put a Punctor behind the merge.",
+        "A port that expects window punctuation reads several streams, so markers of one would divide tuples of "
+        "another.",
+        "Feed the port with one stream; merge earlier and put a Punctor after the merge.",
     ),
     "CDISP0111E": error(
         "A port that expects window punctuation reads a stream that carries none.",
@@ -41,15 +42,16 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP0293E": error(_HOST_AS_PE, _ONE_PE),
     "CDISP0294E": error(_HOST_AS_PE, _ONE_PE),
     "CDISP0295E": error(
-        "Operators that must share a host name different hosts or pools.", "Give them one, or drop the colocation."
+        "Operators that must share a host name different hosts or pools.",
+        "Give them the same host or pool, or remove the colocation.",
     ),
     "CDISP0525W": warning(
         "Host isolation together with host colocation puts all those operators into one PE.",
-        "Say so with partitionColocation, or drop one of the two.",
+        "Write partitionColocation if one PE is intended, else remove one of the two configs.",
     ),
     "CDISP0562E": error(
         "A host pool has fewer hosts than its mutually exlocated operators need.",
-        "Enlarge the pool or drop exlocations.",
+        "Enlarge the pool or remove exlocations.",
     ),
     # checkpoint, restart
     "CDISP0407E": error(
@@ -59,7 +61,7 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP0410E": error("The checkpoint period is not above zero.", "Give a positive number of seconds."),
     "CDISP0429W": warning(
         "An operator that is never restarted has a checkpoint config; nothing is ever restored from it.",
-        "Drop the checkpoint config or set `restartable: true`.",
+        "Remove the checkpoint config or set `restartable: true`.",
     ),
     "CDISP0442E": error(
         "A port that expects window punctuation is fed by an Import, which may bring several streams.",
@@ -70,7 +72,9 @@ STREAMS_CODES: dict[str, Code] = {
         "Move it to the invocation of the primitive operator that it is meant for.",
     ),
     # annotations
-    "CDISP0678E": error("The value must be written in the spec itself.", "Write the value instead of ${name}."),
+    "CDISP0678E": error(
+        "The value must be a literal in the spec, not a submission-time value.", "Write the value instead of ${name}."
+    ),
     "CDISP0682E": error(
         "An annotation value calls something other than a submission-time value.",
         "Write a literal or ${name} of a submission-time value.",
@@ -86,7 +90,7 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP0798E": error("The annotation has a key twice.", "Keep one of the two."),
     "CDISP0799E": error("The annotation lacks a key that it must have.", "Add the key."),
     "CDISP0809E": error(
-        "The default of a submission-time value that a width uses is no integer.", "Declare it with type int32."
+        "The default of a submission-time value that a width uses is not an integer.", "Declare it with type int32."
     ),
     "CDISP0811E": error("An annotation value has the wrong type.", "Write a value of the type that is expected."),
     "CDISP0812E": error(
@@ -94,20 +98,21 @@ STREAMS_CODES: dict[str, Code] = {
     ),
     "CDISP0815E": error(
         "An Import or Export cannot have the annotation.",
-        "Put the Import or Export into a composite with the operator that it touches, and annotate the composite.",
+        "Put the Import or Export into a composite with the operator that it connects with, and annotate the "
+        "composite.",
     ),
     "CDISP0816E": error(
-        "An Import or Export and the operator that it touches are in different parallel regions.",
+        "An Import or Export and the operator that it connects with are in different parallel regions.",
         "Put both into one composite and annotate that.",
     ),
-    "CDISP0849E": error("This operator cannot have the annotation.", "Take the annotation away."),
+    "CDISP0849E": error("This operator cannot have the annotation.", "Remove the annotation."),
     "CDISP0851E": error(
         "`threading` annotates the invocation of a primitive operator.", "Annotate a composite around the operator."
     ),
     # parallel regions
     "CDISP0729W": warning(
-        "Tuples can go around in a loop of operators, and with a full queue the loop can block for ever.",
-        "Let the way back enter a control port, or make sure that the loop does not multiply tuples.",
+        "Tuples can circulate in a loop of operators, and with a full queue the loop can block forever.",
+        "End the loop in a control port, or make sure that the loop does not multiply tuples.",
     ),
     "CDISP0819E": error(
         "A port that expects window punctuation reads from a parallel region, where markers multiply.",
@@ -118,19 +123,21 @@ STREAMS_CODES: dict[str, Code] = {
         "Generate the punctuation inside the region that consumes it.",
     ),
     "CDISP0821E": error("A region's width is not a positive integer.", "Give an int32 of at least 1."),
-    "CDISP0822E": error("partitionBy names no partition.", "Give a list of {port, attributes}, or drop the key."),
+    "CDISP0822E": error("partitionBy is an empty list.", "Give a list of {port, attributes}, or remove the key."),
     "CDISP0823E": error(
-        "partitionBy or broadcast names no input port of the region, and no stream of one.",
+        "partitionBy or broadcast names neither an input port of the region nor a stream that such a port reads.",
         "Use a port name or the name of a stream that the port reads.",
     ),
     "CDISP0824E": error("partitionBy names an attribute that the stream lacks.", "Use an attribute of the stream."),
     "CDISP0825E": error("partitionBy names an attribute twice.", "Name it once."),
-    "CDISP0826E": error("replicateHostTags is not a list of tags with an entry.", "Give a list of host tags."),
+    "CDISP0826E": error("replicateHostTags is not a list of tags, or is empty.", "Give a list of host tags."),
     "CDISP0827E": error("An entry of partitionBy lacks its port or its attributes.", "Write {port, attributes}."),
     "CDISP0829E": error("The attributes of partitionBy are not a list of names.", "Give a list of attribute names."),
-    "CDISP0846E": error("There is more than one JobControlPlane.", "Keep one; none is needed."),
+    "CDISP0846E": error(
+        "There is more than one JobControlPlane.", "Keep one of them or none: the product does not need it."
+    ),
     "CDISP0847D": warning("Detail of CDISP0846E: the place of the first one.", "See CDISP0846E."),
-    "CDISP0848E": error("A JobControlPlane is in a parallel region.", "Move it to the main graph, or drop it."),
+    "CDISP0848E": error("A JobControlPlane is in a parallel region.", "Move it to the main graph, or remove it."),
     "CDISP0852E": error("broadcast names a port twice.", "Name it once."),
     "CDISP0853E": error("A port is both partitioned and broadcast.", "Choose one of the two."),
     "CDISP0854E": error("partitionBy names a port twice.", "Give all attributes of the port in one entry."),
@@ -148,14 +155,14 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP0694E": error("An invocation is both consistent and autonomous.", "Keep one of the two annotations."),
     "CDISP0695E": error(
         "A member of a region has a checkpoint config, its own or inherited.",
-        "Drop it: the region checkpoints its members.",
+        "Remove it: the region checkpoints its members.",
     ),
     "CDISP0697E": error(
         "An Import in a consistent composite, or an Export of a stream of a region's member, is not autonomous itself.",
-        "Annotate the Import or Export with `autonomous: true`; what it passes on is not part of the cut.",
+        "Annotate the Import or Export with `autonomous: true`; its tuples are not part of the cut.",
     ),
     "CDISP0831E": error("A Custom cannot replay, so it cannot start a region.", "Start the region at its source."),
-    "CDISP0832E": error("A loop inside a region passes a start operator.", "Break the loop or move the annotation."),
+    "CDISP0832E": error("A loop inside a region contains a start operator.", "Break the loop or move the annotation."),
     "CDISP0833E": error("A loop lies inside a region: it could never drain.", "Break it, or use a control port."),
     "CDISP0834E": error(
         "A member of a region has outputs but only control ports as inputs.", "Make it autonomous, or a start operator."
@@ -175,28 +182,30 @@ STREAMS_CODES: dict[str, Code] = {
         "Give width 1 when submitting.",
     ),
     "CDISP0840E": error("A periodic region lacks its period.", "Add `period`, in seconds."),
-    "CDISP0841E": error("An operator-driven region has a period.", "Drop the period or use `trigger: periodic`."),
+    "CDISP0841E": error("An operator-driven region has a period.", "Remove the period or use `trigger: periodic`."),
     "CDISR1359E": error(
         "After the parallel expansion an operator-driven region has several starts.",
         "Use width 1 or a periodic trigger.",
     ),
     "CDISP9243E": error(
-        "A parameter cannot be used in a consistent region.", "Drop it or make the operator autonomous."
+        "A parameter cannot be used in a consistent region.", "Remove it or make the operator autonomous."
     ),
-    "CDISP9244E": error("A FileSource with an input port cannot start a region.", "Start at what feeds it."),
+    "CDISP9244E": error(
+        "A FileSource with an input port cannot start a region.", "Start the region at the operator that feeds it."
+    ),
     "CDISP9245E": error(
         "The operator cannot drain, checkpoint and reset, so a region must not contain it.",
-        "Annotate the invocation with `autonomous: true`, or keep the region's streams away from it.",
+        "Annotate the invocation with `autonomous: true`, or connect it with no stream of the region.",
     ),
-    "CDISP9246E": error("writeStateHandlerCallbacks needs the csv format.", "Use csv or drop the parameter."),
-    "CDISP9247E": error("truncateOnReset outside of a region has no effect.", "Drop the parameter."),
+    "CDISP9246E": error("writeStateHandlerCallbacks needs the csv format.", "Use csv or remove the parameter."),
+    "CDISP9247E": error("truncateOnReset outside of a region has no effect.", "Remove the parameter."),
     "CDISP9248E": error("truncateOnReset cannot be combined with this closeMode.", "Use another closeMode."),
     "CDISP9250E": error("The operator cannot replay its tuples, so it cannot start a region.", "Annotate a source."),
-    "CDISP9251W": warning("A Buffer outside of a region only delays.", "Drop the Buffer."),
+    "CDISP9251W": warning("A Buffer outside of a region only delays.", "Remove the Buffer."),
     # A warning in spite of the generator, which stops here: applications that ship without triggerCount do run.
     "CDISP9253W": warning("A Beacon that triggers a region lacks triggerCount.", "Add triggerCount."),
-    "CDISP9254W": error("A Beacon has triggerCount but triggers no region.", "Drop triggerCount."),
-    "CDISP9255E": error("A DirectoryScan that moves files cannot be in a periodic region.", "Drop moveToDirectory."),
+    "CDISP9254W": error("A Beacon has triggerCount but triggers no region.", "Remove triggerCount."),
+    "CDISP9255E": error("A DirectoryScan that moves files cannot be in a periodic region.", "Remove moveToDirectory."),
     "CDISP9257E": error("Parse with format block cannot be used in a region.", "Use another format."),
     # event time
     "CDISP0747W": warning("The parts of a window are out of order.", "Write the kind first, and `partitioned` last."),
@@ -204,11 +213,11 @@ STREAMS_CODES: dict[str, Code] = {
         "A length of time in a window of event time is an attribute.", "Write a number of seconds, such as 10.0."
     ),
     "CDISP0867E": error(
-        "The resolution of an event-time attribute is none that there is.",
+        "The resolution of an event-time attribute is unknown.",
         "Write Milliseconds, Microseconds or Nanoseconds, or leave it out.",
     ),
     "CDISP0868E": error(
-        "Two event-time graphs with another attribute, type or resolution reach one port.",
+        "Two event-time graphs with different attributes, types or resolutions reach one port.",
         "Give both annotations the same attribute, or annotate the operator where they meet.",
     ),
     "CDISP0870E": error(
@@ -216,7 +225,7 @@ STREAMS_CODES: dict[str, Code] = {
     ),
     "CDISP0871E": error(
         "A timeInterval window is used where no event time arrives.",
-        "Annotate an operator in front of it with eventTime, and let the attribute pass all operators in between.",
+        "Annotate an operator upstream of it with eventTime, and keep the attribute in all streams between them.",
     ),
     "CDISP0872E": error(
         "A timeInterval window is at a port whose tuples do not have the event-time attribute.",
@@ -231,7 +240,7 @@ STREAMS_CODES: dict[str, Code] = {
         "Correct the name, or add the attribute to an output.",
     ),
     "CDISP0875E": error(
-        "The event-time attribute has a type that is no time.",
+        "The type of the event-time attribute is not a time.",
         "Use a timestamp, a timestamp_ntz, a timestamp_ns or a bigint.",
     ),
     "CDISP0876E": error("eventTime annotates a composite.", "Annotate the primitive operators inside of it."),
@@ -244,16 +253,19 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP0879E": error("A window of event time has a part twice.", "Keep one of the two."),
     "CDISP0880E": error(
         "A window has a part that only another kind of event-time window can have.",
-        "Drop the part, or change the kind of the window.",
+        "Remove the part, or change the kind of the window.",
     ),
     "CDISP0881E": error(
-        "A length of time in a window of event time is no literal number.", "Write a number of seconds, such as 10.0."
+        "A length of time in a window of event time is not a literal number.",
+        "Write a number of seconds, such as 10.0.",
     ),
     "CDISP0882E": error(
-        "The event-time attribute is no name of an attribute.", "Write a name, or a.b for the field b of a."
+        "The event-time attribute is not written as the name of an attribute.",
+        "Write a name, or a.b for the field b of a.",
     ),
     # fusion at submission
     "CDISR3035W": warning(
-        "The placement configs do not allow the number of PEs asked for.", "Relax them or ask for more."
+        "The placement configs do not allow the requested number of PEs.",
+        "Remove some of the configs, or request another number of PEs.",
     ),
 }

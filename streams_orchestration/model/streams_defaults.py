@@ -85,7 +85,7 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
     Difference(
         "FileSink",
         "A name that comes again with `closeMode: dynamic` adds to its files, below the directory of the operator.",
-        "The file begins anew, unless `append` is true.",
+        "The file is emptied first, unless `append` is true.",
         {},
     ),
     Difference(
@@ -130,7 +130,7 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
     Difference(
         "Join",
         "An unmatched tuple that leaves is submitted before the pairs of the tuple that evicts it.",
-        "It is submitted behind them, before the same marker.",
+        "It is submitted after them, before the same marker.",
         {},
     ),
     Difference(

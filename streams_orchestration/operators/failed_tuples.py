@@ -61,7 +61,7 @@ def check_failure_port(
     if parameters.on_error != "route":
         return
     if len(context.outputs) <= others:
-        message = "onError: route needs one more output port, behind the others; it gets the tuples that fail"
+        message = "onError: route needs one more output port, after the others; it gets the tuples that fail"
         report(ValueError(message))
         return
     for field in context.outputs[-1] or ():

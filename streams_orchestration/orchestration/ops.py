@@ -45,7 +45,7 @@ Result = TypeVar("Result")
 class DeployApplication(dg.Config):
     """The config of the op that deploys an application."""
 
-    fresh: bool = Field(default=False, description="Drop the state, streams and results that are kept, and start anew.")
+    fresh: bool = Field(default=False, description="Drop the state, streams and results that are kept, and start over.")
     redeploys: bool = Field(
         default=True,
         description="Let another plan replace the deployed one and keep its state. If false, another plan is refused.",

@@ -94,7 +94,7 @@ class CatalogDamagedError(CatalogError):
         super().__init__(
             f"{place}: the catalog is damaged: {reason}. Stop the applications that use it, and keep a copy of the "
             "file. Then put an earlier copy in its place, or what `sqlite3 FILE .recover` still reads; or move the "
-            "state directory away and start anew."
+            "state directory away and start over."
         )
 
 
@@ -174,7 +174,7 @@ class ApplicationChangedError(StreamsRuntimeError):
 
     def __init__(self, application: str, difference: str, *, complete: bool) -> None:
         remedy = (
-            "It is complete, so that nothing of it can go on with the new plan: start anew with --fresh, which drops "
+            "It is complete, so that nothing of it can go on with the new plan: start over with --fresh, which drops "
             "its state and its published results, or go back to the former spec and options."
             if complete
             else "`streams redeploy SPEC` deploys the new plan with the state, `streams redeploy SPEC --dry-run` "
@@ -191,7 +191,7 @@ class OtherVersionError(StreamsRuntimeError):
     def __init__(self, application: str) -> None:
         super().__init__(
             f"{application} was deployed by another version of the product, whose plan this one cannot read. Go on "
-            "with that version, or start anew with --fresh, which drops its state and its published results."
+            "with that version, or start over with --fresh, which drops its state and its published results."
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 SOURCE_LIMIT = 1 << 24
 """Tuples that a source may produce in one batch, unless a setting says less."""
 OUTSTANDING_LIMIT = 32
-"""Segments of a stream that a consumer may be behind, or epochs that a sink may be late, before the producer waits for
+"""The number of segments that a consumer may lag, or of epochs that a sink may be late, before the producer waits for
 it: the back-pressure."""
 SEGMENTS_LIMIT = 64
 """Segments that a batch may read from one stream."""

@@ -78,8 +78,8 @@ def test_options_of_the_compiler_are_a_section_of_the_help(name: str, capsys: Ca
 
 
 SENTENCE = (
-    "(Accept|Aim|Allow|Answer|Choose|Compare|Compile|Define|Deploy|Draw|Drop|Fuse|Give|Go|Have|Keep|Kill|Let|Listen|"
-    r"Measure|Part|Plan|Read|Register|Reset|Restore|Search|Send|Serve|Set|Show|Solve|Split|Start|Take|Use|"
+    "(Accept|Aim|Allow|Choose|Compare|Compile|Define|Deploy|Draw|Drop|Fuse|Give|Go|Have|Keep|Kill|Let|Listen|"
+    r"Measure|Part|Plan|Process|Read|Refresh|Register|Reset|Restore|Search|Send|Serve|Set|Show|Solve|Split|Start|Stop|Use|"
     r"Wait|Write) [^\[]*\.( \[.*)?"
 )
 

@@ -41,7 +41,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     monkeypatch.setattr(api, "stop_orphans", lambda *_: (orphan,))
 
     def bring_up(_home: Home, _lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
-        FakeJobs.asked.append(("start anew" if request.fresh else "go on", wanted.name))
+        FakeJobs.asked.append(("start over" if request.fresh else "go on", wanted.name))
         return BroughtUp()
 
     monkeypatch.setattr(api, "bring_up", bring_up)
@@ -76,7 +76,7 @@ def test_a_deployment_keeps_the_options_that_are_deployed(
     assert main(["deploy", str(spec), "--fresh", "--threading", "manual"]) == 0
     assert asked == [
         *(("go on", "app"), "app", ("record", "app.yaml", kept)),
-        *(("start anew", "app"), "app", ("record", "app.yaml", Options(threading="manual"))),
+        *(("start over", "app"), "app", ("record", "app.yaml", Options(threading="manual"))),
     ]
 
 
@@ -210,7 +210,7 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
     assert main(["redeploy", str(spec)]) == 0
     assert asked == [
-        *(("start anew", "numbers"), "numbers", ("record", "numbers.yaml", replace(last, decoupling=new))),
+        *(("start over", "numbers"), "numbers", ("record", "numbers.yaml", replace(last, decoupling=new))),
         *(("go on", "numbers"), "numbers", ("record", "numbers.yaml", last)),
     ]
 

@@ -119,7 +119,7 @@ def test_a_lost_cut_is_said_once_with_its_remedy():
     for pes in (FAILED.pes, status().pes):
         shown = details(status(pes=pes, units=(unit(events=(lost,)),)), NOW, metrics())
         text = rendered(shown, colour=False, width=1000)
-        assert text.count("the state s1 is gone. Bring it back from a copy, or start anew with --fresh") == 1
+        assert text.count("the state s1 is gone. Restore it from a copy, or start over with --fresh") == 1
         assert ("with the file back use `streams reset flights --unit region-0`" in text) == (pes is FAILED.pes)
         assert ("the application runs on" in text) == (pes is not FAILED.pes)
 

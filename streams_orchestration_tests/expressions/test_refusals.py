@@ -47,7 +47,7 @@ ATTRIBUTES = {name: parse_type(kind) for name, kind in (
         ("CAST(l AS int)", 0, "array<int> cannot be converted to int"),
         ("CAST(n AS number)", 10, "no type number"),
         ("'a' = 1", 0, "'a' is no bigint"),
-        ("CASE WHEN n > 1 THEN t ELSE l END", 0, "types that do not go together: timestamp and array<int>"),
+        ("CASE WHEN n > 1 THEN t ELSE l END", 0, "types that cannot be combined: timestamp and array<int>"),
         ("TIMESTAMP '2024-13-01'", 0, "is no timestamp"),
         ("INTERVAL 3 PARSECS", 0, "'parsec' is no unit"),
         ("INTERVAL 1 MONTH 1 DAY", 0, "not both"),

@@ -41,7 +41,7 @@ def _dies(_field: Field, machine: Machine, choose: random.Random) -> str:
     time.sleep(seconds)
     machine.set_clock(clock)
     machine.boot()
-    return f"started anew after {seconds:.0f} s, its clock {clock:+.0f} s"
+    return f"restarted after {seconds:.0f} s, its clock {clock:+.0f} s"
 
 
 def _loses_hosts(_field: Field, machine: Machine, _choose: random.Random) -> str:

@@ -237,8 +237,12 @@ def test_a_null_time_is_an_error_of_the_data():
         ("tumbling, time(5)", {}, "time.5. needs timeAttribute"),
         ("tumbling, time(5)", {"timeAttribute": "t"}, "timeAttribute: t is bigint, a timestamp is expected"),
         ("tumbling, count(5)", {"timeAttribute": "t"}, "timeAttribute: the window has no time"),
-        ("tumbling, count(5), partitioned", {}, "partitionBy and a window that is 'partitioned' go together"),
-        ("tumbling, count(5)", {"partitionBy": ["p"]}, "partitionBy and a window that is 'partitioned' go together"),
+        ("tumbling, count(5), partitioned", {}, "partitionBy and a window that is 'partitioned' require each other"),
+        (
+            "tumbling, count(5)",
+            {"partitionBy": ["p"]},
+            "partitionBy and a window that is 'partitioned' require each other",
+        ),
         ("tumbling, count(5), partitioned", {"partitionBy": ["q"]}, "partitionBy: the input stream has no attribute q"),
         (
             "tumbling, punct()",
@@ -252,7 +256,7 @@ def test_a_null_time_is_an_error_of_the_data():
             "is no policy that gives up.*partitionCount",
         ),
         ("sliding, count(5), partitioned, partitionCount(0)", {}, "'0' in partitionCount.* is not a positive integer"),
-        ("sliding, count(5), partitioned, tupleCount(1), tupleCount(1)", {}, "may have one policy behind it"),
+        ("sliding, count(5), partitioned, tupleCount(1), tupleCount(1)", {}, "may have one policy after it"),
         ("sliding, count(5), partitioned, partitionAge(5)", {"partitionBy": ["p"]}, "time.5. needs timeAttribute"),
     ],
 )

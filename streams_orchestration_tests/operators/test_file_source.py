@@ -111,7 +111,7 @@ def test_a_line_longer_than_a_block_is_read(tmp_path: Path, monkeypatch: pytest.
     batches = list(file.read(arrow_schema(SCHEMA)))
     assert [tuple(row.values()) for batch in batches for row in batch.to_pylist()] == rows
     monkeypatch.setattr(csv_file, "MAXIMUM_BLOCK_BYTES", 1024)
-    with pytest.raises(DataError, match=r"rows.csv: the row behind row 1 is longer than .*; is a quote missing"):
+    with pytest.raises(DataError, match=r"rows.csv: the row after row 1 is longer than .*; is a quote missing"):
         list(file.read(arrow_schema(SCHEMA)))
 
 

@@ -197,8 +197,11 @@ def test_without_keys_pairs_may_be_laid_out_in_parts(monkeypatch: pytest.MonkeyP
     ("parameters", "message"),
     [
         ({"window": "tumbling, count(3)"}, "Join needs sliding windows"),
-        ({"window": "sliding, count(3), partitioned"}, "partitionByLHS and a window that is 'partitioned' go together"),
-        ({"partitionByRHS": ["k"]}, "partitionByRHS and a window that is 'partitioned' go together"),
+        (
+            {"window": "sliding, count(3), partitioned"},
+            "partitionByLHS and a window that is 'partitioned' require each other",
+        ),
+        ({"partitionByRHS": ["k"]}, "partitionByRHS and a window that is 'partitioned' require each other"),
         ({"defaultTupleLHS": {"m": 1}}, "defaultTupleLHS: the stream has no attribute m"),
         ({"defaultTupleLHS": {"n": "m"}}, "defaultTupleLHS.n: .* uses the attribute m"),
         ({"window": "sliding, count(3), count(1)"}, "Join needs sliding windows without a trigger"),

@@ -28,7 +28,7 @@ TEXTS: dict[tuple[str, str], str] = {
     ("timestamp_ntz", "noon"): "write it as 2024-01-31T12:00:00",
     ("date", "31.5.2024"): "write it as 2024-01-31",
     ("boolean", "yes"): "write true or false",
-    ("decimal(5, 2)", "1.555"): "it has at most 3 digits before the point and 2 behind it",
+    ("decimal(5, 2)", "1.555"): "it has at most 3 digits before the decimal point and 2 after it",
     ("decimal(5, 2)", "much"): "'much' is no decimal(5, 2)",
     ("tinyint", "128"): "'128' is no tinyint",
     ("double", "1,5"): "'1,5' is no double",

@@ -101,7 +101,7 @@ WRONG = {
     "a sliding window of time": ({"window": "sliding, time(3)", "timeAttribute": "t"}, "is of a count"),
     "as many orders as expressions": ({"order": ["ascending", "descending"]}, "order: 2 for 1 expressions"),
     "an order that there is not": ({"order": "up"}, "'ascending' or 'descending'"),
-    "partitions without attributes": ({"window": "tumbling, count(1), partitioned"}, "go together"),
+    "partitions without attributes": ({"window": "tumbling, count(1), partitioned"}, "require each other"),
     "an attribute that is not there": ({"sortBy": ["nn"]}, "nn"),
     "a partition that is not there": (
         {"window": "tumbling, count(1), partitioned", "partitionBy": ["kk"]}, "partitionBy: the input stream has no",

@@ -105,7 +105,7 @@ class Runtime(SimpleNamespace):
     def bring_up(self, home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
         """`redeployment` is what becomes of what is deployed."""
         if request.fresh:
-            self._called("start anew", wanted.name)
+            self._called("start over", wanted.name)
         elif request.replaces:
             self._called("replace", wanted.name, *request.drop)
         else:

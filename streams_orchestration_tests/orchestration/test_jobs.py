@@ -55,8 +55,8 @@ CHECKED = ("read_status", "look_at_cuts", "read_status")
 def test_deploying_writes_launches_and_waits(defs: dg.Definitions, runtime: Runtime):
     run(defs, "demo__compile")
     result = run(defs, "demo__deploy", step("write_wanted_state", fresh=True))
-    assert runtime.calls[0] == ("start anew", "demo")
-    assert runtime.names == ["start anew", "launch", "await_running", *CHECKED]
+    assert runtime.calls[0] == ("start over", "demo")
+    assert runtime.names == ["start over", "launch", "await_running", *CHECKED]
     parts = {"demo/pes/pe_0", "demo/pes/pe_1", "demo/streams/Numbers", "demo/sinks/Results"}
     assert recorded(result) == {"demo/deployment", *parts}
 

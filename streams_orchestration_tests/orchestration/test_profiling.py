@@ -185,7 +185,7 @@ def test_a_decision_is_compiled_deployed_and_compared_with_what_is_measured_then
     with dg.DagsterInstance.ephemeral() as instance:
         assert run(defs, "demo__decouple", APPLY, instance=instance).success
     assert [name for name in runtime.names if name not in ("read_status", "look_at_cuts")] == [
-        "start anew",
+        "start over",
         "launch",
         "await_running",
     ]

@@ -293,7 +293,7 @@ def test_a_plan_is_recorded_once_when_all_of_it_works(daemon: Daemon, runtime: R
 
 
 def test_a_lost_cut_fails_the_check_once_and_when_somebody_runs_it(daemon: Daemon, runtime: Runtime):
-    lost = UnitEvent(NOW, "cut lost", 1, 3, 0, cause="the state s1 is gone. Bring it back")
+    lost = UnitEvent(NOW, "cut lost", 1, 3, 0, cause="the state s1 is gone. Restore it")
     runtime.status = replace(running(), units=(replace(running().units[0], events=(lost,)),))
     seen = {e.check_name: e for e in events(daemon.tick(), dg.AssetCheckEvaluation)}
     assert not seen[RESTORABLE].passed

@@ -23,8 +23,8 @@ KILLS = ("kill", "suicide", "stop")
 REDEPLOYS = ("redeploy", "kill", "suicide")
 SUITED: dict[str, tuple[float, tuple[str, ...], tuple[str, ...], int]] = {
     "the last commit of an epoch tells nobody": (0.01, KILLS, ("diamond", "two_regions"), 0),
-    "states behind the cut are kept": (0.02, KILLS, ("diamond", "two_regions"), 0),
-    "commits behind the cut are kept": (0.02, KILLS, ("diamond", "two_regions"), 0),
+    "states after the cut are kept": (0.02, KILLS, ("diamond", "two_regions"), 0),
+    "commits after the cut are kept": (0.02, KILLS, ("diamond", "two_regions"), 0),
     "a reset keeps the generation": (0.02, (*KILLS, "zombie"), ("two_regions", "diamond"), 0),
     "an epoch is complete with its first PE": (0.02, KILLS, ("diamond", "two_regions"), 0),
     "a reset repeats the number of its epoch": (0.02, KILLS, ("diamond", "two_regions"), 0),
@@ -46,7 +46,7 @@ SUITED: dict[str, tuple[float, tuple[str, ...], tuple[str, ...], int]] = {
     "an operator has the greatest watermark of its streams": (0.02, ("kill", "stop"), ("event_time",), 0),
     "numbers of segments are used twice": (0.02, ("kill", "suicide"), ("outside", "diamond"), 0),
     "a reset begins though a host is missing": (0.02, ("kill", "suicide"), ("two_hosts", "fan_in"), 3),
-    "a PE that has not begun anew counts as reset": (0.02, ("kill", "stop"), ("diamond", "join"), 0),
+    "a PE that has not restarted counts as reset": (0.02, ("kill", "stop"), ("diamond", "join"), 0),
     "a replaced host goes on": (0.01, ("zombie", "freeze"), ("two_hosts", "diamond"), 3),
     "a replaced host writes heartbeats": (0.01, ("zombie", "freeze"), ("two_hosts", "diamond"), 3),
     "a replaced host sweeps": (0.03, ("late_sweep",), ("two_hosts", "diamond"), 3),

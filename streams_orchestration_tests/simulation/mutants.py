@@ -158,7 +158,7 @@ MUTANTS: dict[str, Mutant] = {
         "    except CatalogUnavailableError:\n        raise\n",
         "    except CatalogUnavailableError:\n        self._planned = self._done = None\n        raise\n",
     ),
-    "results are kept behind a commit that was refused": Mutant(
+    "results are kept after a commit that was refused": Mutant(
         Planner._finish,
         '        log.info("%s", error)\n        self._planned = self._done = None\n        return\n',
         '        log.info("%s", error)\n        return\n',
@@ -176,18 +176,18 @@ MUTANTS: dict[str, Mutant] = {
         'kept: dict[str, Any] = {"outputs": pe.position["outputs"]}',
         "kept: dict[str, Any] = {}",
     ),
-    "states behind the cut are kept": Mutant(
+    "states after the cut are kept": Mutant(
         roll_back.roll_back, "garbage = drop_states_after(connection, application, name, completed)", "garbage = []"
     ),
     "nothing is retracted": Mutant(
         roll_back.roll_back, "garbage += mark_retracted(connection, application, name, completed)", "pass"
     ),
-    "commits behind the cut are kept": Mutant(
+    "commits after the cut are kept": Mutant(
         roll_back.roll_back, "connection.execute(delete(c).where(after_cut(c, application, name, completed)))", "pass"
     ),
     "a reset begins though a host is missing": Mutant(reset.begin_reset, "healthy=health.up", "healthy=True"),
     "a reset keeps the generation": Mutant(controller.advance, "generation += 1", "generation += 0"),
-    "a PE that has not begun anew counts as reset": Mutant(
+    "a PE that has not restarted counts as reset": Mutant(
         region_machine._restored, "if not settings.members <= record.done:", "if False:"
     ),
     "an epoch is complete with its first PE": Mutant(
@@ -217,7 +217,7 @@ MUTANTS: dict[str, Mutant] = {
         "connection.execute(update(f).where(after_cut(f, application, unit, epoch)).values(retracted=True))",
         "pass",
     ),
-    "garbage is one batch behind the cut": Mutant(
+    "garbage is one batch after the cut": Mutant(
         garbage._collect_unit,
         "cuts = {pe: batch for pe, batch, _ in _cuts(connection, application, members)}",
         "cuts = {pe: batch + 1 for pe, batch, _ in _cuts(connection, application, members)}",

@@ -31,7 +31,7 @@ FOUND: dict[str, tuple[str, ...]] = {
     "a commit that was made is not known again": ("--kind", "lost_after"),
     "commits while a unit is unhealthy": ("--kind", "kill", "suicide", "stop", "--seed", "2"),
     "nothing is retracted": ("--kind", "kill", "suicide"),
-    "garbage is one batch behind the cut": (
+    "garbage is one batch after the cut": (
         *("--shape", "outside", "--kind", "kill", "zombie", "--rate", "0.005", "--seed", "1"),
     ),
     "names are not synchronised": ("--kind", "power"),
@@ -64,8 +64,8 @@ FOUND: dict[str, tuple[str, ...]] = {
 }
 """Mutants that few runs find, the cases for it, and the seed to begin with: at present one that finds it."""
 SUITED_FINDS = (
-    *("states behind the cut are kept", "commits behind the cut are kept"),
-    *("a reset keeps the generation", "a PE that has not begun anew counts as reset"),
+    *("states after the cut are kept", "commits after the cut are kept"),
+    *("a reset keeps the generation", "a PE that has not restarted counts as reset"),
     *("an epoch is complete with its first PE", "a reset repeats the number of its epoch"),
     *("a replaced host writes heartbeats", "a file that was not moved counts as published"),
     *("what a reset took back stays", "contents are not synchronised"),

@@ -34,7 +34,8 @@ def refused_queries(done: Stages) -> Iterator[Diagnostic]:
         if operator.engine == "dataframe" and operator.event_time is not None:
             message = (
                 "eventTime of a Spark query compiles, and does not run: the times of its results are not known before "
-                "Spark has computed them. Annotate an operator behind it, or let it take event time from its input"
+                "Spark has computed them. Annotate an operator downstream of it, or let it take event time from its "
+                "input"
             )
             yield Diagnostic.of("SO5012", message, operator=operator.name, location=operator.location)
 

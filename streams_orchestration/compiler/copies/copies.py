@@ -133,7 +133,7 @@ def _ways(port: InputPort, *, faithful: bool) -> tuple[_Way, ...]:
     return *plain, *(_Way(each.passing, _LAST, split=True, copied=each.copied) for each in plain)
 
 
-_THROUGH_QUEUE, _FROM_OTHER_PE, _BEHIND_SPLITTER = 1, 2, 3
+_THROUGH_QUEUE, _FROM_OTHER_PE, _AFTER_SPLITTER = 1, 2, 3
 """Indexes in the result of `_ways`; after a splitter, the last number is added to the index."""
 
 
@@ -167,7 +167,7 @@ def _ways_by_port(
             last_port = source_port
             pe = pe_of[source]
             reaching = [gives[physical.operators[source].logical][source_port]]
-        way = _BEHIND_SPLITTER if splitter >= 0 else 0
+        way = _AFTER_SPLITTER if splitter >= 0 else 0
         if pe_of[target] != pe:
             way += _FROM_OTHER_PE
         elif target in queueing and (target, port) in queued:

@@ -189,7 +189,9 @@ class _Checks:
         for start in reach.starts:
             operator = self.logical.operators[start.operator]
             if start.operator not in useful and not may_use(self.logical, operator) and not _interleaves(operator):
-                yield _at(operator, "SO0803", f"nothing behind {operator.name} uses the event time by {reach.time}")
+                yield _at(
+                    operator, "SO0803", f"nothing downstream of {operator.name} uses the event time by {reach.time}"
+                )
             elif start.minimum_gap == 0:
                 yield from self.many_calls(operator, consumers)
         for number in sorted(reach.operators & leading):
@@ -206,7 +208,9 @@ class _Checks:
         if text is None or not _TIMELY.match(str(text)):
             given = f"is {text}" if text is not None else "is that of its group"
             found = "take it for the next pane" if _END.match(str(text)) else "find it late"
-            message = f"the event time {attribute} of the results {given}, so operators behind {operator.name} {found}"
+            message = (
+                f"the event time {attribute} of the results {given}, so operators downstream of {operator.name} {found}"
+            )
             yield _at(operator, "SO0804", message, "output")
 
     def many_calls(self, operator: LogicalOperator, consumers: dict[int, list[int]]) -> Iterator[Diagnostic]:

@@ -22,16 +22,16 @@ class EventTimeEnd(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The place and the reason, as told of the operator itself."""
+        """The end of a sentence about the operator: the reason, after `it ends here` if event time ends within it."""
         return f"it ends here: {self.reason}" if self.within else self.reason
 
     def seen_from(self, name: str) -> str:
-        """Return the place and the reason, as told of an operator further upstream.
+        """Return the end of a sentence about an operator further upstream: the place and the reason.
 
         Args:
             name: the name of the operator at which event time ends.
         """
-        return f"behind it, it ends at {name}: {self.reason}" if self.within else f"behind it, {self.reason}"
+        return f"downstream, it ends at {name}: {self.reason}" if self.within else f"downstream, {self.reason}"
 
 
 class EventTimeIndex:
@@ -136,13 +136,15 @@ class EventTimeIndex:
                 continue
             target = self.logical.operators[each.target]
             if target.event_time is not None:
-                found.append(EventTimeEnd(f"it begins anew at {target.name}, which is annotated", "EV10", within=False))
+                found.append(
+                    EventTimeEnd(f"it begins again at {target.name}, which is annotated", "EV10", within=False)
+                )
             elif Ends(*each[:4]) in reach.left_out:
                 text = f"the stream to {target.name}.{each.target_port} closes a loop"
                 found.append(EventTimeEnd(text, "EV12", within=False))
         return list(dict.fromkeys(found))
 
-    def ends_behind(self, operator: int) -> list[tuple[int, EventTimeEnd]]:
+    def ends_downstream(self, operator: int) -> list[tuple[int, EventTimeEnd]]:
         """Return the places further downstream at which the event time of an operator ends.
 
         Each place comes with the operator at which event time ends.

@@ -23,7 +23,7 @@ The tour has an annotation and no such window, which is a warning:
     2 inputWatermark 2.0 connections (2, 3) outputs ()
     3 inputWatermark 2.0 connections (1,) outputs (0,)
     >>> print(*findings)
-    Read: warning SO0803: nothing behind Read uses the event time by at (bigint, Milliseconds)
+    Read: warning SO0803: nothing downstream of Read uses the event time by at (bigint, Milliseconds)
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def event_time_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     if model.engine == "dataframe":
         yield from _of_query(model)
     yield from (Fact(end.text, end.rule) for end in lookup.event_time.ends(model.index))
-    yield from _ends_behind(lookup, model.index)
+    yield from _ends_downstream(lookup, model.index)
 
 
 def graph_facts(lookup: CompilationIndex, graph: EventTimeGraph) -> Iterator[Fact]:
@@ -62,13 +62,13 @@ def graph_facts(lookup: CompilationIndex, graph: EventTimeGraph) -> Iterator[Fac
         yield Fact(f"and {count(len(ends) - _SHOWN, 'more place')} where it ends")
 
 
-def _ends_behind(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
+def _ends_downstream(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     """Explain where the event time of an operator ends further downstream (EV5, EV7)."""
-    ends = lookup.event_time.ends_behind(operator)
+    ends = lookup.event_time.ends_downstream(operator)
     for number, end in ends[:_SHOWN]:
         yield Fact(end.seen_from(lookup.logical.operators[number].name), end.rule)
     if len(ends) > _SHOWN:
-        yield Fact(f"and {count(len(ends) - _SHOWN, 'more place')} behind it where it ends")
+        yield Fact(f"and {count(len(ends) - _SHOWN, 'more place')} downstream where it ends")
 
 
 def _attribute(graph: EventTimeGraph) -> TimeAttribute:

@@ -88,7 +88,7 @@ def splitter_explanation(lookup: CompilationIndex, index: int) -> Explanation:
     inner = [each.id for each in lookup.physical.splitters if each.parent == index]
     if inner:
         behind.append(Fact(f"splitters inside: {listed(inner)}", "12"))
-    sections = section("Why it is there", *splitter_facts(lookup, splitter)), section("Behind it", *behind)
+    sections = section("Why it is there", *splitter_facts(lookup, splitter)), section("Consumers", *behind)
     return Explanation(f"Splitter {splitter.id}", sections)
 
 

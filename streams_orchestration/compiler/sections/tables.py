@@ -73,7 +73,7 @@ class Numbered:
         self._texts: list[str] = []
 
     def document(self, value: int) -> Any:
-        """Return the listed value at an index, in the JSON form that the given cell has for it."""
+        """Return the JSON value of the listed value at an index, by the cell of the constructor."""
         row = self._rows[value]
         return self._cell.document(self._pick(row) if self._pick else row)
 

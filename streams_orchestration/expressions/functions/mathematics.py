@@ -351,7 +351,7 @@ def _format_number(binding: Binding) -> TupleFunction:
         if digits < 0:
             return None
         if digits > _MOST_DIGITS:
-            message = f"{digits:,} digits behind the point are too many; at most {_MOST_DIGITS} are possible"
+            message = f"{digits:,} digits after the decimal point are too many; at most {_MOST_DIGITS} are possible"
             raise EvaluationError(message)
         if isinstance(value, float) and not math.isfinite(value):
             return "NaN" if math.isnan(value) else "∞" if value > 0 else "-∞"

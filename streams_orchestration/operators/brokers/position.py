@@ -26,7 +26,7 @@ class BrokerPosition:
 
     lost: ClassVar[str] = "it was deleted since it was read, or created again; what was not read is lost"
     goes_on: ClassVar[str] = "reads the existing messages from the first one on"
-    counted: ClassVar[str] = "made anew"
+    counted: ClassVar[str] = "recreated"
 
     def __init__(self, intake: Intake, log: str, name: str | None, on_lost_data: str) -> None:
         """Read what the journal's notes say about the log.
@@ -72,7 +72,7 @@ class BrokerPosition:
         if known is not None and (known["identity"] != identity or not kept):
             what = f"{about}: {self.lost}"
             if not self._skips:
-                message = f"{what}; onLostData: skip {self.goes_on}, --fresh begins anew"
+                message = f"{what}; onLostData: skip {self.goes_on}, --fresh starts over"
                 raise RefusedError(message)
             self._intake.count(self.counted, "%s; the source %s", what, self.goes_on)
             self._note({"identity": identity, "keys": f"@{world.new_id()[:8]}"})

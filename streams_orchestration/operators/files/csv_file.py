@@ -102,7 +102,7 @@ class CsvFile:
                     raise DataError(self.explained(schema, error)) from error
                 if block >= MAXIMUM_BLOCK_BYTES:
                     size = f"{block >> 20} MiB"
-                    message = f"{self.path}: the row behind row {done} is longer than {size}; is a quote missing?"
+                    message = f"{self.path}: the row after row {done} is longer than {size}; is a quote missing?"
                     raise DataError(message) from error
                 block = min(block * 16, MAXIMUM_BLOCK_BYTES)
 

@@ -89,7 +89,7 @@ def check_same(
         else:
             return
     else:
-        what = "it was cut, replaced or written anew"
+        what = "it was cut, replaced or rewritten"
     message = (
         f"{file}: {row} rows were read of it when it had {before.shown}; it has {now.shown} now: {what}; "
         "put the former file back, or read this one from its beginning with --fresh"

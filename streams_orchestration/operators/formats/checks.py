@@ -139,6 +139,6 @@ def _reason(value: pa.Array, kind: pa.DataType) -> str:
     if pa.types.is_decimal(kind):
         return (
             f"{value.cast(pa.decimal256(76, kind.scale))[0].as_py()} is no {type_name(kind)}: "
-            f"it has at most {kind.precision - kind.scale} digits before the point and {kind.scale} behind it"
+            f"it has at most {kind.precision - kind.scale} digits before the decimal point and {kind.scale} after it"
         )
     return "a text in it is not UTF-8, or a number is out of range"

@@ -56,7 +56,9 @@ def form_of(text: str, kind: pa.DataType) -> str:
     if (types.is_integer(kind) or types.is_floating(kind)) and _is_number(text):
         return _range_of(text, kind)
     if types.is_decimal(kind) and _is_number(text):
-        return f": it has at most {kind.precision - kind.scale} digits before the point and {kind.scale} behind it"
+        return (
+            f": it has at most {kind.precision - kind.scale} digits before the decimal point and {kind.scale} after it"
+        )
     if not types.is_timestamp(kind):
         return ""
     if kind.tz is None:

@@ -25,7 +25,7 @@ class DamagedError(RefusedError):
     def __init__(self, path: Path, at: int, first: int, last: int) -> None:
         super().__init__(
             f"{path}, byte {at}: the journal is damaged there, and messages {first} to {last}, which were received, "
-            "cannot be read; restore the file, or start anew with --fresh"
+            "cannot be read; restore the file, or start over with --fresh"
         )
 
 

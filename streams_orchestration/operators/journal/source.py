@@ -45,7 +45,7 @@ class JournalParameters(CsvParameters):
         default=1 << 30,
         alias="journalLimit",
         ge=LEAST_LIMIT,
-        description="Most bytes that may wait in the journal to be read.",
+        description="Largest number of unread bytes in the journal.",
     )
     on_bad_tuple: Literal["fail", "drop", "stream"] = Field(
         default="fail",

@@ -224,12 +224,12 @@ class KafkaReader:
             raise self._cluster.translated(error) from None
         events = [message for message in taken if message.error() is not None]
         messages = [message for message in taken if message.error() is None] if events else taken
-        self._move_behind(messages)
+        self._advance_past(messages)
         for message in events:
             self._handle_event(message)
         return messages, not taken
 
-    def _move_behind(self, messages: Sequence[Any]) -> None:
+    def _advance_past(self, messages: Sequence[Any]) -> None:
         """Advance the positions past the last message of each partition.
 
         The search goes backwards, since there are many messages.
@@ -268,7 +268,7 @@ def shown(partition: Partition) -> str:
     return f"topic {partition[0]}, partition {partition[1]}"
 
 
-def made_anew(reader: KafkaReader, positions: Positions, topics: Iterable[str]) -> Iterator[str]:
+def recreated_topics(reader: KafkaReader, positions: Positions, topics: Iterable[str]) -> Iterator[str]:
     """Yield the topics that were deleted and created again since the positions were taken, and record their new ids.
 
     Raises:

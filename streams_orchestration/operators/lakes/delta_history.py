@@ -74,7 +74,7 @@ class DeltaHistory:
             if self._opened is None or self._log_file(self._opened.version()) != self._last:
                 before, self._opened = self._opened, self._table()
                 if before is not None and self._opened.version() < before.version():
-                    raise self._made_anew(before.version())
+                    raise self._recreated(before.version())
             else:
                 self._opened.update_incremental()
             self._last = self._log_file(self._opened.version())
@@ -90,7 +90,7 @@ class DeltaHistory:
         """
         newest = self.newest()
         if newest < version:
-            raise self._made_anew(version)
+            raise self._recreated(version)
         if newest == version:
             return None
         if self._log_of(version + 1) is None:
@@ -113,11 +113,11 @@ class DeltaHistory:
         if identity == known or version == newest:
             return identity
         if version > newest:
-            raise self._made_anew(version)
+            raise self._recreated(version)
         return self._reached(lambda: self._table(version).metadata().id)
 
     def parts(self, position: TablePosition) -> VersionParts:
-        """Return all files of a version, or only the files that it added.
+        """Return the files of a version: all if `position.whole`, else only those that it added.
 
         Raises:
             LostVersionsError: the version's log was removed.
@@ -186,7 +186,7 @@ class DeltaHistory:
     def _table(self, version: int | None = None) -> Any:
         return deltalake.DeltaTable(self.place, version=version, storage_options=self.store.options())
 
-    def _made_anew(self, version: int) -> DataError:
+    def _recreated(self, version: int) -> DataError:
         newest = self._opened.version()
         return DataError(
             f"{self.place} has version {newest} only, but {version} was read; was it created again? Use --fresh"

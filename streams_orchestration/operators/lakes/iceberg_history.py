@@ -104,7 +104,7 @@ class IcebergHistory:
         if self._table.snapshot_by_id(version) is not None:
             message = (
                 f"the table {self.place} was rolled back to before snapshot {version}, which was already read; "
-                "start anew with --fresh"
+                "start over with --fresh"
             )
             raise DataError(message)
         what = f"snapshots between {version} and {ids[0]}" if version else f"snapshots before {ids[0]}"
@@ -123,7 +123,7 @@ class IcebergHistory:
         return str(self._table.metadata.table_uuid)
 
     def parts(self, position: TablePosition) -> VersionParts:
-        """Return all files of a snapshot, or only the files that it added.
+        """Return the files of a snapshot: all if `position.whole`, else only those that it added.
 
         Raises:
             LostVersionsError: the snapshot has expired.

@@ -54,7 +54,7 @@ def foreign_refusal(
 
 
 def is_json(headers: Headers) -> bool:
-    """Return True if the Content-Type is JSON, which a browser sends to another address only after asking it."""
+    """Return True if the Content-Type is JSON, which a browser sends across origins only after a CORS preflight."""
     return headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
 
 

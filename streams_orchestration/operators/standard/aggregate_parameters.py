@@ -64,7 +64,8 @@ class AggregateParameters(ExpressionParameters):
         default="spark",
         description=(
             "System whose output functions are used. streams: results have the type of the argument, integers wrap "
-            "around, means of integers are truncated, counts are int, and of extreme tuples the first one counts."
+            "around, means of integers are truncated, counts are int, and of several tuples with the extreme value "
+            "the first one is taken."
         ),
     )
     take_last: bool = Field(
@@ -103,7 +104,7 @@ class AggregateParameters(ExpressionParameters):
     def _go_together(self) -> AggregateParameters:
         window = aggregate_window(self.window)
         if window.partitioned != bool(self.partition_by):
-            message = "partitionBy and a window that is 'partitioned' go together"
+            message = "partitionBy and a window that is 'partitioned' require each other"
             raise ValueError(message)
         if not isinstance(window, Window):
             self._suit_event_time()

@@ -47,7 +47,7 @@ class DeDuplicateParameters(ExpressionParameters):
     )
     count: int | None = Field(default=None, gt=0, description="Number of further tuples for which a key is remembered.")
     delta: float | None = Field(
-        default=None, ge=0, description="Growth of deltaAttribute for which a key is remembered."
+        default=None, ge=0, description="A key is forgotten once deltaAttribute has grown by more than this."
     )
     delta_attribute: str | None = Field(
         default=None,
@@ -72,7 +72,7 @@ class DeDuplicateParameters(ExpressionParameters):
         ge=0,
         alias="discardAge",
         allow_inf_nan=False,
-        description="Seconds behind the watermark from which a tuple is too late to be judged; needs within.",
+        description="Seconds behind the watermark from which on a tuple is too late to be judged; needs within.",
     )
     reset_on_duplicate: bool = Field(
         default=True,
@@ -106,7 +106,7 @@ class DeDuplicateParameters(ExpressionParameters):
             message = "resetOnDuplicate cannot be combined with within, by which only tuples that passed are remembered"
             raise ValueError(message)
         if (self.delta is None) != (self.delta_attribute is None):
-            message = "delta and deltaAttribute go together"
+            message = "delta and deltaAttribute are given together, or neither"
             raise ValueError(message)
         return self
 

@@ -27,8 +27,8 @@ class FileSinkParameters(CsvParameters):
 
     file: str = Field(
         description=(
-            "Directory or address for the parts; empty, with nameBy only, for one with the operator's name. A relative "
-            "directory is among the results."
+            "Directory or address for the parts. An empty text, allowed with nameBy, means a directory with the "
+            "operator's name. A relative directory is among the results."
         ),
     )
     name_by: ExpressionText | None = Field(
@@ -99,7 +99,7 @@ class FileSinkParameters(CsvParameters):
         alias="eolMarker",
         min_length=1,
         max_length=2,
-        description="Marker behind a line in splCsv, splTxt and line; a line feed by default.",
+        description="Text that ends a line in splCsv, splTxt and line; a line feed by default.",
     )
     bytes_per_file: int | None = Field(
         default=None, alias="bytesPerFile", ge=1, description="Approximate size of a file in bytes."
@@ -113,7 +113,7 @@ class FileSinkParameters(CsvParameters):
     truncate_on_reset: bool = Field(
         default=True,
         alias="truncateOnReset",
-        description="A reset always removes the rows behind the cut.",
+        description="Must be true: a reset always removes the rows after the cut.",
     )
     visibility: Visibility = Field(
         default="read_committed",

@@ -34,7 +34,7 @@ class FormatParameters(CsvParameters, ExpressionParameters):
     quote_strings: bool = Field(
         default=True,
         alias="quoteStrings",
-        description="CSV values may be quoted. If false, a quote is an ordinary character.",
+        description="Quote CSV values that require it.",
     )
     suppress: str | list[str] = Field(default_factory=list[str], description="Attributes that are not written.")
     output: dict[str, ExpressionText] = Field(

@@ -27,7 +27,7 @@ class GateParameters(ExpressionParameters):
         gt=0,
         alias="maxUnackedTupleCount",
         examples=[1],
-        description="Most tuples that may have passed without being acknowledged.",
+        description="Largest number of tuples that may have passed without being acknowledged.",
     )
     num_tuples_to_ack: ExpressionText | int = Field(
         default=1,

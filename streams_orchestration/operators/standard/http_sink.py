@@ -45,7 +45,9 @@ class HttpSinkParameters(HttpParameters):
     format: BodyFormat = Field(
         default="jsonl", description="jsonl: one object per line. json: an array of objects. csv: names, then rows."
     )
-    batch_size: int = Field(default=1000, ge=1, alias="batchSize", description="Most tuples in one request.")
+    batch_size: int = Field(
+        default=1000, ge=1, alias="batchSize", description="Largest number of tuples in one request."
+    )
     suppress: list[str] = Field(default_factory=list, description="Attributes that are left out.")
     on_undeliverable: OnUndeliverable = "fail"
     visibility: Visibility = Field(

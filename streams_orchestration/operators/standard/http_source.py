@@ -46,10 +46,13 @@ class HttpSourceParameters(JournalParameters):
         default=16 << 20, alias="maxBodyBytes", ge=1, description="Largest size of a request body in bytes."
     )
     connections: int = Field(
-        default=100, ge=1, description="Most open connections. Idle connections yield to new ones."
+        default=100, ge=1, description="Largest number of open connections. Idle connections yield to new ones."
     )
     connections_per_address: int | None = Field(
-        default=None, alias="connectionsPerAddress", ge=1, description="Most open connections from one address."
+        default=None,
+        alias="connectionsPerAddress",
+        ge=1,
+        description=("Largest number of open connections from one address."),
     )
 
     @field_validator("token")
@@ -63,7 +66,7 @@ class HttpSourceParameters(JournalParameters):
             message = "journalLimit is less than eight bodies of maxBodyBytes; raise it, or lower maxBodyBytes"
             raise ValueError(message)
         if (self.certificate is None) != (self.private_key is None):
-            message = "certificate and privateKey go together"
+            message = "certificate and privateKey are given together, or neither"
             raise ValueError(message)
         return self
 
@@ -71,8 +74,8 @@ class HttpSourceParameters(JournalParameters):
 class HttpSource(JournalSource):
     """Receives messages by HTTP. A request is answered with 202 once all messages of its body are in the journal.
 
-    With any other status none of them is. A client without a response should repeat its request. If its
-    `Idempotency-Key` is known, the status is 202 and nothing is written, or 409 if the body differs. The journal
+    With any other status none of the messages is in the journal. A client without a response should repeat its request.
+    If its `Idempotency-Key` is known, the status is 202 and nothing is written, or 409 if the body differs. The journal
     remembers the last 10,000 keys.
     """
 

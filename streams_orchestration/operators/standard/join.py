@@ -172,7 +172,7 @@ class Join(ClockOperator):
         if ports != 1 + sum(parameters.outer):
             message = (
                 f"algorithm: {parameters.algorithm} has {1 + sum(parameters.outer)} output ports or one, and not "
-                f"{ports}; ports behind the first one get the unmatched tuples of a side"
+                f"{ports}; ports after the first one get the unmatched tuples of a side"
             )
             raise ValueError(message)
         outputs: list[Assignments | None] = []

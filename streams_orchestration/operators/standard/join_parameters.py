@@ -54,8 +54,8 @@ class JoinParameters(ExpressionParameters):
     algorithm: Literal["inner", "leftOuter", "rightOuter", "outer"] = Field(
         default="inner",
         description=(
-            "outer: a tuple that never matched is submitted when it leaves its window, with what absent says for the "
-            "other side; with more output ports, alone on port 1 (left) or the last one (right)."
+            "outer: a tuple that never matched is submitted when it leaves its window. `absent` says which values the "
+            "other side gets. With further output ports it is sent unjoined, to port 1 (left) or the last port (right)."
         ),
     )
     partition_by_lhs: list[ExpressionText] = Field(
@@ -133,7 +133,7 @@ class JoinParameters(ExpressionParameters):
         check_clock(self.by, self.time_attribute, windows)
         for side, window, names in zip(SIDES, windows, self.partitions, strict=True):
             if window.partitioned != bool(names):
-                message = f"partitionBy{side} and a window that is 'partitioned' go together"
+                message = f"partitionBy{side} and a window that is 'partitioned' require each other"
                 raise ValueError(message)
         return self
 

@@ -21,7 +21,7 @@ from streams_orchestration.operators.kafka.client import (
 )
 from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column, metadata_faults
 from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
-from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, made_anew, shown
+from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, recreated_topics, shown
 from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters, check_second_port
 from streams_orchestration.operators.kafka.taken import (
     MessagePiece,
@@ -282,7 +282,7 @@ class KafkaSource(SourceOperator):
 
     def _identify(self, reader: KafkaReader, positions: Positions, partitions: Sequence[Partition]) -> None:
         """Handle topics that were created again since the positions were taken: read them from the start, or fail."""
-        for topic in made_anew(reader, positions, {topic for topic, _ in partitions}):
+        for topic in recreated_topics(reader, positions, {topic for topic, _ in partitions}):
             text = (
                 f"topic {topic} at {self.parameters.brokers} was deleted and created again since it was read up to "
                 f"{positions.shown(topic)}"
@@ -290,12 +290,12 @@ class KafkaSource(SourceOperator):
             if self.parameters.on_lost_data == "fail":
                 message = (
                     f"{text}: unread messages of the deleted topic are lost; with onLostData: skip the new one "
-                    "is read from its first message on, --fresh begins anew"
+                    "is read from its first message on, --fresh starts over"
                 )
                 raise KafkaRefusedError(message)
             self.context.logger.warning("%s: it is read from its first message on", text)
             about = "topics that were deleted and created again while they were read"
-            self.context.metrics.counter("made_anew", about).add(1)
+            self.context.metrics.counter("recreated", about).add(1)
             positions.begin(topic, {each: reader.range_of(each) for each in partitions if each[0] == topic})
 
     def _beginning(self, reader: KafkaReader) -> Offset:

@@ -40,8 +40,10 @@ PANE_FUNCTIONS: dict[str, PaneFunction] = {
     each.name: each
     for each in (
         PaneFunction("intervalStart", "time", "Return the first tick of the pane."),
-        PaneFunction("intervalEnd", "time", "Return the tick behind the pane."),
-        PaneFunction("paneTime", "time", "Return the last tick of the pane, which is not late behind its result."),
+        PaneFunction("intervalEnd", "time", "Return the first tick after the pane."),
+        PaneFunction(
+            "paneTime", "time", "Return the last tick of the pane. A result with this time is not late downstream."
+        ),
         PaneFunction("paneTiming", "string", "Return paneEarly, paneOnComplete or paneLate, the time of the firing."),
         PaneFunction("paneIndex", "bigint", "Return how often the partition has fired in the pane before."),
         PaneFunction("isRetraction", "boolean", "Return true if the tuple takes back an earlier one."),

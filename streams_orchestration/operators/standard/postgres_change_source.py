@@ -256,9 +256,9 @@ class PostgresChangeSource(SourceOperator):
             what = f"is of a server whose log ends at {shown_lsn(end)}, as after its restore from an earlier copy"
         else:
             what = f"was advanced to {shown_lsn(state.confirmed)} by somebody else, or dropped and created again there"
-        message = f"{slot.name}: it {what}; changes of {slot.table} behind {shown_lsn(position.lsn)} are lost"
+        message = f"{slot.name}: it {what}; changes of {slot.table} after {shown_lsn(position.lsn)} are lost"
         if self.parameters.on_lost_data == "fail":
-            message += "; onLostData: skip goes on without them, --fresh reads the table and its changes anew"
+            message += "; onLostData: skip goes on without them, --fresh reads the table and its changes again"
             raise DataError(message)
         self.context.logger.warning("%s; they are left out", message)
         self.context.metrics.counter("lost", "times that changes were gone before they were read").add(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _RECEIVED = {
     "blockSize": "there is no format block; framing says where a message ends",
-    "compression": "messages are read as they come; decompress them in a Custom behind the source",
+    "compression": "messages are read as they come; decompress them in a Custom after the source",
     "defaultTuple": "a missing value is null; give it one in a Functor, as in COALESCE(name, 'none')",
     "encoding": "texts are UTF-8; take format raw into a binary attribute for anything else",
     "eolMarker": "a line ends with a line feed, or a carriage return and a line feed; leave it out",
@@ -25,7 +25,7 @@ _WAITING = {
 REFUSED: dict[str, dict[str, str]] = {
     "Barrier": _WAITING,
     "Pair": _WAITING,
-    "ThreadedSplit": {"bufferSize": "queues in front of the operators behind it are set with config: threadedPort"},
+    "ThreadedSplit": {"bufferSize": "queues in front of the next operators are set with config: threadedPort"},
     "Custom": {
         "logic": "it is code of SPL; name Python functions with function and onPunctuation",
         "onProcess": "write a SourceOperator, whose tuples can be produced again after a reset",

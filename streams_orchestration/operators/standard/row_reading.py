@@ -53,7 +53,7 @@ class RowReadingParameters(CsvParameters):
         alias="eolMarker",
         min_length=1,
         max_length=2,
-        description="Marker behind a line; a line feed, with or without a carriage return, by default.",
+        description="Text that ends a line; a line feed, with or without a carriage return, by default.",
     )
     default_tuple: dict[str, Any] = Field(
         default_factory=dict,
@@ -63,14 +63,14 @@ class RowReadingParameters(CsvParameters):
     ignore_extra: bool = Field(
         default=False,
         alias="ignoreExtraCSVValues",
-        description="Ignore values behind the last attribute in a row of splCsv.",
+        description="Ignore values after the last attribute in a row of splCsv.",
     )
     has_delay_field: bool = Field(
         default=False,
         alias="hasDelayField",
         description=(
-            "A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. With an input "
-            "port nothing waits."
+            "A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. Delays are "
+            "ignored if there is an input port."
         ),
     )
     types: dict[str, str] = Field(

@@ -70,11 +70,11 @@ class SortParameters(ExpressionParameters):
             message = "window: a sliding window of Sort is of a count: sliding, count(100)"
             raise ValueError(message)
         if window.partitions is not None:
-            message = "window: Sort gives up no partitions; leave out what is behind partitioned"
+            message = "window: Sort gives up no partitions; leave out the policy after partitioned"
             raise ValueError(message)
         check_clock(self.by, self.time_attribute, [window])
         if bool(self.partition_by) != window.partitioned:
-            message = "window: partitioned and partitionBy go together"
+            message = "window: partitioned and partitionBy require each other"
             raise ValueError(message)
         return self
 
@@ -91,7 +91,7 @@ class SortParameters(ExpressionParameters):
 
     def _suit_panes(self, panes: PaneWindow) -> None:
         if bool(self.partition_by) != panes.partitioned:
-            message = "window: partitioned and partitionBy go together"
+            message = "window: partitioned and partitionBy require each other"
             raise ValueError(message)
         for name, given, reason in (
             ("timeAttribute", self.time_attribute, "whose attribute eventTime names"),

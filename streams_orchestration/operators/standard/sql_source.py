@@ -41,8 +41,8 @@ class SqlSource(SourceOperator):
     """Reads rows by a growing column. The offset is the last value read and the number of rows read recently.
 
     Rows with equal values are read in one call. A value is read only `settle` seconds after it was first seen, so that
-    rows of slower transactions are visible by then. Rows that appear behind the position later are counted and lost;
-    the application fails unless `onLostData: skip`.
+    rows of slower transactions are visible by then. Rows that become visible later with a value below the position are
+    counted and lost; the application fails unless `onLostData: skip`.
 
     The offset also holds the identity of the table. A table that was dropped and created again is reported, or read
     from its first row.
@@ -94,7 +94,8 @@ class SqlSource(SourceOperator):
         """Submit the next rows that have settled.
 
         Raises:
-            DataError: the database refuses permanently, a row does not fit, or rows appeared behind the position.
+            DataError: the database refuses permanently, a row does not fit, or rows appeared with a value below the
+                position.
         """
         from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
 
@@ -287,17 +288,17 @@ class SqlSource(SourceOperator):
         if self.parameters.on_lost_data == "fail":
             message += (
                 ": unread rows of the former table are lost; with onLostData: skip, the new table is read from its "
-                "first row on, --fresh begins anew"
+                "first row on, --fresh starts over"
             )
             raise DataError(message)
         self.context.logger.warning("%s: it is read from its first row on", message)
         about = "times that the table was dropped and created again while it was read"
-        self.context.metrics.counter("made_anew", about).add(1)
+        self.context.metrics.counter("recreated", about).add(1)
         self._seen, self._looked = [], float("-inf")
         return offset | {"value": None, "since": None, "rows": 0, "table": now.sign}
 
     def _look_behind(self, offset: Offset, after: Any) -> Offset:
-        """Count the rows that have appeared behind the position, and return the offset that includes them.
+        """Count the rows that have appeared with a value below the position, and return the offset that includes them.
 
         Raises:
             DataError: there are such rows, and `onLostData` is `fail`.
@@ -318,7 +319,9 @@ class SqlSource(SourceOperator):
             message += "; make settle longer; onLostData: skip goes on without them, --fresh reads everything again"
             raise DataError(message)
         self.context.logger.warning("%s; they are left out", message)
-        self.context.metrics.counter("late", "rows that came behind the position and were left out").add(late)
+        self.context.metrics.counter(
+            "late", "rows that became visible with a value below the position and were left out"
+        ).add(late)
         return offset | {"rows": offset["rows"] + late}
 
     def _measure_lag(self, after: Any, until: Any) -> None:

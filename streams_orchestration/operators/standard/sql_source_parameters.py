@@ -42,7 +42,13 @@ class SqlSourceParameters(Parameters):
         default=1.0, alias="pollPeriod", ge=0.01, le=3600, description="Seconds between two checks for new rows."
     )
     settle: float = Field(
-        default=2.0, ge=0, le=3600, description="Seconds that a transaction may take from its row to its commit."
+        default=2.0,
+        ge=0,
+        le=3600,
+        description=(
+            "Longest time in seconds between an insert and its commit; rows that become visible later count as lost "
+            "data."
+        ),
     )
     on_bad_tuple: Literal["fail", "drop", "stream"] = Field(
         default="fail",
@@ -50,7 +56,9 @@ class SqlSourceParameters(Parameters):
         description="Policy for a row that does not fit. stream: send it to the second output port.",
     )
     on_lost_data: Literal["fail", "skip"] = Field(
-        default="fail", alias="onLostData", description="Policy for rows that appear behind the position."
+        default="fail",
+        alias="onLostData",
+        description=("Policy for rows that become visible with a value below the position."),
     )
 
     @model_validator(mode="after")

@@ -36,13 +36,15 @@ class TcpSourceParameters(JournalParameters):
         description="How messages are framed. lines: by line feeds. length: by four bytes in front of each.",
     )
     connections: int = Field(
-        default=100, ge=1, description="Most open connections of a server. Silent connections yield to new ones."
+        default=100,
+        ge=1,
+        description=("Largest number of open connections of a server. Silent connections yield to new ones."),
     )
     connections_per_address: int | None = Field(
         default=None,
         alias="connectionsPerAddress",
         ge=1,
-        description="Most open connections of a server from one address.",
+        description="Largest number of open connections of a server from one address.",
     )
     acknowledge: bool = Field(
         default=False, description="Answer with the number of messages of the connection that are in the journal."

@@ -17,7 +17,7 @@ LONGEST_PAUSE = 5.0
 class ThrottleParameters(Parameters):
     """The parameters of `Throttle`."""
 
-    rate: float = Field(gt=0, description="Most tuples per second.")
+    rate: float = Field(gt=0, description="Largest number of tuples per second.")
 
 
 class Throttle(Operator):

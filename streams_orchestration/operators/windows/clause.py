@@ -208,7 +208,7 @@ def parse_window(text: str, *, least: int = 1) -> Window:
         place = policies.index("partitioned")
         policies, behind = policies[:place], policies[place + 1 :]
         if len(behind) > 1:
-            message = f"{text!r}: partitioned may have one policy behind it, as in 'partitioned, partitionCount(1000)'"
+            message = f"{text!r}: partitioned may have one policy after it, as in 'partitioned, partitionCount(1000)'"
             raise ValueError(message)
         partitions = _partition_policy(behind[0], text) if behind else None
     if kind not in ("tumbling", "sliding"):

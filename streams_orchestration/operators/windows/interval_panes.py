@@ -124,10 +124,10 @@ class IntervalPanes:
         ]  # fmt: skip
 
     def _firing_steps(self, tuples: Arrivals, steps: Steps, early: int) -> np.ndarray:
-        """Return the positions of those steps at which panes may fire if there are early firings, and of the last step.
+        """Return the positions of the first and last step, and of all steps at which a pane may fire.
 
-        They are the steps that pass the end or an early time of any pane, and the steps after stragglers. The first
-        step is always included, since it may follow a straggler of an earlier batch.
+        A pane may fire at a step that passes its end or one of its early times, or that follows a straggler. The first
+        step may follow a straggler of an earlier batch. `early` is the number of ticks between two early firings.
         """
         if not len(steps):
             return np.zeros(0, np.int64)

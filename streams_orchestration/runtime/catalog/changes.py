@@ -151,7 +151,7 @@ class Changes:
                 self._hear(self._take())
             except Exception as error:
                 if not isinstance(error, OSError):
-                    log.exception("the bell of the catalog failed; it is opened anew")
+                    log.exception("the bell of the catalog failed; it is reopened")
                 with contextlib.suppress(Exception):  # the bell is given up anyway
                     self._release()
                 self._hear((ANYTHING,))

@@ -63,7 +63,7 @@ def check_version(place: object, revision: str) -> None:
     else:
         message = (
             f"{place}: the catalog was made by another version of the product ({revision}; this one knows "
-            f"{', '.join(REVISIONS)}). Use that version, or start anew in another state directory (STREAMS_HOME) or "
+            f"{', '.join(REVISIONS)}). Use that version, or start over in another state directory (STREAMS_HOME) or "
             "database (STREAMS_CATALOG)."
         )
     raise CatalogVersionError(message)

@@ -130,7 +130,7 @@ def _reopen_pe(connection: Connection, application: str, pe: PeRow) -> None:
         message = (
             f"{application} is complete, and {queries} closed all windows at its end: Spark takes no later rows. Have "
             "it run with --available-now from the beginning, which leaves windows open, or set flush: false; --fresh "
-            "computes everything anew"
+            "computes everything from the beginning"
         )
         raise NotDeployableError(message)
     position = _continued(program, pe.position)

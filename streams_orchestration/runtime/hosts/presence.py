@@ -104,7 +104,7 @@ class Presence:
         except CatalogMissingError:
             row = None
         if row is None or row.life != self._life:
-            message = f"{name}: the application was dropped or started anew"
+            message = f"{name}: the application was dropped or started over"
             raise UnwantedHostError(message)
         if row.incarnation != self.incarnation:
             message = f"{name} was declared dead, and another host was started in its place"

@@ -181,7 +181,7 @@ class Agent:
                 state = "DRAINING" if row.state == "DRAINING" else state
                 connection.execute(m.delete().where(m.c.name == name))
                 gone = (h.c.machine == name, h.c.space != process_space(), h.c.state.in_(("STARTING", "RUNNING")))
-                reason = f"machine {name} was started anew"
+                reason = f"machine {name} was restarted"
                 connection.execute(update(h).where(*gone, h.c.pid.is_not(None)).values(state="FAILED", error=reason))
             connection.execute(
                 insert(m).values(

@@ -24,9 +24,10 @@ def note_machine(home: Home, machine: str) -> None:
 
 
 def remove_leftovers(catalog: Catalog, home: Home, machine: str) -> list[str]:
-    """Remove directories that neither a process on this machine nor a host placed here uses.
+    """Remove Spark's scratch directories that no process uses, and private segments of PEs that run elsewhere.
 
-    A host that starts here removes the leftovers of its predecessor. This function covers hosts that do not come back.
+    A PE runs elsewhere if its host is on a machine with another state directory. A host that starts here removes the
+    leftovers of its predecessor; this function covers hosts that never start here again.
 
     Args:
         catalog: the catalog.

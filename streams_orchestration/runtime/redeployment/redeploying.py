@@ -270,6 +270,8 @@ def _resume(home: Home, catalog: Catalog, application: str) -> None:
     with catalog.write() as connection:
         row = connection.execute(select(a).where(a.c.name == application)).one()
         if row.state == "COMPLETED":
-            message = f"{application} is complete: nothing of it runs on. Start the new plan anew with --fresh"
+            message = (
+                f"{application} is complete: nothing of it runs on. Start the new plan from the beginning with --fresh"
+            )
             raise NotDeployableError(message)
         resume(connection, application, row.state, Settings.from_environment(home.environment))

@@ -294,7 +294,7 @@ def _document(content: bytes) -> Any:
 
 def damaged(path: SavepointPlace, reason: str) -> SavepointError:
     """Return the error for a file that was altered since the savepoint was made."""
-    return SavepointError(f"{path} is damaged: {reason}. Bring it back from a copy, or use another savepoint.")
+    return SavepointError(f"{path} is damaged: {reason}. Restore it from a copy, or use another savepoint.")
 
 
 def _checksum(content: dict[str, Any]) -> int:

@@ -134,7 +134,7 @@ class Deliverer:
         cause = error.__cause__
         gone = isinstance(cause, FileNotFoundError)
         reason = "is gone" if gone else f"cannot be read: {cause}"
-        message = f"the file of rows {error.path}, which was to be delivered, {reason}: start anew with --fresh"
+        message = f"the file of rows {error.path}, which was to be delivered, {reason}: start over with --fresh"
         return OutputError(self.name, message, lost=gone)
 
 

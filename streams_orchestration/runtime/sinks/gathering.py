@@ -284,7 +284,7 @@ class Gatherer:
             name = self.sink.context.name
             if lost is not None:
                 file = store.title(lost.pending)
-                message = f"the file of rows {file}, which was to be published, is gone: start anew with --fresh"
+                message = f"the file of rows {file}, which was to be published, is gone: start over with --fresh"
                 raise OutputError(name, message, lost=True) from error
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             message = f"files in {merged.parent} cannot be merged: {reason}; it is tried again, nothing is lost"

@@ -257,8 +257,8 @@ def unaltered(store: Store, row: DueOutput) -> Path:
     if not is_same:
         purpose = "be delivered" if row.final is None else f"become {row.final}"
         message = (
-            f"{store.title(row.pending)}, which was to {purpose}, is truncated or was altered: bring it back from a "
-            "copy, or start anew with --fresh"
+            f"{store.title(row.pending)}, which was to {purpose}, is truncated or was altered: restore it from a "
+            "copy, or start over with --fresh"
         )
         raise OutputError(row.operator, message, lost=True)
     return path
@@ -272,7 +272,7 @@ def _is_copied(store: Store, row: DueOutput) -> bool:
 
 def gone(row: DueOutput) -> OutputError:
     """Return the error that the file of an output is missing."""
-    message = f"the file of {row.final}, which was to be published from {row.pending}, is gone: start anew with --fresh"
+    message = f"the file of {row.final}, which was to be published from {row.pending}, is gone: start over with --fresh"
     return OutputError(row.operator, message, lost=True)
 
 

@@ -163,7 +163,7 @@ class TaskRun:
                     name = self.program.operators[operator].name
                     message = (
                         f"stream {segment.stream}: the segment {segment.path} has tuples of {type_text(item.schema)}, "
-                        f"input port {port} of {name} takes {type_text(wanted)}; start anew with --fresh"
+                        f"input port {port} of {name} takes {type_text(wanted)}; start over with --fresh"
                     )
                     raise SegmentError(message)
                 rows = f"rows {done + 1} to {done + len(item)}"
@@ -204,7 +204,7 @@ class TaskRun:
 
         def origin() -> str:
             return (
-                source.place() or f"{name}, tuples {last - count + 1} to {last} behind its offset {json.dumps(offset)}"
+                source.place() or f"{name}, tuples {last - count + 1} to {last} after its offset {json.dumps(offset)}"
             )
 
         def counted(port: int, batch: TupleBatch) -> None:

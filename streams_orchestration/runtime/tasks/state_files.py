@@ -78,7 +78,7 @@ def _readable(store: Store, stored: StoredState) -> Generator[Iterator[bytes]]:
     try:
         yield contents()
     except (OSError, StateError) as error:
-        mend = "" if isinstance(error, StoreError) else "; bring it back from a copy, or start anew with --fresh"
+        mend = "" if isinstance(error, StoreError) else "; restore it from a copy, or start over with --fresh"
         # a disk may come back, a file that is gone does not: only then is it the state itself that is bad
         cause = StateError(str(error)) if isinstance(error, FileNotFoundError) else error
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -16,8 +16,8 @@ from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.storage.store import Store, StoreError
 
 REMEDY = (
-    "A reset of the region that writes it makes it anew, unless its epoch is complete: "
-    "then restore the file from a copy, or start anew with --fresh"
+    "A reset of the region that writes it writes it again, unless its epoch is complete: "
+    "then restore the file from a copy, or start over with --fresh"
 )
 _MARK = b"streams.punctuation"
 _ORIGIN = b"streams.origin"

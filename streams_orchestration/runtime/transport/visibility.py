@@ -23,7 +23,7 @@ They are made once, since making a statement takes longer than running it.
 
 @dataclass(frozen=True, slots=True)
 class Producer:
-    """The position of the PE that writes a stream."""
+    """The epochs of a PE that writes a stream: the open one and the last complete one."""
 
     epoch: int
     """The open epoch of the PE."""

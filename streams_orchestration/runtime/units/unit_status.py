@@ -9,7 +9,7 @@ from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog.states import EventKind, Timer, UnitState
 from streams_orchestration.runtime.units.region_record import Times, Tries
 
-LOST_REMEDY = "Bring it back from a copy, or start anew with --fresh"
+LOST_REMEDY = "Restore it from a copy, or start over with --fresh"
 """The remedy for a missing file that the last cut of a unit needs."""
 
 STABLE_SECONDS, UNSTABLE_RESETS = 600.0, 3

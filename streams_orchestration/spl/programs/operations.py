@@ -134,7 +134,7 @@ def _pairwise(symbol: str, left: Type, right: Type) -> Operation:
 
     def pairs(one: Any, other: Any) -> Any:
         if len(one) != len(other) or (isinstance(one, dict) and one.keys() != other.keys()):
-            message = f".{symbol} of collections of {len(one)} and {len(other)} elements that do not go together"
+            message = f".{symbol} of collections of {len(one)} and {len(other)} elements, whose sizes or keys differ"
             raise RunError(message)
         if isinstance(one, dict):
             return {key: inner(value, other[key]) for key, value in one.items()}

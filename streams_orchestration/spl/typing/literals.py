@@ -90,7 +90,7 @@ class LiteralTyping(CallTyping):
         if not written_values:
             return SetOf(span, Collection("set", (key_type,)), self._each(keys, key_type))
         if len(written_values) < len(keys):
-            self.report("CDISP0009E", "a map has a value behind ':' for each key, a set for none", written)
+            self.report("CDISP0009E", "a map has a value after ':' for each key, a set has none", written)
             return self.wrong(written)
         values = [self.value(each, elements[-1] if elements else None) for each in written_values]
         value_type = self._shared(values, written_values, UNKNOWN, elements[-1] if elements else None)

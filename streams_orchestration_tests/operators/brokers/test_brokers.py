@@ -161,7 +161,7 @@ def keeping(broker: Broker) -> Broker:
 
 
 @pytest.mark.slow
-def test_a_log_that_was_deleted_and_made_anew_is_named_or_read_from_its_beginning(keeping: Broker, tmp_path: Path):
+def test_a_log_that_was_deleted_and_recreated_is_named_or_read_from_its_beginning(keeping: Broker, tmp_path: Path):
     made, source = bench(keeping, tmp_path)
     with receiving(source):
         reported(source, "place")
@@ -182,7 +182,7 @@ def test_a_log_that_was_deleted_and_made_anew_is_named_or_read_from_its_beginnin
     with receiving(source):
         reported(source, "place")
         wait_for_messages(source, 4)
-        assert reported(source, "counts") == {"made anew": 1}
+        assert reported(source, "counts") == {"recreated": 1}
     assert numbers(made) == Counter([1, 2, 2, 3])
 
 

@@ -228,7 +228,7 @@ REFUSED = {
     "'paneIndx..' is no output function; the nearest is paneIndex": {"output": {"n": "paneIndx()"}},
     "timeAttribute cannot be combined with a window of event time": {"timeAttribute": "at"},
     "aggregateIncompleteWindows cannot be combined with": {"aggregateIncompleteWindows": True},
-    "partitionBy and a window that is 'partitioned' go together": {"partitionBy": ["v"]},
+    "partitionBy and a window that is 'partitioned' require each other": {"partitionBy": ["v"]},
     "paneIndex.. takes no argument": {"output": {"n": "paneIndex(v)"}},
     "the value is string, the output stream's attribute is bigint": {"output": {"n": "paneTiming()"}},
     "the value is boolean": {"output": {"n": "isRetraction()"}},

@@ -174,8 +174,8 @@ def test_panes_stay_valid_under_another_age_or_order(after: dict[str, Any], kept
     ("parameters", "message"),
     [
         ({"sortBy": []}, "the parameter sortBy is missing"),
-        ({"partitionBy": ["k"]}, "partitioned and partitionBy go together"),
-        ({"window": f"{INTERVAL}, partitioned"}, "partitioned and partitionBy go together"),
+        ({"partitionBy": ["k"]}, "partitioned and partitionBy require each other"),
+        ({"window": f"{INTERVAL}, partitioned"}, "partitioned and partitionBy require each other"),
         ({"timeAttribute": "at"}, "timeAttribute cannot be combined with a window of event time"),
         ({"by": "clock"}, "by: clock cannot be combined with a window of event time"),
         ({"atEnd": "drop"}, "atEnd: drop cannot be combined with a window of event time"),

@@ -46,9 +46,9 @@ OUT_OF_RANGE = {
     ("n", "9223372036854775808"): "is no bigint: it is out of the range",
     ("n", "1e2"): "1e2",
     ("n", "1.0"): "1.0",
-    ("d", "100000000000000000000"): "is no decimal(38, 18): it has at most 20 digits before the point",
-    ("e", "1.005"): "it has at most 8 digits before the point and 2 behind it",
-    ("e", "123456789.1"): "it has at most 8 digits before the point and 2 behind it",
+    ("d", "100000000000000000000"): "is no decimal(38, 18): it has at most 20 digits before the decimal point",
+    ("e", "1.005"): "it has at most 8 digits before the decimal point and 2 after it",
+    ("e", "123456789.1"): "it has at most 8 digits before the decimal point and 2 after it",
     ("x", "1e400"): "is no double: it is out of range",
     ("f", "-1e39"): "is no float: it is out of range",
 }

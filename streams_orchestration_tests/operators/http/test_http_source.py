@@ -286,7 +286,7 @@ WRONG = [
     ({"token": SECRET}, "it contains a secret"),
     ({"path": "in"}, "path"),
     ({"path": "/{x}"}, "path"),
-    ({"certificate": "a.pem"}, "certificate and privateKey go together"),
+    ({"certificate": "a.pem"}, "certificate and privateKey are given together"),
     ({"maxBodyBytes": 1 << 30}, "less than eight bodies"),
 ]
 

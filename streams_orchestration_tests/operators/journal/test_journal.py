@@ -215,7 +215,7 @@ def test_keys_are_remembered_over_files_and_openings(tmp_path: Path, monkeypatch
     assert known == [False, False, True, True, True]
 
 
-def test_a_journal_that_is_made_anew_is_another_one(tmp_path: Path):
+def test_a_journal_that_is_recreated_is_another_one(tmp_path: Path):
     ids = set[str | None]()
     for name in ("a", "b"):
         journal = Journal(tmp_path / name, LIMIT)

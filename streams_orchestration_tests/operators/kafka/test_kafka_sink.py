@@ -270,7 +270,7 @@ def test_a_topic_that_is_deleted_stops_by_name_and_gets_what_waited_when_it_is_m
 
 @pytest.mark.parametrize("before", [1, 2])
 @pytest.mark.usefixtures("impatient")
-def test_a_topic_that_is_made_anew_within_a_delivery_gets_all_of_it(kafka: Broker, before: int):
+def test_a_topic_that_is_recreated_within_a_delivery_gets_all_of_it(kafka: Broker, before: int):
     topic = kafka.topic()
     first = sink(kafka, topic)
     deliver(first, topic, 1)

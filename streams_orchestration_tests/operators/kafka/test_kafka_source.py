@@ -264,7 +264,7 @@ def test_lost_data_fails_with_partition_and_offsets_or_is_skipped(kafka: Broker,
 @pytest.mark.covering
 @pytest.mark.parametrize("again", [5, 30])
 @pytest.mark.parametrize("is_open", [True, False], ids=["while it is read", "between two runs"])
-def test_a_topic_that_is_made_anew_fails_by_name_or_is_read_from_its_beginning(
+def test_a_topic_that_is_recreated_fails_by_name_or_is_read_from_its_beginning(
     kafka: Broker, tmp_path: Path, again: int, is_open: bool
 ):
     """The new topic may hold fewer messages than were read of the former one, or more."""

@@ -172,7 +172,7 @@ def test_a_column_that_is_dropped_in_the_middle_is_named(table: Path):
         read(bench, offset)
 
 
-def test_a_table_that_was_made_anew_is_named(table: Path):
+def test_a_table_that_was_recreated_is_named(table: Path):
     bench = source(table)
     offset = read(bench)
     shutil.rmtree(table)
@@ -181,7 +181,7 @@ def test_a_table_that_was_made_anew_is_named(table: Path):
         read(bench, offset)
 
 
-def test_a_table_that_was_made_anew_with_as_many_versions_is_named(table: Path):
+def test_a_table_that_was_recreated_with_as_many_versions_is_named(table: Path):
     offset = read(source(table))
     shutil.rmtree(table)
     for number in range(4):

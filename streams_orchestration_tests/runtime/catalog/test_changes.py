@@ -148,7 +148,7 @@ def test_without_a_watch_of_the_operating_system_the_file_is_looked_at(tmp_path:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a file that is gone")
-def test_a_bell_that_is_removed_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_bell_that_is_removed_is_recreated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("streams_orchestration.runtime.catalog.changes.REOPEN_SECONDS", 0.01)
     home = Home(tmp_path / "home")
     create_catalog(home).close()

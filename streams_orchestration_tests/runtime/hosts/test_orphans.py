@@ -165,7 +165,7 @@ def test_a_host_that_dies_is_seen_by_who_watches(home: Home, launcher: FakeLaunc
 def test_a_catalog_that_takes_the_place_of_another_is_seen_by_who_watches(home: Home, tmp_path: Path):
     watching = watch(home, 60.0)
     assert list(next(watching)) == ["app"]
-    made_anew(home)
+    recreated(home)
     assert list(next(watching)) == []
     deploy(home, deployable(totals(tmp_path / "rows.parquet")))
     assert list(next(watching)) == ["app"]
@@ -268,7 +268,7 @@ def test_a_host_that_was_paused_and_replaced_is_stopped(home: Home, launcher: Fa
         connection.execute(update(tables.host).values(incarnation="another", pid=os.getpid()))
     (actual,) = stop_orphans(home, "app")
     assert {process.pid for process in actual.processes} == {paused.pid, jvm.pid}
-    assert "which was started anew since" in str(actual)
+    assert "which was started over since" in str(actual)
     assert not is_alive(paused.pid, paused.started)
 
 
@@ -303,7 +303,7 @@ def test_a_process_that_is_not_ours_is_never_touched(home: Home, launcher: FakeL
     kill(jvm.pid, jvm.started)
 
 
-def made_anew(home: Home) -> None:
+def recreated(home: Home) -> None:
     remove_catalog(home)
     create_catalog(home)
 
@@ -325,10 +325,10 @@ def replaced(home: Home) -> None:
 
 
 ENDS: dict[str, tuple[Callable[[Home], None], str]] = {
-    "the catalog is gone": (remove_catalog, "is gone, or is another one now|was dropped or started anew"),
-    "the catalog was made anew": (made_anew, "is gone, or is another one now|was dropped or started anew"),
-    "the application was dropped": (dropped, "was dropped or started anew"),
-    "the application was started anew": (started_anew, "was dropped or started anew"),
+    "the catalog is gone": (remove_catalog, "is gone, or is another one now|was dropped or started over"),
+    "the catalog was created again": (recreated, "is gone, or is another one now|was dropped or started over"),
+    "the application was dropped": (dropped, "was dropped or started over"),
+    "the application was started over": (started_anew, "was dropped or started over"),
     "another host was started": (replaced, "declared dead"),
 }
 

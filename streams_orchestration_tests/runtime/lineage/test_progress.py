@@ -35,10 +35,10 @@ CASES: dict[str, tuple[Sent | None, RunMoment, RunMoment | None, NextStep | None
     "it has stopped": (Sent("RUNNING", 1.0), moment("ABORT"), moment(), "ABORT"),
     "it is complete": (Sent("RUNNING", 1.0), moment("COMPLETE"), moment(), "COMPLETE"),
     "a unit is not reset any more": (Sent("RUNNING", 1.0), moment(failure="lost", broken=True), moment(), "FAIL"),
-    "it was started anew, and the end of the run before was not sent": (
+    "it was started over, and the end of the run before was not sent": (
         Sent("RUNNING", 1.0), moment(started=2.0), moment(), "ABORT",
     ),
-    "it was started anew": (Sent("ABORT", 1.0), moment(started=2.0), None, "BEGIN"),
+    "it was started over": (Sent("ABORT", 1.0), moment(started=2.0), None, "BEGIN"),
     "it runs again after a forced reset": (Sent("FAIL", 1.0), moment(), None, "BEGIN"),
     "it has failed": (Sent("FAIL", 1.0), moment(failure="lost"), None, None),
     "it was stopped after it had failed": (Sent("FAIL", 1.0), moment("ABORT"), None, None),

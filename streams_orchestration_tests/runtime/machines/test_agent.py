@@ -153,7 +153,7 @@ def test_a_machine_that_was_started_anew_has_lost_its_hosts(place: Place):
     place.set(tables.machine, space=ELSEWHERE, lease_until=0.0)
     place.set(tables.host, space=ELSEWHERE, state="RUNNING")
     place.registered("m")
-    assert (place.host.state, place.host.error) == ("FAILED", "machine m was started anew")
+    assert (place.host.state, place.host.error) == ("FAILED", "machine m was restarted")
 
 
 def test_an_agent_whose_machine_is_another_ones_now_ends(place: Place):

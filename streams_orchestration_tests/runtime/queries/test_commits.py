@@ -274,7 +274,7 @@ def test_publishing_again_after_a_crash_before_the_catalog_knew(local: LocalAppl
 def test_a_pending_file_that_is_gone_is_named(local: LocalApplication):
     closed_epoch(local)
     pending(local)[0].unlink()
-    with pytest.raises(StreamsRuntimeError, match=r"operator (Out|Raw): .*_pending.* is gone: start anew with --fresh"):
+    with pytest.raises(StreamsRuntimeError, match=r"operator (Out|Raw): .*_pending.* is gone: start over with --fresh"):
         publish(local.catalog, local.name)
 
 

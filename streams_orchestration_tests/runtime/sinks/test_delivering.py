@@ -200,7 +200,7 @@ def test_tuples_that_are_gone_stop_the_application(local: LocalApplication):
     local.commit(boundary=True)
     (file,) = (local.home.data(local.name) / "outputs").rglob("*.arrow")
     file.unlink()
-    with pytest.raises(OutputError, match=r"operator Out: .*, which was to be delivered, is gone: start anew with --f"):
+    with pytest.raises(OutputError, match=r"operator Out: .*, which was to be delivered, is gone: start over with --f"):
         local.publish()
 
 

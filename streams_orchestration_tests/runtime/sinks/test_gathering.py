@@ -364,7 +364,7 @@ def test_a_waiting_file_that_is_gone_is_said(tmp_path: Path, per_file: int):
         out.commit(boundary=True)
     Path(out.waiting()[0].pending).unlink()
     with pytest.raises(
-        OutputError, match=r"operator Out: .*, which was to .*, is gone: start anew with --fresh"
+        OutputError, match=r"operator Out: .*, which was to .*, is gone: start over with --fresh"
     ) as raised:
         out.turn()
     assert raised.value.permanent

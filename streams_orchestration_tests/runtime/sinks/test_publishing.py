@@ -370,7 +370,7 @@ def test_a_directory_that_was_removed_with_what_waited_stops_the_application(loc
     Publisher(local.catalog, local.name).turn()
     actual = read_status(local.home, local.name)
     assert (actual.pes[0].state, actual.pes[0].permanent) == ("FAILED", True)
-    assert "is gone: start anew with --fresh" in str(actual.sinks[0].error)
+    assert "is gone: start over with --fresh" in str(actual.sinks[0].error)
 
 
 def test_a_directory_that_was_removed_while_nothing_waited_is_made_again(local: LocalApplication):

@@ -261,4 +261,4 @@ def test_a_bad_file_anywhere_in_the_chain_is_named(
     (failed,) = [result for result in local.execute(program, plan) if result.error]
     assert failed.permanent
     assert str(failed.error).startswith(f"operator Totals: its state {path} cannot be read: ")
-    assert "start anew with --fresh" in str(failed.error)
+    assert "start over with --fresh" in str(failed.error)

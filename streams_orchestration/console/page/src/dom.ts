@@ -38,7 +38,7 @@ export function prose(text: string): Child[] {
   return text.split("`").map((part, number) => (number % 2 ? el("code", {}, part) : part));
 }
 
-/** Texts of which all was unfolded. They stay so when the page is drawn anew. */
+/** Texts of which all was unfolded. They stay so when the page is drawn again. */
 const unfolded = new Set<string>();
 
 /** The first line of a long text, with what unfolds all of it and what belongs to it. */

@@ -137,7 +137,7 @@ def _begin(
         if not metrics.measured:
             message = (
                 f"{application} was deployed with measuring off (STREAMS_METRICS=off), so there is nothing to read. "
-                "Deploy it anew without that setting."
+                "Deploy it again without that setting."
             )
             raise NotProfiledError(message)
         if {each.pe for each in metrics.pes} == {each.id for each in status.pes} or (

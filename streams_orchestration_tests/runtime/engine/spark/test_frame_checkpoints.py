@@ -105,7 +105,7 @@ def test_a_stored_checkpoint_comes_back_whatever_becomes_of_the_query(tmp_path: 
     assert files(tmp_path / "again") == wanted
 
 
-def test_a_file_that_stays_keeps_its_name_and_one_that_was_made_anew_gets_another(tmp_path: Path):
+def test_a_file_that_stays_keeps_its_name_and_one_that_was_recreated_gets_another(tmp_path: Path):
     live = checkpoint_of(tmp_path / "live", batches(3))
     first = link_checkpoint(live, directories(tmp_path), "g1-b3", "Windows", 3, None)
     new = live / "new"
@@ -116,7 +116,7 @@ def test_a_file_that_stays_keeps_its_name_and_one_that_was_made_anew_gets_anothe
     assert {file for file in second.files if "commits~3" not in file.path} <= set(first.files)
 
 
-def test_a_link_that_is_gone_is_made_anew(tmp_path: Path):
+def test_a_link_that_is_gone_is_recreated(tmp_path: Path):
     live = checkpoint_of(tmp_path / "live", batches(1))
     first = link_checkpoint(live, directories(tmp_path), "g1-b1", "Windows", 1, None)
     (tmp_path / first.files[0].path).unlink()

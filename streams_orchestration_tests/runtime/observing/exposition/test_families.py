@@ -56,5 +56,5 @@ def test_units_are_those_of_opentelemetry():
 
 def test_the_page_has_the_families_that_there_are():
     written = (ROOT / page.PAGE).read_text()
-    assert written == page.with_tables(written), "write it anew: make docs"
+    assert written == page.with_tables(written), "write it again: make docs"
     assert all(f"`{family.name}`" in written for family in all_families())

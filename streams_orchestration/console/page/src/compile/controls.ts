@@ -30,7 +30,7 @@ export class ControlPanel {
     this.element.replaceChildren();
   }
 
-  /** What is compiled; the inputs are made anew where there are others. */
+  /** What is compiled; the inputs are created again for another spec. */
   show(controls: Controls): void {
     this.widths = controls.width ?? this.widths;
     this.written ??= controls;

@@ -38,7 +38,7 @@ _SNAPSHOTS = 2
 """The number of full snapshots that are kept of each state store, since a failed attempt may have written the newest
 one.
 """
-_MEND = "bring it back from a copy, or start anew with --fresh"
+_MEND = "restore it from a copy, or start over with --fresh"
 
 
 class CheckpointError(OperatorError):

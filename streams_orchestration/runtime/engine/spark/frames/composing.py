@@ -254,7 +254,7 @@ class Composition:
                 return UNKNOWN_DELAY
             message = (
                 f"it is not known by how much its results may be behind the watermark of its input: {error}. "
-                "An operator behind it uses their event time; declare outputDelay, in seconds"
+                "An operator downstream of it uses their event time; declare outputDelay, in seconds"
             )
             raise UnknownDelayError(message) from error
 

@@ -40,7 +40,7 @@ FAR_MICROSECONDS = 253_370_764_800 * 1_000_000
 
 WATERMARK = "event time below which tuples are late, in seconds since 1970"
 STATE_ROWS = "rows that Spark keeps in the state of the query"
-LATE_ROWS = "rows that Spark has dropped since they came behind the watermark"
+LATE_ROWS = "rows that Spark has dropped since they came after the watermark had passed them"
 
 
 def flush_before_end(plan: BatchPlan, operator: str, *, autonomous: bool) -> BatchPlan:
@@ -170,7 +170,10 @@ class FramePlanner(Planner):
         }
 
     def _markers(self, plan: BatchPlan) -> dict[str, int]:
-        """Return the event times of the rows that only advance the watermarks of ports."""
+        """Map each port's view to the event time of a row that only advances its watermark.
+
+        The time is in the far future at the end of the input or while the query is flushed.
+        """
         if self._flushing:
             return dict.fromkeys(self._watermarked, FAR_MICROSECONDS)
         markers: dict[str, int] = {}

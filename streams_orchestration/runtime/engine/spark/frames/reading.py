@@ -135,7 +135,7 @@ def tuples_of(
             continue
         if item.schema != schema:
             where = f"stream {segment.stream}: the segment {store.title(segment.path)}"
-            message = f"{where} has other attributes than its reader takes; start anew with --fresh"
+            message = f"{where} has other attributes than its reader takes; start over with --fresh"
             raise SegmentError(message)
         yield item if condition is None else selected(item, condition, attributes, time_zone)
 

@@ -22,7 +22,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
         yield made
 
 
-def made_anew(target: Target, *rows: Row) -> None:
+def recreated(target: Target, *rows: Row) -> None:
     """Drop the table, and make it anew, at another second of the database's clock."""
     if target.kind == "mariadb":
         moment = target.run("SELECT NOW()")
@@ -32,10 +32,10 @@ def made_anew(target: Target, *rows: Row) -> None:
     events(target, *rows)
 
 
-def test_a_table_that_was_made_anew_is_named_and_not_read_on(target: Target):
+def test_a_table_that_was_recreated_is_named_and_not_read_on(target: Target):
     events(target, (1, "a"), (5, "b"))
     offset, _ = drained(source(target))
-    made_anew(target, (2, "c"), (6, "d"))
+    recreated(target, (2, "c"), (6, "d"))
     lost = (
         r"table events was dropped and created again since it was read up to id 5: .*; with onLostData: skip, .*--fresh"
     )
@@ -43,17 +43,17 @@ def test_a_table_that_was_made_anew_is_named_and_not_read_on(target: Target):
         drained(source(target), offset)
 
 
-def test_a_table_that_was_made_anew_is_read_from_its_first_row_on(target: Target):
+def test_a_table_that_was_recreated_is_read_from_its_first_row_on(target: Target):
     events(target, (1, "a"), (5, "b"))
     bench = source(target, onLostData="skip")
     offset, _ = drained(bench)
-    made_anew(target, (2, "c"), (6, "d"))
+    recreated(target, (2, "c"), (6, "d"))
     again = source(target, onLostData="skip")
     offset, _ = drained(again, offset)
     events(target, (7, "e"))
     drained(again, offset)
     assert again.rows() == [(2, "c"), (6, "d"), (7, "e")]
-    assert again.metrics["made_anew"] == 1
+    assert again.metrics["recreated"] == 1
 
 
 @pytest.mark.parametrize("statement", ["ALTER TABLE events ADD COLUMN more INT", "DELETE FROM events WHERE id < 5"])
@@ -70,7 +70,7 @@ def test_a_table_that_was_altered_or_whose_rows_were_deleted_is_the_same(target:
 def test_after_a_savepoint_a_copy_of_the_table_may_stand_for_it(target: Target):
     events(target, (1, "a"))
     offset, _ = drained(source(target))
-    made_anew(target, (1, "a"), (2, "b"))
+    recreated(target, (1, "a"), (2, "b"))
     bench = source(target)
     drained(bench, SqlSource.restored(offset))
     assert bench.rows() == [(2, "b")]
