@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from streams_orchestration.compiler.fusion.load_fusion import ClassProblem, LoadFusion, costs_of, room
 from streams_orchestration.compiler.fusion.packing import Packing
 from streams_orchestration.compiler.fusion.pe_loops import looped_pes, without_loops
 from streams_orchestration.compiler.fusion.pe_ports import pe_ports
-from streams_orchestration.compiler.fusion.schemes import allot
+from streams_orchestration.compiler.fusion.schemes import Class, allot
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.replicas import replicas_of
@@ -54,20 +56,7 @@ def fuse(
         rates, findings = measured_rates(logical, physical, options.profile)
         costs, more = costs_of(logical, physical, options)
         diagnostics += findings if costs is None else more
-    pes = None if costs is not None else _alike(logical, physical, regions, placements, options)
-    units: list[FusableUnit] | None = None
-    if pes is None:
-        if options.fusion == "legacy":
-            pes = list(placements.fused.groups().values())
-        else:
-            units = fusable_units(logical, physical, regions, placements, options)
-            pes = _packed(logical, physical, placements, units, rates, costs, options)
-    if options.fusion != "legacy" and not options.faithful:
-        loops = _loops(physical, regions, pes, options)
-        if loops and costs is None:
-            units = units or fusable_units(logical, physical, regions, placements, options)
-        pes = _unlooped(physical, placements, pes, loops, Sharing(units) if units and costs is None else None)
-    pes.sort()
+    pes = sorted(_Fusion(logical, physical, regions, options, placements, rates, costs).pes())
     wanted = min(options.pes or 1, len(physical.operators))
     by_load = costs is not None and options.pes is not None
     if (options.fusion == "manual" and len(pes) != wanted) or (by_load and len(pes) > wanted):
@@ -77,110 +66,137 @@ def fuse(
     return _plan(logical, physical, pes, hosts, options), diagnostics + problems
 
 
-def _alike(
-    logical: LogicalGraph, physical: PhysicalGraph, regions: RegionMap, placements: Placements, options: Options
-) -> list[list[int]] | None:
-    """Return the operators of every PE if one PE for each kind is enough; None if options or configs may require more.
+@dataclass(frozen=True)
+class _Fusion:
+    """The operators of one application, and all that decides how they are fused."""
 
-    This shortcut covers most applications, and spares large ones the computation of fusable units.
-    """
-    if options.fusion == "legacy" or options.channel_fusion != "noChannelInfluence" or placements.any:
-        return None
-    by_origin: dict[tuple[int, int, int], list[int]] = {}
-    dataframes = any(model.engine == "dataframe" for model in logical.operators)
-    for operator, region in zip(physical.operators, regions.region_of, strict=True):
-        origin = operator.logical, region, dataframe_of(logical, operator) if dataframes else -1
-        if origin in by_origin:
-            by_origin[origin].append(operator.index)
-        else:
-            by_origin[origin] = [operator.index]
-    by_kind: dict[tuple[bool, bool, int, int], list[int]] = {}
-    for (index, region, dataframe), operators in by_origin.items():
-        model = logical.operators[index]
-        kind = model.restartable, model.restartable and model.relocatable, region, dataframe
-        by_kind.setdefault(kind, []).extend(operators)
-    if options.fusion == "manual" and (options.pes or 1) > len(by_kind):
-        return None
-    return [sorted(operators) for operators in by_kind.values()]
+    logical: LogicalGraph
+    physical: PhysicalGraph
+    regions: RegionMap
+    options: Options
+    placements: Placements
+    rates: Rates
+    costs: MeasuredCosts | None
+    """The measured costs of operators; None if no profile has them."""
 
+    @cached_property
+    def units(self) -> list[FusableUnit]:
+        """The sets of operators that no scheme but `legacy` may divide."""
+        return fusable_units(self.logical, self.physical, self.regions, self.placements, self.options)
 
-def _packed(
-    logical: LogicalGraph,
-    physical: PhysicalGraph,
-    placements: Placements,
-    units: Sequence[FusableUnit],
-    rates: Rates,
-    costs: MeasuredCosts | None,
-    options: Options,
-) -> list[list[int]]:
-    """Return the operators of every PE under the manual or the automatic scheme."""
-    bindings = HostBindings(len(physical.operators), units, placements)
-    tags = bindings.tags_of_sets(units)
-    allotment = allot(units, tags, physical.host_pools, options)
-    packing = Packing(units, logical, physical, bindings, rates)
-    for number in allotment.isolated:
-        packing.isolate(number)
-    loads = None if costs is None else LoadFusion(logical, physical, units, costs)
-    decided: list[list[int]] = []
-    shares: list[tuple[ClassProblem, int]] = []
-    for each, size in zip(allotment.classes, allotment.sizes, strict=True):
-        share = loads.share(each) if loads is not None else None
-        if share is not None:
-            shares.append((share, size))
-        else:
+    def pes(self) -> list[list[int]]:
+        """Return the operators of every PE under the scheme of the options."""
+        if self.options.fusion == "legacy":
+            return list(self.placements.fused.groups().values())
+        if self.costs is not None:
+            pes = self._by_load(self.costs)
+        elif (pes := self._by_kind()) is None:
+            pes = self._packed()
+        return pes if self.options.faithful else self._unlooped(pes)
+
+    def _by_kind(self) -> list[list[int]] | None:
+        """Return the operators of every PE if one PE for each kind is enough; None if more may be required.
+
+        This shortcut covers most applications, and spares large ones the computation of fusable units.
+        """
+        logical, physical, options = self.logical, self.physical, self.options
+        if options.channel_fusion != "noChannelInfluence" or self.placements.any:
+            return None
+        by_origin: dict[tuple[int, int, int], list[int]] = {}
+        dataframes = any(model.engine == "dataframe" for model in logical.operators)
+        for operator, region in zip(physical.operators, self.regions.region_of, strict=True):
+            origin = operator.logical, region, dataframe_of(logical, operator) if dataframes else -1
+            if origin in by_origin:
+                by_origin[origin].append(operator.index)
+            else:
+                by_origin[origin] = [operator.index]
+        by_kind: dict[tuple[bool, bool, int, int], list[int]] = {}
+        for (index, region, dataframe), operators in by_origin.items():
+            model = logical.operators[index]
+            kind = model.restartable, model.restartable and model.relocatable, region, dataframe
+            by_kind.setdefault(kind, []).extend(operators)
+        if options.fusion == "manual" and (options.pes or 1) > len(by_kind):
+            return None
+        return [sorted(operators) for operators in by_kind.values()]
+
+    def _begun(self) -> tuple[Packing, list[tuple[Class, int]]]:
+        """Return a packing with the isolated units, and each class of the other units with its number of PEs."""
+        bindings = HostBindings(len(self.physical.operators), self.units, self.placements)
+        tags = bindings.tags_of_sets(self.units)
+        allotment = allot(self.units, tags, self.physical.host_pools, self.options)
+        packing = Packing(self.units, self.logical, self.physical, bindings, self.rates)
+        for number in allotment.isolated:
+            packing.isolate(number)
+        return packing, list(zip(allotment.classes, allotment.sizes, strict=True))
+
+    def _packed(self) -> list[list[int]]:
+        """Return the operators of every PE under the manual or the automatic scheme, without measured costs."""
+        packing, classes = self._begun()
+        for each, size in classes:
             packing.pack(each.units, size)
-    if loads is not None and costs is not None and options.pes is None:
-        capacity = room(costs, options.pe_capacity)
-        for share, size in shares:
-            operators = loads.within(share, capacity)
-            if operators is None:
-                packing.pack(share.units, size)
-            decided += operators or []
-    elif loads is not None and options.pes is not None:
-        best = loads.best_use([share for share, _ in shares], options.pes - len(packing.pes()))
-        for share, size in shares if best is None else ():
+        return packing.pes()
+
+    def _by_load(self, costs: MeasuredCosts) -> list[list[int]]:
+        """Return the operators of every PE by the load that measured costs give.
+
+        The number of PEs is asked for, or is the least that keeps each PE within its capacity. Classes whose load says
+        nothing, or for which no division is found, are packed as without costs.
+        """
+        packing, classes = self._begun()
+        loads = LoadFusion(self.logical, self.physical, self.units, costs)
+        shares: list[tuple[ClassProblem, int]] = []
+        for each, size in classes:
+            if (share := loads.share(each)) is None:
+                packing.pack(each.units, size)
+            else:
+                shares.append((share, size))
+        decided: list[list[int]] = []
+        undecided = shares
+        if self.options.pes is None:
+            capacity = room(costs, self.options.pe_capacity)
+            found = [(loads.within(share, capacity), share, size) for share, size in shares]
+            decided = [operators for pes, _, _ in found for operators in pes or ()]
+            undecided = [(share, size) for pes, share, size in found if pes is None]
+        elif (
+            best := loads.best_use([share for share, _ in shares], self.options.pes - len(packing.pes()))
+        ) is not None:
+            decided, undecided = best, []
+        for share, size in undecided:
             packing.pack(share.units, size)
-        decided = best or []
-    return packing.pes() + decided
+        return packing.pes() + decided
 
+    def _loops(self, pes: Sequence[Sequence[int]]) -> list[list[int]]:
+        """Return the loops of PEs that the scheme must avoid.
 
-def _loops(
-    physical: PhysicalGraph, regions: RegionMap, pes: Sequence[Sequence[int]], options: Options
-) -> list[list[int]]:
-    """Return the loops of PEs that the scheme must avoid.
+        PEs in a loop never end, because each waits for the others, so the automatic scheme avoids all loops. Within a
+        consistent region, such PEs could not even close an epoch, so the manual scheme avoids loops there, too.
+        """
+        region_of, any_counts = self.regions.region_of, self.options.fusion == "automatic"
+        if len(pes) < 2 or not (any_counts or max(region_of, default=-1) >= 0):
+            return []
+        home = pes_of_operators(len(self.physical.operators), pes)
+        members = [{region_of[each] for each in operators} - {-1} for operators in pes]
+        flows = {
+            (source, target)
+            for each in self.physical.connections
+            if (source := home[each[0]]) != (target := home[each[2]])
+        }
+        return looped_pes(len(pes), (each for each in flows if any_counts or members[each[0]] & members[each[1]]))
 
-    PEs in a loop never end, because each waits for the others, so the automatic scheme avoids all loops. Within a
-    consistent region, such PEs could not even close an epoch, so the manual scheme avoids loops there, too.
-    """
-    any_counts = options.fusion == "automatic"
-    if len(pes) < 2 or not (any_counts or max(regions.region_of, default=-1) >= 0):
-        return []
-    home = pes_of_operators(len(physical.operators), pes)
-    members = [{regions.region_of[each] for each in operators} - {-1} for operators in pes]
-    flows = {
-        (source, target) for each in physical.connections if (source := home[each[0]]) != (target := home[each[2]])
-    }
-    return looped_pes(len(pes), (each for each in flows if any_counts or members[each[0]] & members[each[1]]))
-
-
-def _unlooped(
-    physical: PhysicalGraph,
-    placements: Placements,
-    pes: list[list[int]],
-    loops: Sequence[Sequence[int]],
-    sharing: Sharing | None,
-) -> list[list[int]]:
-    """Divide the PEs that form loops, and return all PEs; a loop that the operators form themselves stays."""
-    if not loops:
-        return pes
-    successors: list[list[int]] = [[] for _ in physical.operators]
-    for source, _, target, *_ in physical.connections:
-        successors[source].append(target)
-    looped = {pe for loop in loops for pe in loop}
-    result = [operators for pe, operators in enumerate(pes) if pe not in looped]
-    for loop in loops:
-        result += without_loops([pes[pe] for pe in loop], placements.fused, successors, sharing)
-    return result
+    def _unlooped(self, pes: list[list[int]]) -> list[list[int]]:
+        """Divide the PEs that form loops, and return all PEs; a loop that the operators form themselves stays."""
+        loops = self._loops(pes)
+        if not loops:
+            return pes
+        sharing = Sharing(self.units) if self.costs is None else None
+        successors: list[list[int]] = [[] for _ in self.physical.operators]
+        for source, _, target, *_ in self.physical.connections:
+            successors[source].append(target)
+        looped = {pe for loop in loops for pe in loop}
+        result = [operators for pe, operators in enumerate(pes) if pe not in looped]
+        for loop in loops:
+            result += without_loops([pes[pe] for pe in loop], self.placements.fused, successors, sharing)
+        return result
 
 
 def pes_of_operators(count: int, pes: Sequence[Sequence[int]]) -> list[int]:
