@@ -154,14 +154,14 @@ MUTANTS: dict[str, Mutant] = {
         Entries.enter, "steps = np.minimum(values, bound)", "steps = values"
     ),
     "results are forgotten in an outage": Mutant(
-        Planner._finish,
+        Planner._commit,
         "    except CatalogUnavailableError:\n        raise\n",
         "    except CatalogUnavailableError:\n        self._planned = self._done = None\n        raise\n",
     ),
     "results are kept after a commit that was refused": Mutant(
         Planner._finish,
-        '        log.info("%s", error)\n        self._planned = self._done = None\n        return\n',
-        '        log.info("%s", error)\n        return\n',
+        "    self._planned = self._done = None\n    if committed:\n",
+        "    if committed:\n        self._planned = self._done = None\n",
     ),
     "a change between the look and the waiting is missed": Mutant(
         Planner._next, "changes.wait(mark, wake_at - began)", "changes.wait(changes.mark(), wake_at - began)"

@@ -204,35 +204,41 @@ class Planner:
         if plan is None or plan.batch != batch:
             return
         self.scratch.take_back()
-        launched = self.scratch.launched
-        program, log = launched.program, _log_of(launched)
         if self._done is None:
             took = world.monotonic() - self._began
             self._done = self._answers(plan), took
         results, took = self._done
+        committed = self._commit(plan, results, took)
+        self._planned = self._done = None
+        if committed:
+            self._sources_due = world.monotonic() + self._source_pause(plan, results)
+            self._pace.learn(results, took, self._period)
+            _note(plan, results, _log_of(self.scratch.launched))
+
+    def _commit(self, plan: BatchPlan, results: list[TaskResult], took: float) -> bool:
+        """Commit a batch; return False if another query has taken the place of this one, which is no failure.
+
+        Raises:
+            CatalogUnavailableError: the catalog cannot be reached; the commit may be repeated.
+            StreamsRuntimeError: a task failed, or the commit was refused; the scratch directory has the reason.
+        """
+        launched = self.scratch.launched
+        log = _log_of(launched)
         failed = next((result for result in results if result.error is not None), None)
         try:
-            fault = None if failed is None else failed.error
-            if fault is None and len(results) != len(program.tasks):
-                fault = f"only {len(results)} of {len(program.tasks)} tasks gave a result"
-            if fault is not None:
-                place = place_for_others(launched.directories.log)
-                message = f"PE {program.pe}, batch {plan.batch}: {fault} (log: {place})"
-                raise StreamsRuntimeError(message)
+            _require_success(launched, plan, results, failed)
             began = world.monotonic()
-            commit_batch(self._catalog, program, plan, results, took, commit_before=self.commit_seconds)
+            commit_batch(self._catalog, launched.program, plan, results, took, commit_before=self.commit_seconds)
             self.commit_seconds = world.monotonic() - began
         except CatalogUnavailableError:
             raise
         except StaleGenerationError as error:
-            # this is no failure if another query has replaced this one
-            if self._view() is not None:
-                log.error("%s", error)
-                self.scratch.fail(str(error), permanent=False)
-                raise
-            log.info("%s", error)
-            self._planned = self._done = None
-            return
+            if self._view() is None:
+                log.info("%s", error)
+                return False
+            log.error("%s", error)
+            self.scratch.fail(str(error), permanent=False)
+            raise
         except StreamsRuntimeError as error:
             log.error("%s", error)
             if failed is None:
@@ -242,14 +248,7 @@ class Planner:
                     str(error), permanent=failed.permanent, failure=failed.failure, outside=failed.outside
                 )
             raise
-        self._planned = self._done = None
-        self._sources_due = world.monotonic() + self._source_pause(plan, results)
-        self._pace.learn(results, took, self._period)
-        if log.isEnabledFor(logging.INFO):
-            rows_in = sum(r.rows_in for r in results)
-            rows_out = sum(r.rows_out for r in results)
-            end = " final" if plan.final else " boundary" if plan.boundary else ""
-            log.info("batch %s epoch %s%s: %s in, %s out", plan.batch, plan.epoch, end, rows_in, rows_out)
+        return True
 
     def _source_pause(self, plan: BatchPlan, results: Sequence[TaskResult]) -> float:
         """Return the seconds until a source of the PE may have tuples: as the sources report, else a growing pause."""
@@ -269,3 +268,26 @@ class Planner:
 
 def _log_of(launched: Launched) -> logging.Logger:
     return pe_logger(launched.directories.log, launched.directories.log_size)
+
+
+def _require_success(
+    launched: Launched, plan: BatchPlan, results: Sequence[TaskResult], failed: TaskResult | None
+) -> None:
+    """Raise StreamsRuntimeError if a task of a batch failed or has no result."""
+    program = launched.program
+    fault = None if failed is None else failed.error
+    if fault is None and len(results) != len(program.tasks):
+        fault = f"only {len(results)} of {len(program.tasks)} tasks gave a result"
+    if fault is not None:
+        place = place_for_others(launched.directories.log)
+        message = f"PE {program.pe}, batch {plan.batch}: {fault} (log: {place})"
+        raise StreamsRuntimeError(message)
+
+
+def _note(plan: BatchPlan, results: Sequence[TaskResult], log: logging.Logger) -> None:
+    """Log a committed batch with its tuples."""
+    if log.isEnabledFor(logging.INFO):
+        rows_in = sum(r.rows_in for r in results)
+        rows_out = sum(r.rows_out for r in results)
+        end = " final" if plan.final else " boundary" if plan.boundary else ""
+        log.info("batch %s epoch %s%s: %s in, %s out", plan.batch, plan.epoch, end, rows_in, rows_out)
