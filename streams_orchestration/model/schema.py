@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 _ALIASES = {
     "byte": "tinyint",
@@ -79,7 +79,7 @@ class _Parser:
                 self.fail(f"unexpected {match.group('bad')!r} at character {match.start(kind) + 1}")
             self.tokens.append((kind, match.group(kind), match.start(kind) + 1))
 
-    def fail(self, message: str) -> None:
+    def fail(self, message: str) -> NoReturn:
         raise _SchemaError(message)
 
     def peek(self) -> str:
@@ -151,8 +151,7 @@ class _Parser:
                 parts.append(self.type(depth + 1))
             self.take(">")
             return f"{name}<{', '.join(parts)}>"
-        self.fail(f"there is no type {word}")
-        raise AssertionError
+        return self.fail(f"there is no type {word}")
 
     def decimal(self) -> str:
         precision, scale = "10", "0"

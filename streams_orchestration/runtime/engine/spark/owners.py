@@ -265,7 +265,8 @@ class Worker:
                 _write(register, owner)
                 return owner, connection
             self._forget(owner)
-        raise AssertionError
+        message = "this process is among the workers, and needs no connection to itself"
+        raise AssertionError(message)
 
     def _workers(self) -> list[str]:
         """Return the addresses of all announced workers, with this process first."""
