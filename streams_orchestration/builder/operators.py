@@ -1605,6 +1605,56 @@ def Switch(
     return named_use("Switch", {"status": status, "onError": on_error, "initialStatus": initial_status})
 
 
+def TCPSink(
+    *,
+    port: int | Reference,
+    separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
+    format: Literal["json", "csv", "line", "splCsv", "splTxt", "block"] | None = None,
+    quote_strings: bool | Reference | None = None,
+    suppress: Sequence[Any] | None = None,
+    encoding: str | None = None,
+    eol_marker: str | None = None,
+    types: Mapping[str, Any] | None = None,
+    visibility: Literal["read_committed", "read_uncommitted"] | None = None,
+    role: Literal["server", "client"] | None = None,
+    address: str | None = None,
+) -> Use:
+    """Sends the tuples of every batch to the connected receiver, in order.
+
+    Args:
+        port: Port. 0, for a server: any free port, which the log names.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        format: Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL literals; splTxt: an SPL tuple; block: the bytes of the only attribute, without a line feed.
+        quote_strings: Quote CSV values that require it.
+        suppress: Attributes that are not written.
+        encoding: Encoding of the texts in splCsv, splTxt and line.
+        eol_marker: Marker behind a tuple in splCsv, splTxt and line.
+        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
+        visibility: read_uncommitted: send tuples with their batch.
+        role: client: connect. server: listen, and send to one client at a time.
+        address: Address to connect to, or to listen at.
+    """
+    return named_use(
+        "TCPSink",
+        {
+            "port": port,
+            "separator": separator,
+            "nullTexts": null_texts,
+            "format": format,
+            "quoteStrings": quote_strings,
+            "suppress": suppress,
+            "encoding": encoding,
+            "eolMarker": eol_marker,
+            "types": types,
+            "visibility": visibility,
+            "role": role,
+            "address": address,
+        },
+    )
+
+
 def TCPSource(
     *,
     port: int | Reference,
@@ -1676,6 +1726,56 @@ def Throttle(*, rate: float | Reference) -> Use:
         rate: Largest number of tuples per second.
     """
     return named_use("Throttle", {"rate": rate})
+
+
+def UDPSink(
+    *,
+    address: str,
+    port: int | Reference,
+    separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
+    format: Literal["json", "csv", "line", "splCsv", "splTxt", "block"] | None = None,
+    quote_strings: bool | Reference | None = None,
+    suppress: Sequence[Any] | None = None,
+    encoding: str | None = None,
+    eol_marker: str | None = None,
+    types: Mapping[str, Any] | None = None,
+    visibility: Literal["read_committed", "read_uncommitted"] | None = None,
+    time_to_live: int | Reference | None = None,
+) -> Use:
+    """Sends a datagram for each tuple. Nobody acknowledges datagrams, so they may be lost without notice.
+
+    Args:
+        address: Address to send to, which may be a multicast group.
+        port: Port to send to.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        format: Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL literals; splTxt: an SPL tuple; block: the bytes of the only attribute, without a line feed.
+        quote_strings: Quote CSV values that require it.
+        suppress: Attributes that are not written.
+        encoding: Encoding of the texts in splCsv, splTxt and line.
+        eol_marker: Marker behind a tuple in splCsv, splTxt and line.
+        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
+        visibility: read_uncommitted: send tuples with their batch.
+        time_to_live: Routers that datagrams to a group may pass.
+    """
+    return named_use(
+        "UDPSink",
+        {
+            "address": address,
+            "port": port,
+            "separator": separator,
+            "nullTexts": null_texts,
+            "format": format,
+            "quoteStrings": quote_strings,
+            "suppress": suppress,
+            "encoding": encoding,
+            "eolMarker": eol_marker,
+            "types": types,
+            "visibility": visibility,
+            "timeToLive": time_to_live,
+        },
+    )
 
 
 def UDPSource(

@@ -19,7 +19,8 @@ class Difference(NamedTuple):
     """The parameters that restore the default of IBM Streams; empty if no parameters can."""
     when: str = ""
     """The condition under which the parameters are set: windows that are `tumbling` or `sliding` or of a `time`, an
-    `outer` join, a `file` of keys, the format `csv`, or `no limit`. If empty, they are always set."""
+    `outer` join, a `file` of keys, the format `csv`, the role `server`, or `no limit`. If empty, they are always
+    set."""
 
 
 STREAMS_DEFAULTS: tuple[Difference, ...] = (
@@ -173,5 +174,14 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
         {"unlisted": "fail"},
         "file",
     ),
+    Difference(
+        "TCPSink",
+        "A server listens at 127.0.0.1.",
+        "It listens at all addresses of the machine.",
+        {"address": "0.0.0.0"},  # noqa: S104 - as in IBM Streams
+        "server",
+    ),
+    Difference("TCPSink", "`format` is json.", "It is csv, with SPL literals.", {"format": "splCsv"}, "csv"),
+    Difference("UDPSink", "`format` is json.", "It is csv, with SPL literals.", {"format": "splCsv"}, "csv"),
 )
 """The defaults that differ from IBM Streams, by operator."""

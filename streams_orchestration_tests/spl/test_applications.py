@@ -145,6 +145,21 @@ def test_composites_that_multiply_one_another_are_refused(monkeypatch: pytest.Mo
     assert [each.code for each in read_application(file).diagnostics] == ["SO0707"]
 
 
+def test_sinks_of_the_network_write_literals_as_in_streams(tmp_path: Path):
+    file = tmp_path / "Main.spl"
+    source = "stream<int32 n, set<int32> s> I = Beacon() { }"
+    tcp = "() as T = TCPSink(I) { param role : server; port : 9000u; retryFailedSends : true; suppress : s; }"
+    udp = '() as U = UDPSink(I) { param address : "h"; port : 9001u; format : txt; }'
+    file.write_text(f"composite Main {{ graph {source} {tcp} {udp} }}")
+    document, findings = read_tree(file)
+    assert [(each.code, each.message.split()[0]) for each in findings] == [("SO0723", "retryFailedSends")]
+    types = {"s": "set<int32>"}
+    assert [node["parameters"] for node in document["graph"][1:]] == [
+        {"address": "0.0.0.0", "format": "splCsv", "port": 9000, "role": "server", "suppress": ["s"], "types": types},
+        {"address": "h", "format": "splTxt", "port": 9001, "types": types},
+    ]
+
+
 def test_an_import_names_an_application_as_it_is_deployed(tmp_path: Path):
     file = tmp_path / "Main.spl"
     text = 'stream<int32 n> I = Import() { param applicationName : "com.acme.shop::Main"; streamId : "orders"; }'

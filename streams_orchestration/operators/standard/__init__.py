@@ -43,9 +43,11 @@ STANDARD: dict[str, str] = {
     "SqlSink": "streams_orchestration.operators.standard.sql_sink:SqlSink",
     "SqlSource": "streams_orchestration.operators.standard.sql_source:SqlSource",
     "Switch": "streams_orchestration.operators.standard.switch:Switch",
+    "TCPSink": "streams_orchestration.operators.standard.tcp_sink:TCPSink",
     "TCPSource": "streams_orchestration.operators.standard.tcp_source:TCPSource",
     "ThreadedSplit": "streams_orchestration.operators.standard.threaded_split:ThreadedSplit",
     "Throttle": "streams_orchestration.operators.standard.throttle:Throttle",
+    "UDPSink": "streams_orchestration.operators.standard.udp_sink:UDPSink",
     "UDPSource": "streams_orchestration.operators.standard.udp_source:UDPSource",
     "Union": "streams_orchestration.operators.standard.union:Union",
 }

@@ -18,6 +18,14 @@ _RECEIVED = {
     "receiveBufferSize": "the system's own is taken; leave it out",
 }
 
+_SENT = {
+    "compression": "tuples are sent as they come; compress them in a Custom in front",
+    "hasDelayField": "a repeated batch would have other delays; let the tuples have their time as an attribute",
+    "name": "there is no name service; name address and port",
+    "sendBufferSize": "the system's own is taken; leave it out",
+    "writePunctuations": "only tuples are sent; have a Custom turn marks into tuples",
+}
+
 _WAITING = {
     "bufferSize": "what waits for tuples of other ports is kept in the state, so that no port has to be stopped"
 }
@@ -70,6 +78,19 @@ REFUSED: dict[str, dict[str, str]] = {
         ),
         "sqlFailureAction": "what the database refuses is tried again until it takes it; leave it out",
     },
+    "TCPSink": {
+        **_SENT,
+        **dict.fromkeys(
+            ("reconnectionPolicy", "reconnectionBound", "retryFailedSends", "detectDisconnectsBeforeSends"),
+            "connections are always taken, or made, again, and tuples are sent again; leave it out",
+        ),
+        "closeMode": "the address is one for all tuples; leave it out",
+        "confirmWireFormat": "nothing but tuples is sent; leave it out",
+        "flush": "each batch is sent at once; leave it out",
+        "flushOnPunctuation": "each batch is sent at once; leave it out",
+        "initDelay": "tuples wait until a receiver is connected; leave it out",
+        "interface": "name the address of the interface with address",
+    },
     "TCPSource": {
         **_RECEIVED,
         "reconnectionPolicy": "connections are always taken, or made, again; leave it out",
@@ -80,6 +101,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "period": "the rate is kept from batch to batch; leave it out",
         "precise": "a pause follows a whole batch, so there is no short one to be precise about; leave it out",
     },
+    "UDPSink": _SENT,
     "UDPSource": _RECEIVED,
 }
 """Maps operator and parameter to the reason and the alternative."""
@@ -103,8 +125,10 @@ STREAMS_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
         "format": _FORMATS,
         "readPunctuations": _TRUTH,
     },
+    "TCPSink": {"closeMode": ("dynamic", "never"), "format": _FORMATS},
     "TCPSource": {"format": _FORMATS},
     "Throttle": {"includePunctuations": _TRUTH, "precise": _TRUTH},
+    "UDPSink": {"format": _FORMATS},
     "UDPSource": {"format": _FORMATS},
 }
 """Maps operator and parameter to the values in IBM Streams, if not all of them are supported here."""

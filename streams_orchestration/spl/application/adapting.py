@@ -17,6 +17,9 @@ from streams_orchestration.spl.typing.scopes import Port
 
 _READ = {"FileSource": "file", "DirectoryScan": "directory", "Split": "file"}
 """Operator -> its parameter that names a file or directory to read, relative to the data directory."""
+_SENDING = ("TCPSink", "UDPSink")
+_WRITING = ("FileSink", *_SENDING)
+"""Operators that write the tuples of their input port."""
 _FORMATS = {"csv": "splCsv", "txt": "splTxt"}
 _TIMED = re.compile(r"\b(time|partitionAge)\(")
 _SUBMITTED = re.compile(r"\$\{(.+)\}")
@@ -30,10 +33,14 @@ _WITHOUT_EFFECT = {
     "Import": {"applicationScope"},
     "MetricsSink": {"initDelay"},
     "Pair": {"bufferSize"},
-    "TCPSink": {"initDelay", "retryFailedSends", "flush"},
+    "TCPSink": {
+        *("confirmWireFormat", "detectDisconnectsBeforeSends", "flush", "flushOnPunctuation", "initDelay"),
+        *("reconnectionBound", "reconnectionPolicy", "retryFailedSends", "sendBufferSize"),
+    },
     "TCPSource": {"initDelay", "reconnectionPolicy", "receiveBufferSize", "confirmWireFormat"},
     "ThreadedSplit": {"bufferSize"},
     "Throttle": {"period", "includePunctuations"},
+    "UDPSink": {"sendBufferSize"},
     "UDPSource": {"initDelay", "receiveBufferSize"},
 }
 """Operator -> its parameters without effect here: buffers, initial delays, and options that always apply here."""
@@ -82,9 +89,13 @@ def adapted(
         parameters["directory"] = str(data)
     if kind in ("FileSource", "Parse") and ports[0] and "hasDelayField" in parameters:
         ignored("hasDelayField")
-    if kind in ("FileSource", "FileSink", "Parse") and parameters.get("format", "csv") in _FORMATS:
+    if kind == "TCPSink" and parameters.get("closeMode") == "never":
+        del parameters["closeMode"]
+    if kind in _SENDING:
+        _suppress(parameters, parameters.get("spl", {}).get("columns", []))
+    if kind in ("FileSource", "Parse", *_WRITING) and parameters.get("format", "csv") in _FORMATS:
         parameters["format"] = _FORMATS[parameters.get("format", "csv")]
-        if types := _own_texts(ports[kind != "FileSink"]):
+        if types := _own_texts(ports[kind not in _WRITING]):
             parameters["types"] = types
     return added | parameters
 
@@ -121,6 +132,8 @@ def _holds(condition: str, parameters: dict[str, Any], windows: Any) -> bool:
         return any(str(each).startswith(condition) for each in (windows if is_list(windows) else [windows]))
     if condition == "outer":
         return parameters.get("algorithm", "inner") != "inner"
+    if condition == "server":
+        return parameters.get("role") == "server"
     if condition == "file":
         return "file" in parameters
     if condition == "csv":

@@ -1,0 +1,106 @@
+"""The parameters of sinks that send tuples over the network, and the bytes of their tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.model.visibility import Visibility
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.files.spl_lines import OWN_FORMATS, LineWriting, check_lines, lines_of
+from streams_orchestration.operators.formats.csv_dialect import CsvParameters
+from streams_orchestration.operators.formats.spl_texts import check_types
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.messages.encoders import check_encodable, encode
+
+
+class LineSinkParameters(CsvParameters):
+    """The parameters of `TCPSink` and `UDPSink`."""
+
+    format: Literal["json", "csv", "line", "splCsv", "splTxt", "block"] = Field(
+        default="json",
+        description=(
+            "Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL "
+            "literals; splTxt: an SPL tuple; block: the bytes of the only attribute, without a line feed."
+        ),
+    )
+    quote_strings: bool = Field(default=True, alias="quoteStrings", description="Quote CSV values that require it.")
+    suppress: list[str] = Field(default_factory=list, description="Attributes that are not written.")
+    encoding: str = Field(default="utf-8", description="Encoding of the texts in splCsv, splTxt and line.")
+    eol_marker: str = Field(
+        default="\n",
+        alias="eolMarker",
+        min_length=1,
+        max_length=2,
+        description="Marker behind a tuple in splCsv, splTxt and line.",
+    )
+    types: dict[str, str] = Field(
+        default_factory=dict,
+        description=(
+            "Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, "
+            "set<int32> and decimal64; for the formats splCsv and splTxt."
+        ),
+    )
+    visibility: Visibility = Field(
+        default="read_committed", description="read_uncommitted: send tuples with their batch."
+    )
+
+    @model_validator(mode="after")
+    def _suit_the_format(self) -> LineSinkParameters:
+        of_lines = self.model_fields_set & {"encoding", "eol_marker", "types"}
+        if of_lines and self.format in ("json", "csv", "block"):
+            message = "encoding, eolMarker and types are for the formats splCsv, splTxt and line"
+            raise ValueError(message)
+        return self
+
+    def mentioned(self) -> Mentions:
+        """Return the attributes that `suppress` names."""
+        return Mentions(inputs=self.suppress)
+
+    def written(self, schema: pa.Schema) -> pa.Schema:
+        """Return the attributes that are written."""
+        return pa.schema([field for field in schema if field.name not in self.suppress])
+
+    def check_written(self, context: OperatorContext) -> None:
+        """Raise ValueError if `suppress` names no attribute, or the format cannot represent the tuples."""
+        names = context.inputs[0].names
+        for name in self.suppress:
+            if name not in names:
+                message = f"suppress: the input stream has no attribute {name}{nearest(name, names)}"
+                raise UnknownAttributeError(message)
+        check_types(self.types, names)
+        written = self.written(context.inputs[0])
+        if self.format in OWN_FORMATS:
+            check_lines(written, self._writing())
+        else:
+            check_encodable(written, "json" if self.format == "json" else "csv")
+
+    def _writing(self) -> LineWriting:
+        return LineWriting(
+            *(self.format, self.separator, self.quote_strings, self.encoding, self.eol_marker), types=self.types
+        )
+
+    def rows(self, batch: pa.RecordBatch) -> Iterator[bytes]:
+        """Yield the bytes of each tuple.
+
+        Raises:
+            DataError: the format or the encoding cannot represent a value.
+        """
+        part = batch.select(self.written(batch.schema).names)
+        if self.format == "block":
+            yield from (each or b"" for each in part.column(0).to_pylist())
+        elif self.format in OWN_FORMATS:
+            for line in lines_of(part, self._writing()):
+                try:
+                    yield f"{line}{self.eol_marker}".encode(self.encoding)
+                except UnicodeEncodeError as error:
+                    message = f"{line[error.start]!r} is no character of {self.encoding}; see encoding"
+                    raise DataError(message) from error
+        else:
+            for row in encode(part, "json" if self.format == "json" else "csv", self.dialect()):
+                yield (row or b"") + b"\n"

@@ -1,0 +1,149 @@
+"""TCPSink: sends tuples over a TCP connection."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink
+from streams_orchestration.operators.standard.line_sinks import LineSinkParameters
+from streams_orchestration.operators.standard.refused import REFUSED
+
+SECONDS = 10.0
+"""Seconds allowed for a connection, and for a receiver to take bytes."""
+CLIENT_SECONDS = 1.0
+"""Seconds that one attempt of a server waits for a client."""
+
+
+class TcpSinkParameters(LineSinkParameters):
+    """The parameters of `TCPSink`."""
+
+    role: Literal["server", "client"] = Field(
+        default="client", description="client: connect. server: listen, and send to one client at a time."
+    )
+    address: str = Field(default="127.0.0.1", min_length=1, description="Address to connect to, or to listen at.")
+    port: int = Field(ge=0, le=65535, description="Port. 0, for a server: any free port, which the log names.")
+
+    @model_validator(mode="after")
+    def _check_port(self) -> TcpSinkParameters:
+        if self.role == "client" and self.port == 0:
+            message = "port: role client needs the port that it connects to"
+            raise ValueError(message)
+        return self
+
+
+class TCPSink(EpochSink):
+    """Sends the tuples of every batch to the connected receiver, in order.
+
+    Tuples wait while there is no connection. If a connection breaks, its last batch is sent again on the next one, so a
+    receiver may get tuples twice. Bytes that TCP had accepted and a broken connection did not deliver are lost without
+    notice, since receivers acknowledge nothing.
+    """
+
+    Parameters = TcpSinkParameters
+    unsupported = REFUSED["TCPSink"]
+    _listener: socket.socket | None = None
+    _connection: socket.socket | None = None
+    _awaits_client = False
+
+    @classmethod
+    def mentions(cls, parameters: TcpSinkParameters) -> Mentions:
+        """Return the attributes that `suppress` names."""
+        return parameters.mentioned()
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: TcpSinkParameters) -> None:
+        """Raise ValueError if the format cannot represent the attributes. Connects to nothing."""
+        parameters.check_written(context)
+
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: TcpSinkParameters) -> str:
+        """Return the address."""
+        return f"tcp://{parameters.address}:{parameters.port}"
+
+    def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
+        """Send the tuples to the receiver.
+
+        Raises:
+            ConnectionError: there is no connection, or it breaks.
+        """
+        connection = self._connected()
+        for batch in batches:
+            try:
+                connection.sendall(b"".join(self.parameters.rows(batch.arrow)))
+            except OSError as error:
+                raise self._away(error) from None
+
+    def _connected(self) -> socket.socket:
+        """Return the connection to the receiver, a new one if there is none or the receiver has closed it."""
+        if self._connection is not None and _is_closed(self._connection):
+            self._connection.close()
+            self._connection = None
+        if self._connection is None:
+            self._connection = self._accepted() if self.parameters.role == "server" else self._reached()
+            self._connection.settimeout(SECONDS)
+        return self._connection
+
+    def _reached(self) -> socket.socket:
+        try:
+            return socket.create_connection((self.parameters.address, self.parameters.port), SECONDS)
+        except OSError as error:
+            raise self._away(error) from None
+
+    def _accepted(self) -> socket.socket:
+        """Return the connection of the next client."""
+        if self._listener is None:
+            try:
+                self._listener = socket.create_server((self.parameters.address, self.parameters.port))
+            except OSError as error:
+                raise self._away(error) from None
+            address, port = self._listener.getsockname()[:2]
+            self.context.logger.info("operator %s: listens at %s:%s", self.context.name, address, port)
+        self._listener.settimeout(CLIENT_SECONDS)
+        try:
+            connection, _ = self._listener.accept()
+        except TimeoutError:
+            self._awaits_client = True
+            message = f"{self._place}: no client has connected"
+            raise ConnectionError(message) from None
+        return connection
+
+    @property
+    def _place(self) -> str:
+        return f"address {self.parameters.address}, port {self.parameters.port}"
+
+    def _away(self, error: OSError) -> ConnectionError:
+        reason = f"no answer within {SECONDS:g} s" if isinstance(error, TimeoutError) else error.strerror or error
+        return ConnectionError(f"{self._place}: {reason}")
+
+    def close(self) -> None:
+        """Disconnect. A server goes on listening if it only lacked a client."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._listener is not None and not self._awaits_client:
+            self._listener.close()
+            self._listener = None
+        self._awaits_client = False
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    """Return True if the receiver has closed the connection. Bytes that it sent are dropped."""
+    connection.settimeout(0)
+    try:
+        while chunk := connection.recv(1 << 16):
+            del chunk
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    finally:
+        connection.settimeout(SECONDS)
+    return True
