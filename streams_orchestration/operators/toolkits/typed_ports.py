@@ -27,6 +27,10 @@ class TypedPortParameters(Parameters):
         default="", alias="outputTypes", description="Types of SPL for attributes of the first output stream."
     )
 
+    vm_arg: str | list[str] = Field(
+        default_factory=list[str], alias="vmArg", description="Arguments of a Java machine, without effect here."
+    )
+
     def input_type(self, context: OperatorContext) -> Tuple:
         """Return the tuple type of the input port. Raise ValueError if SPL has no such type."""
         return written_tuple_type(self.input_types, context.inputs[0])
