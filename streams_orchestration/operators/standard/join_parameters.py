@@ -126,8 +126,11 @@ class JoinParameters(ExpressionParameters):
         if len(windows) != 2:
             message = "a window for each of the two streams is expected"
             raise ValueError(message)
+        if any(window.partitions for window in windows):
+            message = "window: Join evicts no partitions; leave out the policy behind partitioned"
+            raise ValueError(message)
         triggered = any(clause.count("(") > 1 for clause in clauses)
-        if triggered or any(window.tumbling or window.partitions for window in windows):
+        if triggered or any(window.tumbling for window in windows):
             message = "Join needs sliding windows without a trigger, as in 'sliding, count(100)'"
             raise ValueError(message)
         check_clock(self.by, self.time_attribute, windows)
