@@ -101,6 +101,30 @@ def test_an_application_that_runs_compiles(name: str):
     compile_read(read, Options(submission=given(name)))
 
 
+SOURCE = "composite Src(output S) { graph stream<int32 n> S = Beacon() { param iterations : %s; } }"
+MAIN = 'composite Main { graph stream<int32 n> S = Src() { } () as K = FileSink(S) { param file : "k"; } }'
+
+
+@pytest.mark.parametrize(
+    ("directives", "found"),
+    [
+        (f"{SOURCE % 1} ", 1),  # the file, before other files of its namespace
+        ("", 2),  # the namespace
+        ("use b::*; ", 2),  # the namespace, before namespaces that are used with a star
+        ("use b::Src; ", 3),  # a named use, before the namespace
+        (f"use b::Src; {SOURCE % 1} ", 1),
+    ],
+)
+def test_an_operator_is_the_one_of_the_closest_scope(directives: str, found: int, tmp_path: Path):
+    files = {"a/Main.spl": f"namespace a; {directives}{MAIN}", "a/A.spl": f"namespace a; {SOURCE % 2}"}
+    files["b/B.spl"] = f"namespace b; public {SOURCE % 3}"
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    logical = compile_spec(tmp_path / "a/Main.spl").logical
+    assert [each.parameters["iterations"] for each in logical.operators if each.kind == "Beacon"] == [found]
+
+
 def findings(file: Path, stage: str) -> Sequence[Diagnostic]:
     """Return the findings of reading a file, or those of `streams check`, which knows the code of operators."""
     read = read_application(file)

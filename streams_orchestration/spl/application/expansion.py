@@ -197,10 +197,8 @@ class _Body:
             return None  # the actual parameter is missing, or wrong
         names, written = found
         operator = names.operator(written)
-        if operator is None and (mixed := names.mixed(written)):
-            self.report("SO0704", f"{written} is defined in mixed mode, in {mixed}; expand that file first", name)
-        elif operator is None:
-            self.report("CDISP0053E", f"there is no operator {written}", name)
+        if operator is None:
+            self.report(*names.without_operator(written), name)
         elif isinstance(operator, CompositeOperator):
             foreign = operator.unit.namespace != names.unit.namespace
             if foreign and not operator.composite.public:

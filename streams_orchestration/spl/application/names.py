@@ -260,7 +260,12 @@ class FileNames:
     # --- operators
 
     def operator(self, name: tree.Name) -> Operator | None:
-        """Return the operator with a name; None if there is none."""
+        """Return the operator with a name; None if there is none, or if it is defined in several namespaces."""
+        own = next((each for each in self.unit.named(name.name) if isinstance(each, Composite)), None)
+        if own is not None and name.namespace in ("", self.unit.namespace):
+            return CompositeOperator(self.unit, own)
+        if len(self._homes(name)) > 1:
+            return None
         for namespace, only in self._places(name):
             for unit, definition in self.files.toolkits.definitions(namespace, name.name):
                 if isinstance(definition, Composite):
@@ -287,20 +292,43 @@ class FileNames:
             return PrimitiveOperator(home, name.name, standard=False)
         return None
 
-    def mixed(self, name: tree.Name) -> str:
-        """Return the name of a mixed-mode file (`.splmm`) that seems to define an operator; empty if there is none."""
+    def without_operator(self, name: tree.Name) -> tuple[str, str]:
+        """Return the code and the message for a name that is no operator."""
+        homes = self._homes(name)
+        if len(homes) > 1:
+            return "CDISP0017E", f"{name} is defined in several namespaces: {', '.join(sorted(homes))}"
         found = (self.files.toolkits.mixed(namespace, name.name) for namespace, _ in self._places(name))
-        return next((path.name for path in found if path is not None), "")
+        mixed = next((path.name for path in found if path is not None), "")
+        if mixed:
+            return "SO0704", f"{name} is defined in mixed mode, in {mixed}; expand that file first"
+        return "CDISP0053E", f"there is no operator {name}"
+
+    def _homes(self, name: tree.Name) -> list[str]:
+        """Return the namespaces used with `*`, or always, that define an operator; none if a closer scope does."""
+        if name.namespace or any(use.name == name.name for use in self.unit.unit.uses):
+            return []
+        if self._defines(self.unit.namespace, name.name):
+            return []
+        wild = [use.namespace for use in self.unit.unit.uses if use.name == "*"]
+        return [each for each in dict.fromkeys([*wild, *IMPLICIT]) if self._defines(each, name.name)]
+
+    def _defines(self, namespace: str, name: str) -> bool:
+        """Return True if a namespace has an operator that the file may name."""
+        toolkits, own = self.files.toolkits, namespace == self.unit.namespace
+        if namespace and is_standard(namespace, name):
+            return True
+        found = [each for _, each in toolkits.definitions(namespace, name) if isinstance(each, Composite)]
+        return any(own or each.public for each in found) or toolkits.native_operator(namespace, name) is not None
 
     def _places(self, name: tree.Name) -> Iterator[tuple[str, bool]]:
         """Yield each namespace to which an operator may belong, and True if the program names it explicitly."""
         if name.namespace:
             yield name.namespace, True
             return
-        yield self.unit.namespace, False
         for use in self.unit.unit.uses:
             if use.name == name.name:
                 yield use.namespace, True
+        yield self.unit.namespace, False
         for use in self.unit.unit.uses:
             if use.name == "*":
                 yield use.namespace, False
