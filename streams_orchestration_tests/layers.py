@@ -124,6 +124,7 @@ SPL_LAYERS = {
             "port_reading",
             "rewriting",
             "state_reading",
+            "logic_texts",
             "names",
             "actuals",
             "bodies",

@@ -25,8 +25,29 @@ def convert(spec: Path, options: Options, output: Path | None) -> int:
     document = _plain(tree)
     if options.name is not None:
         document["application"] = options.name
-    write_output([yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120)], output)
+    write_output([yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)], output)
     return 0
+
+
+class _Dumper(yaml.SafeDumper):
+    """A writer of texts with several lines as blocks, and of lists of whole numbers on one line."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the signature of the library
+        """Return True: no value refers to another one."""
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+def _list(dumper: _Dumper, values: list[Any]) -> yaml.SequenceNode:
+    numbers = bool(values) and all(type(each) is int for each in values)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=numbers)
+
+
+_Dumper.add_representer(str, _text)
+_Dumper.add_representer(list, _list)
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.plan import plan_document
+from streams_orchestration.model.programs import without_places
 
 _NAMED = 5
 """The most items that a difference names."""
@@ -22,7 +23,7 @@ def identity(compilation: Compilation) -> dict[str, Any]:
     operators = {
         operator.name: {
             "kind": operator.implementation or operator.kind,
-            "parameters": operator.parameters,
+            "parameters": without_places(operator.parameters),
             "schemas": [output.schema for output in operator.outputs],
             **_event_time(operator),
         }

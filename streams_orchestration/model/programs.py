@@ -5,7 +5,7 @@ References are not substituted in SPL code, since `${...}` may be part of a stri
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from streams_orchestration.model.containers import is_mapping
 
@@ -40,6 +40,44 @@ def is_native(value: Any) -> bool:
 def is_fixed(key: object, value: Any) -> bool:
     """Return True for a parameter whose value is SPL logic, in which no references are substituted."""
     return key == LOGIC and is_mapping(value)
+
+
+def without_places(value: Any) -> Any:
+    """Return parameters without the places of their SPL code, so that code that only moved compares equal.
+
+    >>> without_places({"filter": {"spl": "n > 1", "at": "Main.spl:14:22"}})
+    {'filter': {'spl': 'n > 1'}}
+    >>> without_places({"spl": {"onTuple": {"0": {"spl": "{ n++; }", "lines": [3]}}, "at": "Main.spl:2:9"}})
+    {'spl': {'onTuple': {'0': '{ n++; }'}}}
+    """
+    if isinstance(value, list | tuple):
+        return [without_places(each) for each in cast("list[Any]", value)]
+    if not is_mapping(value):
+        return value
+    kept = {key: without_places(each) for key, each in value.items()}
+    if is_program(value):
+        return {key: each for key, each in kept.items() if key not in _PLACES} | {LOGIC: one_line(value[LOGIC])}
+    if is_native(value):
+        return {key: each for key, each in kept.items() if key not in _PLACES}
+    if is_mapping(value.get(LOGIC)):
+        kept[LOGIC] = {key: _bodies(each) for key, each in kept[LOGIC].items() if key not in _PLACES}
+    return kept
+
+
+_PLACES = ("at", "lines")
+"""Keys of SPL code that hold its place in the source."""
+
+
+def one_line(text: str) -> str:
+    """Return a canonical text of SPL without line breaks; these are only between statements."""
+    return text.replace("\n", " ")
+
+
+def _bodies(value: Any) -> Any:
+    """Return a part of SPL logic with the text of each body that has no other keys left."""
+    if is_mapping(value):
+        return value[LOGIC] if value.keys() == {LOGIC} else {key: _bodies(each) for key, each in value.items()}
+    return [_bodies(each) for each in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 def has_process(parameters: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from streams_orchestration.compiler.pe_program import OperatorProgram
+from streams_orchestration.model.programs import without_places
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.expression import noted
@@ -106,7 +107,7 @@ def _canonical(parameters: Mapping[str, Any], expressions: Expressions) -> dict[
     texts: dict[str, dict[str, str]] = {}
     for parameter, text, canonical in expressions:
         texts.setdefault(parameter.partition(".")[0], {})[text] = canonical
-    return {name: _replaced(value, texts.get(name, {})) for name, value in parameters.items()}
+    return {name: _replaced(value, texts.get(name, {})) for name, value in without_places(parameters).items()}
 
 
 def _replaced(value: Any, texts: Mapping[str, str]) -> Any:

@@ -22,6 +22,7 @@ from streams_orchestration.compiler.redeployment.outcome import (
 )
 from streams_orchestration.compiler.redeployment.plans import Operators
 from streams_orchestration.compiler.redeployment.sharding import divisible, sharding_of
+from streams_orchestration.model.programs import without_places
 from streams_orchestration.operators.contract import Operator, SourceOperator
 from streams_orchestration.operators.implementation import import_operator
 
@@ -361,4 +362,5 @@ def reads_by_channel(parameters: object, kind: type[Operator]) -> bool:
 
 def _same_text(old: Operators, new: Operators, identity: str) -> bool:
     """Return True if the operator's parameters in both specs are equal, before channel functions are replaced."""
-    return old.model(identity).parameters == new.model(identity).parameters
+    before, after = old.model(identity).parameters, new.model(identity).parameters
+    return without_places(before) == without_places(after)

@@ -21,6 +21,7 @@ from streams_orchestration.compiler.pe_program import (
 )
 from streams_orchestration.compiler.redeployment.outcome import RunTimeNumbers, UnitAction
 from streams_orchestration.compiler.redeployment.plans import Operators
+from streams_orchestration.model.programs import without_places
 
 
 def unit_actions(old: Operators, new: Operators, numbers: RunTimeNumbers) -> tuple[UnitAction, ...]:
@@ -121,7 +122,8 @@ class _Plain:
     def _operator(self, program: OperatorProgram) -> tuple[Any, ...]:
         deliveries = [list(self._deliveries(each)) for each in program.deliveries]
         region = None if program.region is None else replace(program.region, index=0)
-        return replace(program, index=0, deliveries=(), region=region, pe=0), deliveries
+        parameters = without_places(program.parameters)
+        return replace(program, index=0, deliveries=(), region=region, pe=0, parameters=parameters), deliveries
 
     def _deliveries(self, deliveries: tuple[Delivery, ...]) -> Iterator[Any]:
         for each in deliveries:

@@ -325,15 +325,11 @@ class FileNames:
         if name.namespace:
             yield name.namespace, True
             return
-        for use in self.unit.unit.uses:
-            if use.name == name.name:
-                yield use.namespace, True
+        uses = self.unit.unit.uses
+        yield from ((use.namespace, True) for use in uses if use.name == name.name)
         yield self.unit.namespace, False
-        for use in self.unit.unit.uses:
-            if use.name == "*":
-                yield use.namespace, False
-        for namespace in IMPLICIT:
-            yield namespace, False
+        yield from ((use.namespace, False) for use in uses if use.name == "*")
+        yield from ((namespace, False) for namespace in IMPLICIT)
 
 
 class Files:

@@ -9,6 +9,7 @@ from typing import Any
 
 from streams_orchestration.model.programs import runs_logic
 from streams_orchestration.spl.application.format_rows import with_rows, without_row_parameters
+from streams_orchestration.spl.application.logic_texts import function_text, logic_texts
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator, decimal_faults, nested_calls
 from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call
@@ -47,7 +48,7 @@ from streams_orchestration.spl.typing.typed import (
     Call,
     Constant,
     Expression,
-    Logic,
+    Function,
     Mistake,
     Node,
     OutputCall,
@@ -128,16 +129,16 @@ class ParameterWriter:
         program: dict[str, Any] = {}
         if invocation.logic and not self.mistakes:
             try:
-                program = _program(logic)
+                program = logic_texts(logic)
                 typed.append(logic)
             except ValueError:  # a part has an unknown type: something else is wrong, or a native function
                 program = {"functions": self._untyped_natives()}
         if program:
             functions, constants, called = self._used(typed)
-            natives = [*_natives(logic), *called]
+            texts = [*map(function_text, functions.values()), *program.get("functions", [])]
             program |= {
                 "columns": list(self.state.columns),
-                "functions": [*functions, *program.get("functions", []), *self._entries(natives)],
+                "functions": [*texts, *self._entries([*_natives(logic), *called])],
                 "constants": constants,
             }
         program = {key: value for key, value in program.items() if value}
@@ -276,7 +277,7 @@ class ParameterWriter:
         types = {port.label: str(type_) for port in self.inputs if (type_ := beyond_columns(checked, port)).attributes}
         needs_label = reads if self.native else reads_whole
         types |= {port.label: types.get(port.label, "") for port in self.inputs if needs_label(checked, port)}
-        functions, constants, called = ([], {}, []) if self.with_logic else self._used([checked])
+        functions, constants, called = ({}, {}, []) if self.with_logic else self._used([checked])
         program = {
             "spl": text,
             "at": str(checked.span),
@@ -325,12 +326,12 @@ class ParameterWriter:
         natives = self.names.files.natives
         return [natives.entry(signature, span) for span, signature in natives.untyped[self._untyped :]]
 
-    def _used(self, typed: list[Node]) -> tuple[list[str], dict[str, str], list[Signature]]:
-        """Return what the typed trees need: texts of SPL functions, submission-time values, and native functions.
+    def _used(self, typed: list[Node]) -> tuple[dict[str, Function], dict[str, str], list[Signature]]:
+        """Return what the typed trees need: SPL functions by text, submission-time values, and native functions.
 
         The native functions are the ones that the SPL functions call.
         """
-        texts: dict[str, None] = {}
+        texts: dict[str, Function] = {}
         natives: list[Signature] = []
         constants: dict[str, str] = {}
         waiting: list[Node] = [*typed]
@@ -352,10 +353,10 @@ class ParameterWriter:
                 names, function = found
                 checked = check_function(function, names.scope, names.unit.source, self.mistakes, node.signature)
                 with contextlib.suppress(ValueError):
-                    texts[canonical_function(checked)] = None
+                    texts[canonical_function(checked)] = checked
                 natives += _natives(checked)
                 waiting.append(checked)
-        return sorted(texts), dict(sorted(constants.items())), natives
+        return dict(sorted(texts.items())), dict(sorted(constants.items())), natives
 
     def _place(self, node: tree.Node) -> str:
         return ":".join(map(str, (self.source.file, *self.source.place(node.first))))
@@ -372,20 +373,6 @@ def _is_no_value(meaning: Meaning | None) -> bool:
 def _natives(node: Node) -> list[Signature]:
     """Return the native functions that a tree calls."""
     return [each.signature for each in parts_of(node) if isinstance(each, Call) and each.signature.native]
-
-
-def _program(logic: Logic) -> dict[str, Any]:
-    """Return the texts of the statements, state and functions of an operator's logic.
-
-    Raises:
-        ValueError: the type of a part is unknown.
-    """
-    return {
-        "state": canonical_text(logic.state),
-        "onTuple": {str(port): canonical_text(statement) for port, statement in logic.on_tuple},
-        "onPunct": {str(port): canonical_text(statement) for port, statement in logic.on_mark},
-        "onProcess": None if logic.process is None else canonical_text(logic.process),
-    }
 
 
 def _calls_submission(checked: Expression) -> bool:

@@ -14,7 +14,9 @@ Parsing the text and typing it in the scope of its operator gives an equal typed
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from streams_orchestration.spl.language import definitions, tree
 from streams_orchestration.spl.language.definition_printing import text_of_definition
@@ -83,6 +85,64 @@ def canonical_text(node: Expression | Statement | Sequence[Statement]) -> str:
     if isinstance(node, Declare | Block | Evaluate | If | While | For | Break | Continue | Return):
         return text_of(statement_tree(node))
     return text_of(tree_of(node))
+
+
+class Lined(NamedTuple):
+    """A canonical text that has a line break between statements wherever the source has one."""
+
+    text: str
+    lines: tuple[int, ...]
+    """The source line of each line of the text."""
+
+
+def lined_text(statements: Sequence[Statement]) -> Lined:
+    """Return the canonical text of statements with their source lines.
+
+    Raises:
+        ValueError: the tree contains an expression with a mistake.
+    """
+    return _lined(piece for each in statements for piece in _pieces(each))
+
+
+def lined_function(function: Function) -> Lined:
+    """Return the text that `canonical_function` returns, with the source lines of its statements."""
+    head = canonical_function(replace(function, body=replace(function.body, statements=()))).removesuffix("{ }")
+    return _lined([(function.span.line, head.rstrip()), *_pieces(function.body)])
+
+
+def _lined(pieces: Iterable[tuple[int, str]]) -> Lined:
+    lines: list[tuple[int, list[str]]] = []
+    for line, text in pieces:
+        if not lines or lines[-1][0] != line:
+            lines.append((line, []))
+        lines[-1][1].append(text)
+    return Lined("\n".join(" ".join(texts) for _, texts in lines), tuple(line for line, _ in lines))
+
+
+def _pieces(node: Statement) -> Iterator[tuple[int, str]]:
+    """Yield the parts of a statement's canonical text, each with its source line; blanks join them to the text."""
+    line = node.span.line
+    match node:
+        case Block(statements=statements):
+            yield line, "{"
+            for each in statements:
+                yield from _pieces(each)
+            yield node.span.source.place(node.span.last)[0], "}"
+        case If():
+            yield line, f"if ({canonical_text(node.condition)})"
+            yield from _pieces(node.positive)
+            if node.negative is not None:
+                yield node.negative.span.line, "else"
+                yield from _pieces(node.negative)
+        case While():
+            yield line, f"while ({canonical_text(node.condition)})"
+            yield from _pieces(node.body)
+        case For():
+            collection = canonical_text(node.collection)
+            yield line, f"for ({text_of(type_tree(node.type))} {node.name} in {collection})"
+            yield from _pieces(node.body)
+        case _:
+            yield line, canonical_text(node)
 
 
 def canonical_function(function: Function) -> str:
