@@ -240,7 +240,8 @@ SPL_CODES: dict[str, Code] = {
         "Leave the attribute out, or use another type.",
     ),
     "SO0721": warning(
-        "Logic, a window or a delay in a consistent region uses the clock or random numbers, which differ in a replay.",
+        "Logic, a window or a delay in a consistent region uses the clock, random numbers or the relaunch count, which "
+        "differ in a replay.",
         "Draw the values upstream of the region and pass them in an attribute; give a window a `timeAttribute`.",
     ),
     "SO0723": warning("An annotation or config of SPL has no effect here.", "Do nothing, or remove it."),
@@ -254,7 +255,7 @@ SPL_CODES: dict[str, Code] = {
         "Check in the logic for the conditions that raise exceptions.",
     ),
     "SO0733": error(
-        "Logic in a consistent region uses files, waits, or ends the PE.",
+        "Logic in a consistent region uses files, waits, or shuts its PE down.",
         "Do that upstream or downstream of the region.",
     ),
     "SO0735": error(

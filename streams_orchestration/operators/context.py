@@ -84,6 +84,8 @@ class OperatorContext:
     """The directory for tuples and files that wait for delivery."""
     generation: int = 1
     """The generation of the application; every reset and every restart increments it."""
+    resets: int = 0
+    """The number of resets of the operator's unit since the application was deployed."""
     epoch: int = 1
     batch: int = 0
     """The number of the current micro-batch."""

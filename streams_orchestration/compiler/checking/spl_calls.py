@@ -34,20 +34,20 @@ _BY_OPERATORS = frozenset(("submit", "currentPunct"))
 _VARYING = frozenset(
     (
         *("random", "srand", "getTimestamp", "getTimestampInSecs", "time", "ctime", "getCPUTime", "getCPUTimestamp"),
-        *("getCPUCounterInNanoSeconds", "localtime"),
+        *("getCPUCounterInNanoSeconds", "localtime", "getRelaunchCount"),
     )
 )
-"""Functions whose result depends on the clock or on random numbers."""
+"""Functions whose result depends on the clock, on random numbers, or on earlier failures."""
 _WITH_DELAYS = frozenset(("FileSink", "Format"))
 """Operators whose rows may begin with the seconds since the row before."""
 _OUTWARD = frozenset(
     (
-        *("block", "abort", "shutdownPE", "fopen", "fclose", "fread", "fwrite", "fwriteString", "fwriteTxt"),
+        *("block", "shutdownPE", "fopen", "fclose", "fread", "fwrite", "fwriteString", "fwriteTxt"),
         *("freadLine", "freadTxt", "freadBin", "fwriteBin", "freadToken", "freadblob", "fwriteblob", "fseek", "fflush"),
         *("mkdir", "rename", "mktemp", "fstat", "ftell", "feof", "rewind", "freadfile"),
     )
 )
-"""Functions that wait, end the PE, or use files."""
+"""Functions that wait, shut the PE down, or use files."""
 
 
 def refused_calls(each: CheckedOperator) -> Iterator[OperatorFault]:

@@ -22,6 +22,7 @@ class Surroundings(Protocol):
     local_channel: int
     local_max_channels: int
     pe: int
+    resets: int
     base: Path
     logger: logging.Logger
 
@@ -63,6 +64,7 @@ def run_of(context: Surroundings, constants: Mapping[str, Any]) -> Run:
         local_channel=context.local_channel,
         local_max_channels=context.local_max_channels,
         pe=context.pe,
+        relaunches=context.resets,
         constants=_texts(constants),
         data_directory=str(context.base),
         application_directory=str(context.base),

@@ -136,12 +136,14 @@ class BatchPlan:
     """The token by which a planner recognizes its commit; empty if the commit is not repeated."""
     bounded: str | None = None
     """The id of the bounded run, which reads only the input that existed when it began; None for an unbounded run."""
+    resets: int = 0
+    """The number of resets of the PE's unit since the application was deployed."""
 
     def header(self) -> BatchPlan:
         """Return the plan without the inputs, in the form for tasks of later levels."""
         return BatchPlan(
             self.life, self.generation, self.batch, self.epoch, self.boundary, self.final, self.limit, self.position,
-            (), self.states, self.planned_at, self.plan_seconds,
+            (), self.states, self.planned_at, self.plan_seconds, resets=self.resets,
         )  # fmt: skip
 
 

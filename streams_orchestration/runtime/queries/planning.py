@@ -69,6 +69,8 @@ class PeView:
     """The id of the bounded run, which reads only the input that existed when it began; None for an unbounded run."""
     bounds: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """Source operator -> the end of the bounded run, as far as it is known."""
+    resets: int = 0
+    """The number of resets of the PE's unit since the application was deployed."""
     clocks: dict[str, int] = field(default_factory=dict[str, int])
     """The watermarks of the sources of other PEs that the PE's own ones may have to wait for (EV65)."""
     outstanding: int = 0
@@ -136,6 +138,7 @@ def plan_batch(
         inputs=tuple(_task_input(task, view, taken, sources, paused=paused) for task in program.levels[0]),
         states=view.states,
         bounded=view.bounded,
+        resets=view.resets,
     )
 
 

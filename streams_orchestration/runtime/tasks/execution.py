@@ -301,8 +301,8 @@ class TaskRun:
         if instance is not None and index in self.prepared:
             return instance
         if instance is None or instance.dirty or (program.stateful and instance.state != wanted):
-            began = world.monotonic()
-            instance = self._calls.call(program, lambda: make_instance(program, wanted, self.directories))
+            began, resets = world.monotonic(), self.plan.resets
+            instance = self._calls.call(program, lambda: make_instance(program, wanted, self.directories, resets))
             self.setup_seconds += world.monotonic() - began
             self.instances[index] = instance
             self.made = True

@@ -77,7 +77,9 @@ class InstanceCache:
         return self._instances[key][1]
 
 
-def make_instance(program: OperatorProgram, stored: StoredState | None, directories: Directories) -> OperatorInstance:
+def make_instance(
+    program: OperatorProgram, stored: StoredState | None, directories: Directories, resets: int = 0
+) -> OperatorInstance:
     """Return a new operator object with a stored state, or with the initial one.
 
     Raises:
@@ -87,6 +89,7 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
     """
     implementation = import_operator(program.implementation)
     context = operator_context(program, directories)
+    context.resets = resets
     context.logger = operator_logger(program.name, directories.log, directories.log_size)
     remember_values(program.parameters)
     parameters = implementation.Parameters.model_validate(program.parameters)

@@ -1,0 +1,56 @@
+"""Applications of SPL that end themselves with abort, and are reset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.stepping import StepError, SteppedApplication
+from streams_orchestration.runtime.storage.home import Home
+
+APPLICATION = """
+composite Main {
+  graph
+    @PLACE@
+    stream<int32 n, uint32 sum> Src = Beacon() {
+      param iterations : 40;
+      output Src : n = (int32) IterationCount();
+    }
+    stream<Src> Sums = Custom(Src) {
+      logic state : mutable uint32 total = 0u;
+            onTuple Src : {
+              if ((n == 15 && getRelaunchCount() == 0u) || (n == 31 && getRelaunchCount() == 1u)) abort();
+              total += (uint32) n;
+              submit({n = n, sum = total}, Sums);
+            }
+    }
+    () as Out = FileSink(Sums) { param file : "sums.csv"; }
+@JOBS@
+}
+"""
+PLACES = {
+    "in a region": ("@consistent(trigger = periodic, period = 1.0)", "    () as Jobs = JobControlPlane() { }"),
+    "in no region": ("", ""),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.usefixtures("no_hosts")
+def test_a_program_that_aborts_by_its_relaunch_count_goes_on_from_its_cut(place: str, tmp_path: Path):
+    annotation, jobs = PLACES[place]
+    spec = tmp_path / "Main.spl"
+    spec.write_text(APPLICATION.replace("@PLACE@", annotation).replace("@JOBS@", jobs))
+    stepped = SteppedApplication(Home(tmp_path / "home"), compile_spec(spec, Options(fusion="legacy")), 4)
+    unit = next(each.unit for each in stepped.programs if "Sums" in {of.name for of in each.operators.values()})
+    for _ in range(2):
+        with pytest.raises(StepError, match="abort"):
+            stepped.run()
+        reset(stepped.home, stepped.name, unit)
+        stepped.report_running()
+    stepped.run()
+    lines = [line for file in stepped.published("sums.csv") for line in file.read_text().splitlines()]
+    assert lines == [f"{n},{n * (n + 1) // 2}" for n in range(40)]
