@@ -2,16 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Collection, Sequence
 
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.moments import shifted
+from streams_orchestration.operators.event_time_input import (
+    EventTimeInput,
+    least_watermark,
+    refuse_different_watermarks,
+)
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.keys import distinct
+from streams_orchestration.operators.states.rescaling import divide_keyed
+from streams_orchestration.operators.states.state import State
 
 _CELL, _TIME = "cell", "time"
 Keys = dict[str, "pa.Array"]
 """Key columns: the attributes of the keys by their names in the state, with one row for each tuple."""
+
+
+class KeysWithin:
+    """The keys of tuples that passed, as event time determines (EV59)."""
+
+    state_key = "passed"
+    """The name of the keys in the stored state."""
+
+    def __init__(self, operator: Operator, within: float, discard_age: float, types: Sequence[pa.DataType]) -> None:
+        """Start with no remembered keys.
+
+        Args:
+            operator: the operator.
+            within: the seconds within which a tuple is a duplicate.
+            discard_age: the seconds behind the watermark from which on a tuple is too late.
+            types: the types of the parts of a key.
+        """
+        self._timed = EventTimeInput(operator, "within", discard_age=discard_age)
+        self._times = PassedTimes(types, self._timed.ticks("within", within))
+
+    def clear(self) -> None:
+        """Forget all keys, and the watermark."""
+        self._timed.clear()
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all keys."""
+        self._times.passed.clear()
+
+    def judge(self, batch: TupleBatch, keys: Keys, unfit: Collection[int]) -> tuple[np.ndarray, ...]:
+        """Return masks of the new tuples, of the duplicates and of late tuples; remember the keys of the new ones.
+
+        Args:
+            batch: the tuples.
+            keys: the parts of the tuples' keys.
+            unfit: places of tuples that fail if they are new, so that their keys are not remembered.
+        """
+        moments = self._timed.moments(batch)
+        times, late = self._timed.judge(batch, moments)
+        self._timed.advance(moments)
+        fresh, judged = np.zeros(len(batch), bool), np.flatnonzero(~late)
+        keys, times = {name: values.take(pa.array(judged)) for name, values in keys.items()}, times[judged]
+        alone = np.flatnonzero(np.isin(judged, list(unfit))).tolist()
+        for begin, end in itertools.pairwise(sorted({0, len(judged), *alone, *(place + 1 for place in alone)})):
+            part, own = {name: values.slice(begin, end - begin) for name, values in keys.items()}, times[begin:end]
+            new = ~self._times.known(part, own) if begin in alone else self._times.judge(part, own)
+            fresh[judged[begin:end]] = new
+        if len(moments.steps):
+            self._times.forget(self._timed.reached(self._times.within))
+        return fresh, ~fresh & ~late, late
+
+    def dump(self) -> State:
+        """Return the state: the keys, each with the times at which it passed, and the watermark."""
+        return {"passed": self._times.passed, **self._timed.dump()}
+
+    def load(self, state: State) -> None:
+        """Restore the state."""
+        self._timed.load(state)
+        self._times.passed = state["passed"]
+
+    @staticmethod
+    def divide(states: Sequence[State], channels: Callable[[KeyedState], np.ndarray], width: int) -> Sequence[State]:
+        """Divide states among channels; see `RememberedKeys.divide`."""
+        refuse_different_watermarks(states)
+        parts = [state["passed"] for state in states]
+        divided = divide_keyed(parts, [channels(part) for part in parts], width)
+        return [{"passed": part, **least_watermark(states)} for part in divided]
 
 
 class PassedTimes:
