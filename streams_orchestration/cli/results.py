@@ -82,6 +82,7 @@ def result_table(result: Result) -> RenderableType:
 def result_document(result: Result) -> dict[str, Any]:
     """Return the rows as JSON; `rows` is empty if a sink writes no files."""
     sink = result.sink
+    types: dict[str, str] = {} if sink.read_with is None else sink.read_with.get("types", {})
     return {
         "operator": sink.operator,
         "path": sink.path,
@@ -89,7 +90,7 @@ def result_document(result: Result) -> dict[str, Any]:
         "format": sink.format,
         "total": result.total,
         "columns": list(result.rows.columns),
-        "rows": spl_rows(result.rows) if sink.format in FORMATS else plain(result.rows.to_dicts()),
+        "rows": spl_rows(result.rows, types) if sink.format in FORMATS else plain(result.rows.to_dicts()),
     }
 
 

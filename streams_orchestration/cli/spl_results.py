@@ -1,21 +1,32 @@
 """Rows of sinks that write SPL's formats: numbers, texts and lists as JSON has them, other values as SPL's text.
 
->>> rows = pl.DataFrame({"n": [1], "t": [{"a": 1, "b": "x"}], "m": [[{"key": "k", "value": [1, 2]}]]})
->>> spl_rows(rows)
-[{'n': 1, 't': '{a=1,b="x"}', 'm': '{"k":[1,2]}'}]
+>>> rows = pl.DataFrame({"n": [1], "t": [{"a": 1, "b": "x"}], "m": [[{"key": "k", "value": [1, 2]}]], "s": [[2, 3]]})
+>>> spl_rows(rows, {"s": "set<int32>"})
+[{'n': 1, 't': '{a=1,b="x"}', 'm': '{"k":[1,2]}', 's': '{2,3}'}]
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import polars as pl
 
+from streams_orchestration.operators.formats.spl_texts import NO_TYPES
 from streams_orchestration.operators.formats.texts import plain
 from streams_orchestration.spl.types.text import text_of
-from streams_orchestration.spl.types.types import BLOB, RSTRING, TIMESTAMP, Collection, Primitive, Tuple, TupleAttribute
+from streams_orchestration.spl.types.types import (
+    BLOB,
+    RSTRING,
+    TIMESTAMP,
+    Collection,
+    Optional,
+    Primitive,
+    Tuple,
+    TupleAttribute,
+)
 from streams_orchestration.spl.types.types import Type as SplType
+from streams_orchestration.spl.types.written import type_of_text
 
 FORMATS = ("splCsv", "splTxt")
 """The formats whose values are SPL's literals."""
@@ -29,33 +40,53 @@ _NAMES = {
 _ENTRY = ["key", "value"]
 
 
-def spl_rows(rows: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return rows as JSON has them; maps, tuples, timestamps and blobs are texts."""
-    columns = {name: _values(kind, rows[name]) for name, kind in rows.schema.items()}
+def spl_rows(rows: pl.DataFrame, types: Mapping[str, str] = NO_TYPES) -> list[dict[str, Any]]:
+    """Return rows as JSON has them; sets, maps, tuples, timestamps and blobs are texts.
+
+    Args:
+        rows: the rows.
+        types: types of SPL that the columns do not show, by attribute.
+    """
+    columns = {
+        name: _values(rows[name], type_of_text(types[name]) if name in types else _type(kind))
+        for name, kind in rows.schema.items()
+    }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _values(kind: pl.DataType, column: pl.Series) -> list[Any]:
-    convert = _converter(kind)
-    return [None if value is None else convert(value) for value in _nanoseconds(column).to_list()]
+def _values(column: pl.Series, type_: SplType | None) -> list[Any]:
+    precise = column.cast(_with_times(column.dtype, pl.Datetime("ns", "UTC")))
+    whole = precise.cast(_with_times(column.dtype, pl.Int64()))
+    convert = plain if type_ is None else _converter(type_, column.dtype)
+    return [None if value is None else convert(value) for value in whole.to_list()]
 
 
-def _nanoseconds(column: pl.Series) -> pl.Series:
-    """Return timestamps as integers: nanoseconds since 1970, since Python's own type has only microseconds."""
-    return column.dt.timestamp("ns") if isinstance(column.dtype, pl.Datetime) else column
+def _with_times(kind: pl.DataType, time: pl.DataType) -> pl.DataType:
+    """Return a type with another type in place of each timestamp.
+
+    Python's own type of timestamps has only microseconds, so timestamps are read as integers: nanoseconds since 1970.
+    """
+    match kind:
+        case pl.Datetime():
+            return time
+        case pl.List():
+            return pl.List(_with_times(_inner(kind), time))
+        case pl.Struct(fields=fields):
+            return pl.Struct({each.name: _with_times(_instance(each.dtype), time) for each in fields})
+        case _:
+            return kind
 
 
-def _converter(kind: pl.DataType) -> Callable[[Any], Any]:
-    if isinstance(kind, pl.List) and not _is_map(kind):
-        inner = _converter(_inner(kind))
+def _converter(type_: SplType, kind: pl.DataType) -> Callable[[Any], Any]:
+    """Return the function that makes a value that is not null a value of JSON."""
+    if isinstance(type_, Optional):
+        return _converter(type_.content, kind)
+    if isinstance(type_, Collection) and type_.kind == "list" and isinstance(kind, pl.List):
+        inner = _converter(type_.elements[0], _inner(kind))
         return lambda value: [None if each is None else inner(each) for each in value]
-    if kind in _NAMES or kind == pl.String:
-        return plain
-    type_ = _type(kind)
-    if type_ is None:
-        return plain
-    shown = type_
-    return lambda value: text_of(_spl(value, kind), shown)
+    if isinstance(type_, Collection | Tuple) or type_ in (BLOB, TIMESTAMP):
+        return lambda value: text_of(_spl(value, kind), type_)
+    return plain
 
 
 def _inner(kind: pl.List) -> pl.DataType:
@@ -103,8 +134,6 @@ def _spl(value: Any, kind: pl.DataType) -> Any:
     """Return a value in the form that `text_of` takes."""
     if value is None:
         return None
-    if isinstance(kind, pl.Datetime):
-        return value if isinstance(value, int) else round(value.timestamp() * 10**6) * 1000
     if isinstance(kind, pl.List):
         inner = _inner(kind)
         if isinstance(inner, pl.Struct) and _is_map(kind):

@@ -127,11 +127,14 @@ def beyond_column(type_: Tuple) -> Tuple:
 def has_text_of_column(type_: Type) -> bool:
     """Return True if values of a type have the same texts as values of its column's type.
 
-    Words of enumerations, sets and decimals have other texts than the strings and lists in their columns.
+    Words of enumerations, sets and decimals have other texts than the strings and lists in their columns. A column does
+    not tell if parts of its values may be null.
     """
     return not any(
-        isinstance(each, Enumeration) or each in DECIMALS or (isinstance(each, Collection) and each.kind == "set")
-        for each in parts_of_type(type_)
+        isinstance(each, Enumeration | Optional)
+        or each in DECIMALS
+        or (isinstance(each, Collection) and each.kind == "set")
+        for each in parts_of_type(type_.content if isinstance(type_, Optional) else type_)
     )
 
 
