@@ -403,7 +403,7 @@ def FileSink(
     null_texts: Sequence[Any] | None = None,
     name_by: str | None = None,
     storage: Mapping[str, Any] | None = None,
-    format: Literal["parquet", "csv", "jsonl", "arrow", "splCsv", "splTxt", "line", "block"] | None = None,
+    format: Literal["parquet", "csv", "jsonl", "arrow", "splCsv", "splTxt", "line", "block", "bin"] | None = None,
     quote_strings: bool | Reference | None = None,
     suppress: Sequence[Any] | None = None,
     partition_by: Sequence[Any] | None = None,
@@ -430,17 +430,17 @@ def FileSink(
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         name_by: Expression with the name of a file: the directory below file for the parts of a tuple or, with closeMode count and punct, of the part that a tuple begins. /dev/null drops tuples.
         storage: Options of the object store that the address names.
-        format: Format of the files; block: the bytes of the only attribute, one after the other.
+        format: Format of the files; block: the bytes of the only attribute, one after the other; bin: SPL's binary encoding.
         quote_strings: Quote CSV values that require it.
         suppress: Attributes that are not written.
         partition_by: Attributes whose values name directories for the files.
         complete_after: Expression over the values of partitionBy: the event time at which a directory is complete; needs closeMode watermark.
         close_mode: Event that closes a file; punct: a window marker; watermark: the end of its directory, which then gets `_SUCCESS`. If omitted, or dynamic, the size, time or epochs parameter decides; dynamic needs nameBy.
         tuples_per_file: Number of tuples in a file; needs closeMode count.
-        write_punctuations: Write a line for each mark among the tuples; for the formats splCsv, splTxt and line.
+        write_punctuations: Write each mark among the tuples; for the formats splCsv, splTxt, line and bin.
         has_delay_field: Begin each line of splCsv and splTxt with the seconds since the tuple or mark before it, by the time of the batches; 0 for the first.
-        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
-        compression: Compression of files of splCsv, splTxt, line and block: zlib, gzip or bzip2.
+        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
+        compression: Compression of files of splCsv, splTxt, line, block and bin: zlib, gzip or bzip2.
         encoding: Encoding of the texts in splCsv, splTxt and line.
         eol_marker: Text that ends a line in splCsv, splTxt and line; a line feed by default.
         bytes_per_file: Approximate size of a file in bytes.
@@ -497,7 +497,7 @@ def FileSource(
     storage: Mapping[str, Any] | None = None,
     directory: str | None = None,
     ignore_open_errors: bool | Reference | None = None,
-    format: Literal["csv", "line", "jsonl", "parquet", "arrow", "splCsv", "splTxt", "block"] | None = None,
+    format: Literal["csv", "line", "jsonl", "parquet", "arrow", "splCsv", "splTxt", "block", "bin"] | None = None,
     compression: Literal["zlib", "gzip", "bzip2"] | None = None,
     encoding: str | None = None,
     spl: Mapping[str, Any] | None = None,
@@ -519,13 +519,13 @@ def FileSource(
         default_tuple: Maps attributes to constant expressions for values that are missing in a row of splCsv.
         ignore_extra: Ignore values after the last attribute in a row of splCsv.
         has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. Delays are ignored if there is an input port.
-        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
+        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
         block_size: Bytes of a block; the whole file by default.
         output: Maps attributes that are not in the rows to FileName() or TupleNumber(), or expressions of SPL.
         storage: Options of the object store that the address names.
         directory: Directory from which relative names of files start; by default the directory of the spec.
         ignore_open_errors: Go on with a warning if there is no such file.
-        format: Format of the files. splCsv: rows of SPL literals by position; splTxt: an SPL tuple a line; block: bytes.
+        format: Format of the files. splCsv: rows of SPL literals by position; splTxt: an SPL tuple a line; block: bytes; bin: SPL's binary encoding.
         compression: Compression of a file whose name does not say it: zlib, gzip or bzip2.
         encoding: Encoding of the texts, in which a line feed is one byte, such as ISO-8859-1.
         spl: Logic in SPL: state, which the expressions of output may read and change.
@@ -1235,7 +1235,7 @@ def Parse(
     types: Mapping[str, Any] | None = None,
     block_size: int | Reference | None = None,
     output: Mapping[str, Any] | None = None,
-    format: Literal["csv", "line", "jsonl", "splCsv", "splTxt", "block"] | None = None,
+    format: Literal["csv", "line", "jsonl", "splCsv", "splTxt", "block", "bin"] | None = None,
     parse_input: str | Column | None = None,
     window_markers: Literal["forward", "end"] | None = None,
 ) -> Use:
@@ -1251,10 +1251,10 @@ def Parse(
         default_tuple: Maps attributes to constant expressions for values that are missing in a row of splCsv.
         ignore_extra: Ignore values after the last attribute in a row of splCsv.
         has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. Delays are ignored if there is an input port.
-        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
+        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
         block_size: Bytes of a block; the whole file by default.
         output: Maps attributes that are not in the rows to FileName() or TupleNumber(), or expressions of SPL.
-        format: Format of a row, which ends with a line feed. splCsv: SPL literals by position; splTxt: an SPL tuple; block: blockSize bytes.
+        format: Format of a row, which ends with a line feed. splCsv: SPL literals by position; splTxt: an SPL tuple; block: blockSize bytes; bin: SPL's binary encoding.
         parse_input: Attribute that holds the bytes or text, or an expression. May be omitted if there is only one.
         window_markers: forward: a window marker ends a row and is forwarded. end: a single marker follows the last tuple.
     """
@@ -1610,7 +1610,7 @@ def TCPSink(
     port: int | Reference,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
-    format: Literal["json", "csv", "line", "splCsv", "splTxt", "block"] | None = None,
+    format: Literal["json", "csv", "line", "splCsv", "splTxt", "block", "bin"] | None = None,
     quote_strings: bool | Reference | None = None,
     suppress: Sequence[Any] | None = None,
     encoding: str | None = None,
@@ -1626,12 +1626,12 @@ def TCPSink(
         port: Port. 0, for a server: any free port, which the log names.
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL literals; splTxt: an SPL tuple; block: the bytes of the only attribute, without a line feed.
+        format: Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL literals; splTxt: an SPL tuple; block: the bytes of the only attribute, and bin: SPL's binary encoding, both without a line feed.
         quote_strings: Quote CSV values that require it.
         suppress: Attributes that are not written.
         encoding: Encoding of the texts in splCsv, splTxt and line.
         eol_marker: Marker behind a tuple in splCsv, splTxt and line.
-        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
+        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
         visibility: read_uncommitted: send tuples with their batch.
         role: client: connect. server: listen, and send to one client at a time.
         address: Address to connect to, or to listen at.
@@ -1734,7 +1734,7 @@ def UDPSink(
     port: int | Reference,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
-    format: Literal["json", "csv", "line", "splCsv", "splTxt", "block"] | None = None,
+    format: Literal["json", "csv", "line", "splCsv", "splTxt", "block", "bin"] | None = None,
     quote_strings: bool | Reference | None = None,
     suppress: Sequence[Any] | None = None,
     encoding: str | None = None,
@@ -1750,12 +1750,12 @@ def UDPSink(
         port: Port to send to.
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL literals; splTxt: an SPL tuple; block: the bytes of the only attribute, without a line feed.
+        format: Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL literals; splTxt: an SPL tuple; block: the bytes of the only attribute, and bin: SPL's binary encoding, both without a line feed.
         quote_strings: Quote CSV values that require it.
         suppress: Attributes that are not written.
         encoding: Encoding of the texts in splCsv, splTxt and line.
         eol_marker: Marker behind a tuple in splCsv, splTxt and line.
-        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv and splTxt.
+        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
         visibility: read_uncommitted: send tuples with their batch.
         time_to_live: Routers that datagrams to a group may pass.
     """

@@ -152,7 +152,7 @@ def test_a_text_beyond_the_encoding_is_named(tmp_path: Path):
 
 WRONG = [
     ({"format": "line"}, "exactly one string attribute"),
-    ({"format": "json", "eolMarker": "|"}, "encoding, eolMarker and types are for"),
+    ({"format": "json", "eolMarker": "|"}, "encoding and eolMarker are for"),
     ({"suppress": ["x"]}, "the input stream has no attribute x"),
     ({"port": 0}, "role client needs the port"),
 ]

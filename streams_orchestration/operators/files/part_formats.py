@@ -15,7 +15,7 @@ from streams_orchestration.operators.formats.json_writing import write_json_obje
 from streams_orchestration.operators.formats.texts import write_lines
 from streams_orchestration.operators.libraries import pa, pq
 
-SinkFormat = Literal["parquet", "csv", "jsonl", "arrow", "splCsv", "splTxt", "line", "block"]
+SinkFormat = Literal["parquet", "csv", "jsonl", "arrow", "splCsv", "splTxt", "line", "block", "bin"]
 MERGED_BYTES = 64 << 20
 """The approximate size in bytes of the tuples that a merge holds in memory and writes as one row group."""
 LINES = 65_536

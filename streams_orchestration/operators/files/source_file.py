@@ -18,11 +18,13 @@ from streams_orchestration.operators.files.csv_sieve import CsvSieve
 from streams_orchestration.operators.files.json_lines import read_json_lines
 from streams_orchestration.operators.files.row_options import RowOptions
 from streams_orchestration.operators.files.rows import BEGIN, FilePosition, FileRows, Malformed
+from streams_orchestration.operators.files.spl_binary_rows import read_binary
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS, read_blocks, read_rows
 from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
+from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary
 from streams_orchestration.operators.formats.spl_texts import spl_tuple
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.read_ahead import ReadAhead
@@ -33,7 +35,7 @@ BLOCK_BYTES = 4 << 20
 MOST_THREADS = 4
 """The largest number of threads that parse blocks of one file."""
 
-Format = Literal["csv", "line", "jsonl", "parquet", "arrow", "splCsv", "splTxt", "block"]
+Format = Literal["csv", "line", "jsonl", "parquet", "arrow", "splCsv", "splTxt", "block", "bin"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class SourceFile:
             check_csv_schema(self.schema)
         if self.format in SPL_FORMATS:
             spl_tuple(self.schema, self.options.required, self.format, self.options.types)
+        if self.format == "bin":
+            check_binary(binary_tuple(self.schema, self.options.types))
         if self.format == "block" and (len(self.schema) != 1 or not pa.types.is_binary(self.schema.field(0).type)):
             message = "format block: the output stream must have exactly one binary attribute"
             raise ValueError(message)
@@ -104,6 +108,8 @@ class SourceFile:
                 )
             case "block":
                 return read_blocks(self.path, self.schema, self.options, start)
+            case "bin":
+                return read_binary(self.path, self.schema, self.options, start)
             case "jsonl":
                 return read_json_lines(self.path, self.schema, start, permissive=self.permissive)
             case _:

@@ -13,16 +13,19 @@ from streams_orchestration.operators.context import OperatorContext, Punctuation
 from streams_orchestration.operators.durable_files import durable
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.row_options import Compression
+from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary, encoder
 from streams_orchestration.operators.formats.spl_texts import NO_TYPES, spl_tuple, texts_of, tuples_of
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.types.text import text_of
 from streams_orchestration.spl.types.types import FLOAT64
 
 LINE_FORMATS = ("line", "splCsv", "splTxt")
-OWN_FORMATS = (*LINE_FORMATS, "block")
+OWN_FORMATS = (*LINE_FORMATS, "block", "bin")
 """The formats that `write_lines_file` writes."""
 DELAY = "@delay"
 """The column in front of the tuples with the seconds since the tuple or mark before."""
+_MARK_BYTES = {Punctuation.WINDOW: b"\1", Punctuation.FINAL: b"\2"}
 _MARKS = {Punctuation.WINDOW: "WindowMarker", Punctuation.FINAL: "FinalMarker"}
 
 
@@ -40,6 +43,8 @@ class LineWriting(NamedTuple):
     """True if the tuples have the column `DELAY`, and their lines begin with it."""
     types: Mapping[str, str] = NO_TYPES
     """Types of SPL that the columns do not show, by attribute."""
+    marks: bool = False
+    """True if marks are written among the tuples."""
 
 
 class WrittenMark(NamedTuple):
@@ -83,6 +88,9 @@ def check_lines(schema: pa.Schema, writing: LineWriting) -> None:
             message = "format block: exactly one binary attribute is written; leave others out with suppress"
             raise ValueError(message)
         return
+    if writing.format == "bin":
+        check_binary(binary_tuple(schema, writing.types))
+        return
     if writing.format == "line":
         if len(schema) != 1 or not pa.types.is_string(schema.field(0).type):
             message = "format line: exactly one string attribute is written; leave others out with suppress"
@@ -99,6 +107,9 @@ def write_lines_file(path: Path, items: Sequence[pa.RecordBatch | WrittenMark], 
     """
     if writing.format == "block":
         _write(path, b"".join(_blocks(items)), writing)
+        return
+    if writing.format == "bin":
+        _write(path, b"".join(part for item in items for part in binary_of(item, writing)), writing)
         return
     lines = [line for item in items for line in lines_of(item, writing)]
     text = writing.eol.join([*lines, ""])
@@ -119,6 +130,31 @@ def _blocks(items: Sequence[pa.RecordBatch | WrittenMark]) -> Iterator[bytes]:
     for item in items:
         if not isinstance(item, WrittenMark):
             yield from (block or b"" for block in item.column(0).to_pylist())
+
+
+def binary_of(item: pa.RecordBatch | WrittenMark, writing: LineWriting) -> Iterator[bytes]:
+    """Yield the bytes of each tuple of a batch, or of a mark. A byte in front tells them apart if marks are written.
+
+    Raises:
+        DataError: a value is null although its type is not optional.
+    """
+    if isinstance(item, WrittenMark):
+        yield _MARK_BYTES[item.mark]
+        return
+    from streams_orchestration.spl.programs.columns import values_of
+
+    type_ = binary_tuple(item.schema, writing.types)
+    encode, front = encoder(type_), b"\0" if writing.marks else b""
+    try:
+        columns = [values_of(item.column(each.name), each.type) for each in type_.attributes]
+    except RunError as error:
+        message = f"format bin: {error}; types may say that it is optional"
+        raise DataError(message) from error
+    names = [each.name for each in type_.attributes]
+    for row in zip(*columns, strict=True):
+        into = bytearray(front)
+        encode(dict(zip(names, row, strict=True)), into)
+        yield bytes(into)
 
 
 def packed(content: bytes, compression: Compression | None) -> bytes:

@@ -159,7 +159,7 @@ class FileSink(GatheringSink):
         settings = parameters.model_dump(by_alias=True, mode="json")
         own = {name: settings[name] for name in ("format", "separator", "nullTexts", "quoteStrings")}
         if parameters.format in OWN_FORMATS:
-            others = ("compression", *(() if parameters.format == "block" else _OF_LINES))
+            others = ("compression", *({"block": (), "bin": ("types",)}.get(parameters.format, _OF_LINES)))
             own |= {name: settings[name] for name in others if settings[name]}
             own |= {} if parameters.quote_strings else {"parsing": "permissive"}  # a text may look like two values
         return {"schema": schema_ddl(written), **own}

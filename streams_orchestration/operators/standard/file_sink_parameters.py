@@ -44,7 +44,10 @@ class FileSinkParameters(CsvParameters):
     )
     format: SinkFormat = Field(
         default="parquet",
-        description="Format of the files; block: the bytes of the only attribute, one after the other.",
+        description=(
+            "Format of the files; block: the bytes of the only attribute, one after the other; bin: SPL's binary "
+            "encoding."
+        ),
     )
     quote_strings: bool = Field(default=True, alias="quoteStrings", description="Quote CSV values that require it.")
     suppress: list[str] = Field(default_factory=list, description="Attributes that are not written.")
@@ -73,7 +76,7 @@ class FileSinkParameters(CsvParameters):
     write_punctuations: bool = Field(
         default=False,
         alias="writePunctuations",
-        description="Write a line for each mark among the tuples; for the formats splCsv, splTxt and line.",
+        description="Write each mark among the tuples; for the formats splCsv, splTxt, line and bin.",
     )
     has_delay_field: bool = Field(
         default=False,
@@ -87,11 +90,11 @@ class FileSinkParameters(CsvParameters):
         default_factory=dict,
         description=(
             "Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, "
-            "set<int32> and decimal64; for the formats splCsv and splTxt."
+            "set<int32> and decimal64; for the formats splCsv, splTxt and bin."
         ),
     )
     compression: Compression | None = Field(
-        default=None, description="Compression of files of splCsv, splTxt, line and block: zlib, gzip or bzip2."
+        default=None, description="Compression of files of splCsv, splTxt, line, block and bin: zlib, gzip or bzip2."
     )
     encoding: str = Field(default="utf-8", description="Encoding of the texts in splCsv, splTxt and line.")
     eol_marker: str | None = Field(
@@ -161,12 +164,13 @@ class FileSinkParameters(CsvParameters):
         given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
         for name in ("writePunctuations", "compression", "encoding", "eolMarker"):
             formats = OWN_FORMATS if name == "compression" else LINE_FORMATS
+            formats = (*LINE_FORMATS, "bin") if name == "writePunctuations" else formats
             if name in given and self.format not in formats:
                 message = f"{name} is for format {' or '.join(formats)}, and not for {self.format}"
                 raise ValueError(message)
-        for name in ("hasDelayField", "types"):
-            if name in given and self.format not in SPL_FORMATS:
-                message = f"{name} is for format {' or '.join(SPL_FORMATS)}, and not for {self.format}"
+        for name, formats in (("hasDelayField", SPL_FORMATS), ("types", (*SPL_FORMATS, "bin"))):
+            if name in given and self.format not in formats:
+                message = f"{name} is for format {' or '.join(formats)}, and not for {self.format}"
                 raise ValueError(message)
         if self.write_punctuations and self.partition_by:
             message = "writePunctuations: with partitionBy no file has all tuples between two marks"
@@ -199,7 +203,7 @@ class FileSinkParameters(CsvParameters):
         """Return the settings by which tuples are written as lines."""
         return LineWriting(
             self.format, self.separator, self.quote_strings, self.encoding, self.eol_marker or "\n", self.compression,
-            delays=self.has_delay_field, types=self.types,
+            delays=self.has_delay_field, types=self.types, marks=self.write_punctuations,
         )  # fmt: skip
 
     def _check_closing(self) -> None:

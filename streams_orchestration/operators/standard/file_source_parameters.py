@@ -34,7 +34,8 @@ class FileParameters(RowReadingParameters):
     format: Format = Field(
         default="csv",
         description=(
-            "Format of the files. splCsv: rows of SPL literals by position; splTxt: an SPL tuple a line; block: bytes."
+            "Format of the files. splCsv: rows of SPL literals by position; splTxt: an SPL tuple a line; block: bytes; "
+            "bin: SPL's binary encoding."
         ),
     )
     compression: Compression | None = Field(
@@ -47,7 +48,7 @@ class FileParameters(RowReadingParameters):
     @model_validator(mode="after")
     def _suits_the_encoding(self) -> FileParameters:
         given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
-        for name, formats in (("compression", (*LINES, "block")), ("encoding", LINES)):
+        for name, formats in (("compression", (*LINES, "block", "bin")), ("encoding", LINES)):
             if name in given and self.format not in formats:
                 message = f"{name} is for format {' or '.join(formats)}, and not for {self.format}"
                 raise ValueError(message)

@@ -11,7 +11,14 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
-from streams_orchestration.operators.files.spl_lines import OWN_FORMATS, LineWriting, check_lines, lines_of
+from streams_orchestration.operators.files.spl_lines import (
+    LINE_FORMATS,
+    OWN_FORMATS,
+    LineWriting,
+    binary_of,
+    check_lines,
+    lines_of,
+)
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.formats.spl_texts import check_types
 from streams_orchestration.operators.libraries import pa
@@ -22,11 +29,12 @@ from streams_orchestration.operators.messages.encoders import check_encodable, e
 class LineSinkParameters(CsvParameters):
     """The parameters of `TCPSink` and `UDPSink`."""
 
-    format: Literal["json", "csv", "line", "splCsv", "splTxt", "block"] = Field(
+    format: Literal["json", "csv", "line", "splCsv", "splTxt", "block", "bin"] = Field(
         default="json",
         description=(
             "Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL "
-            "literals; splTxt: an SPL tuple; block: the bytes of the only attribute, without a line feed."
+            "literals; splTxt: an SPL tuple; block: the bytes of the only attribute, and bin: SPL's "
+            "binary encoding, both without a line feed."
         ),
     )
     quote_strings: bool = Field(default=True, alias="quoteStrings", description="Quote CSV values that require it.")
@@ -43,7 +51,7 @@ class LineSinkParameters(CsvParameters):
         default_factory=dict,
         description=(
             "Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, "
-            "set<int32> and decimal64; for the formats splCsv and splTxt."
+            "set<int32> and decimal64; for the formats splCsv, splTxt and bin."
         ),
     )
     visibility: Visibility = Field(
@@ -52,9 +60,12 @@ class LineSinkParameters(CsvParameters):
 
     @model_validator(mode="after")
     def _suit_the_format(self) -> LineSinkParameters:
-        of_lines = self.model_fields_set & {"encoding", "eol_marker", "types"}
-        if of_lines and self.format in ("json", "csv", "block"):
-            message = "encoding, eolMarker and types are for the formats splCsv, splTxt and line"
+        of_lines = self.model_fields_set & {"encoding", "eol_marker"}
+        if of_lines and self.format not in LINE_FORMATS:
+            message = "encoding and eolMarker are for the formats splCsv, splTxt and line"
+            raise ValueError(message)
+        if "types" in self.model_fields_set and self.format not in ("splCsv", "splTxt", "bin"):
+            message = "types is for the formats splCsv, splTxt and bin"
             raise ValueError(message)
         return self
 
@@ -94,6 +105,8 @@ class LineSinkParameters(CsvParameters):
         part = batch.select(self.written(batch.schema).names)
         if self.format == "block":
             yield from (each or b"" for each in part.column(0).to_pylist())
+        elif self.format == "bin":
+            yield from binary_of(part, self._writing())
         elif self.format in OWN_FORMATS:
             for line in lines_of(part, self._writing()):
                 try:

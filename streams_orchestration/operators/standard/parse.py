@@ -13,8 +13,10 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
 from streams_orchestration.operators.files.rows import FileRows
+from streams_orchestration.operators.files.spl_binary_rows import binary_rows
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS, LineStream
 from streams_orchestration.operators.formats.json_reading import BLANK
+from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary
 from streams_orchestration.operators.formats.spl_texts import spl_tuple
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
@@ -36,11 +38,11 @@ _OF_STREAMS = (*SPL_FORMATS, "block")
 class ParseParameters(RowReadingParameters):
     """The parameters of `Parse`."""
 
-    format: Literal["csv", "line", "jsonl", "splCsv", "splTxt", "block"] = Field(
+    format: Literal["csv", "line", "jsonl", "splCsv", "splTxt", "block", "bin"] = Field(
         default="csv",
         description=(
             "Format of a row, which ends with a line feed. splCsv: SPL literals by position; splTxt: an SPL tuple; "
-            "block: blockSize bytes."
+            "block: blockSize bytes; bin: SPL's binary encoding."
         ),
     )
     parse_input: ExpressionText | None = Field(
@@ -140,6 +142,8 @@ class Parse(Operator):
         if parameters.format in SPL_FORMATS:
             options = parameters.row_options(read, context)
             spl_tuple(read, options.required, parameters.format, options.types)
+        elif parameters.format == "bin":
+            check_binary(binary_tuple(read, parameters.types))
         elif parameters.format == "block":
             if len(read) != 1 or not pa.types.is_binary(read.field(0).type):
                 message = "format block: the output stream must have exactly one binary attribute"
@@ -173,6 +177,13 @@ class Parse(Operator):
     def _parse(self, more: bytes, *, ended: bool) -> None:
         if self.parameters.format == "block":
             self._divide(more, ended=ended)
+        elif self.parameters.format == "bin":
+            rows, size = binary_rows(
+                "the bytes", self.rest + more, self.schema, self.parameters.types, first=self.rows + 1, ended=ended
+            )
+            self.rest = (self.rest + more)[size:]
+            if rows.num_rows:
+                self._submit(FileRows(rows))
         elif self.parameters.by_lines_of_streams:
             rows = self.lines.more(more, ended=ended)
             if rows is not None:

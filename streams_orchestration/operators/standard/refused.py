@@ -54,7 +54,7 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "FileSource": {
         "initDelay": "consumers are ready before anything is read, so nothing has to be waited for; leave it out",
-        "readPunctuations": "there is no format bin; a Punctor makes window markers",
+        "readPunctuations": "marks in a file are not read; a Punctor makes window markers",
     },
     "Format": {
         "eolMarker": "a row ends with a line feed; leave it out",
@@ -62,7 +62,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "writePunctuations": "rows are tuples only; have a Custom turn marks into tuples",
     },
     "Parse": {
-        "readPunctuations": "there is no format bin; a Punctor makes window markers",
+        "readPunctuations": "marks among the bytes are not read; a Punctor makes window markers",
     },
     "SqlSink": {
         "jdbcUrl": "write it as an SQLAlchemy URL: url: postgresql://user:${env:PASSWORD}@host/database",

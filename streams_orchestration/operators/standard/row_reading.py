@@ -20,7 +20,7 @@ _SUIT: dict[str, tuple[str, ...]] = {
     "defaultTuple": ("splCsv",),
     "ignoreExtraCSVValues": ("splCsv",),
     "hasDelayField": SPL_FORMATS,
-    "types": SPL_FORMATS,
+    "types": (*SPL_FORMATS, "bin"),
     "blockSize": ("block",),
 }
 """Maps each parameter to the formats that have it."""
@@ -77,7 +77,7 @@ class RowReadingParameters(CsvParameters):
         default_factory=dict,
         description=(
             "Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, "
-            "set<int32> and decimal64; for the formats splCsv and splTxt."
+            "set<int32> and decimal64; for the formats splCsv, splTxt and bin."
         ),
     )
     block_size: int | None = Field(

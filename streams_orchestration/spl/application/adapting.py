@@ -12,7 +12,7 @@ from streams_orchestration.model.names import application_name_of
 from streams_orchestration.model.programs import CONSTANTS, LOGIC, is_program
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
 from streams_orchestration.spl.language.tokens import string_text, tokenize
-from streams_orchestration.spl.types.columns import has_text_of_column
+from streams_orchestration.spl.types.columns import beyond_column, has_text_of_column
 from streams_orchestration.spl.typing.scopes import Port
 
 _READ = {"FileSource": "file", "DirectoryScan": "directory", "Split": "file"}
@@ -97,6 +97,10 @@ def adapted(
         parameters["format"] = _FORMATS[parameters.get("format", "csv")]
         if types := _own_texts(ports[kind not in _WRITING]):
             parameters["types"] = types
+    if kind in ("FileSource", "Parse", *_WRITING) and parameters.get("format") == "bin":
+        own = ports[kind not in _WRITING]
+        if own and own[0].is_known and (attributes := beyond_column(own[0].type).attributes):
+            parameters["types"] = {each.name: str(each.type) for each in attributes}
     return added | parameters
 
 
