@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.physical_graph import PhysicalOperator
 from streams_orchestration.model.containers import is_list, is_mapping
-from streams_orchestration.model.programs import is_fixed, is_program
+from streams_orchestration.model.programs import CONSTANTS, is_fixed, is_program
 
 _FUNCTION = re.compile(r"\$\{\s*(get(?:Local|All)?(?:Max)?Channels?)\(\s*\)\s*\}")
 _BARE_FUNCTION = re.compile(r"\b(get(?:Local|All)?(?:Max)?Channels?)\(\s*\)")
@@ -60,7 +60,8 @@ class ChannelContext(NamedTuple):
             bare: also replace functions without `${}`, as in the expressions of an Import.
         """
         if is_program(value):
-            return value
+            constants = value.get(CONSTANTS)
+            return value if constants is None else value | {CONSTANTS: self.substitute(constants)}
         if is_mapping(value):
             return {
                 key: entry if is_fixed(key, entry) else self.substitute(entry, bare=bare)

@@ -23,6 +23,9 @@ _WRITING = ("FileSink", *_SENDING)
 _FORMATS = {"csv": "splCsv", "txt": "splTxt"}
 _TIMED = re.compile(r"\b(time|partitionAge)\(")
 _SUBMITTED = re.compile(r"\$\{(.+)\}")
+_CHANNEL = re.compile(r'"(?:[^"\\]|\\.)*"|(?<![\w.:])(get(?:Local)?(?:Max)?Channels?)\(\)')
+"""Regular expression that finds calls of channel functions: it matches their names, and string literals without a name.
+"""
 _NUMBERED = re.compile(r"partitionBy[0-9]+")
 _WITHOUT_EFFECT = {
     "Barrier": {"bufferSize"},
@@ -73,6 +76,8 @@ def adapted(
         parameters["application"] = application_name_of(str(parameters.pop("applicationName")))
     if kind in ("Barrier", "Pair"):
         _partition_ports(parameters)
+    constant = [name for name, value in parameters.items() if is_program(value) and not _reads(value, ports[0])]
+    parameters |= {name: _with_channels(parameters[name]) for name in constant}
     read = _READ.get(kind, "")
     if read in parameters:
         parameters[read] = _within(data, parameters[read])
@@ -104,14 +109,32 @@ def adapted(
     return added | parameters
 
 
+def _with_channels(program: dict[str, Any]) -> dict[str, Any]:
+    """Return a program whose channel functions are constants of each replica, so that the values of a run suffice."""
+    constants: dict[str, str] = {}
+
+    def replaced(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0]
+        constants[match[1]] = f"${{{match[1]}()}}"
+        return f"(int32) getSubmissionTimeValue({string_text(match[1])})"
+
+    text = _CHANNEL.sub(replaced, program[LOGIC])
+    return program | {LOGIC: text, CONSTANTS: program.get(CONSTANTS, {}) | constants} if constants else program
+
+
 def _name_files(parameters: dict[str, Any], inputs: Sequence[Port]) -> None:
     """Replace a `file` that reads attributes by `nameBy`, and close modes that change nothing without one."""
     file: Any = parameters.get("file")
-    labels = {port.label for port in inputs}
-    if is_program(file) and labels & set(tokenize(str(file[LOGIC])).texts):
+    if is_program(file) and _reads(file, inputs):
         parameters |= {"nameBy": file, "file": ""}
     elif parameters.get("closeMode") in ("dynamic", "never"):
         del parameters["closeMode"]
+
+
+def _reads(program: dict[str, Any], inputs: Sequence[Port]) -> bool:
+    """Return True if a program reads the tuples of an input port."""
+    return not {port.label for port in inputs}.isdisjoint(tokenize(str(program[LOGIC])).texts)
 
 
 def _suppress(parameters: dict[str, Any], columns: Sequence[str]) -> None:
