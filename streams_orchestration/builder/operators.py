@@ -882,7 +882,7 @@ def Join(
         absent: Attributes of the side that is missing in an outer join: null, or 0, false, empty or the start of 1970.
         default_tuple_lhs: Maps attributes of port 0 to constant expressions, in place of absent.
         default_tuple_rhs: Maps attributes of port 1 to constant expressions, in place of absent.
-        window_markers: Submit a window marker after the results of each tuple that has any.
+        window_markers: Submit a window marker to port 0 after the results there of each tuple that has any.
         at_end: Tuples of an outer side that have not matched when both streams end: submit or drop them.
         by: Time of time(...) and partitionAge(...): the attribute timeAttribute (tuples), or the clock of the machine.
         output: Maps an attribute to an expression. Other attributes keep their values.

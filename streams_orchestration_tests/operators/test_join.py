@@ -182,6 +182,26 @@ def test_a_window_marker_follows_every_tuple_that_gave_something(cut: int):
     assert joined.items() == [*pairs[:2], Punctuation.WINDOW, *pairs[2:], Punctuation.WINDOW]
 
 
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_an_evicted_tuple_without_a_match_comes_after_the_pairs_of_the_tuple_that_evicts_it(cut: int):
+    joined = bench("sliding, count(1)", algorithm="leftOuter", windowMarkers=True, match="lhs_k = rhs_k")
+    joined.send([("b", 5, 0)], 1)
+    for part in division([("a", 1, 0), ("b", 2, 0), ("c", 3, 0)], [cut]):
+        joined.send(part)
+    pair, alone = (2, 5, "b", "b"), (1, None, "a", None)
+    assert joined.items() == [pair, alone, Punctuation.WINDOW]
+
+
+def test_window_markers_follow_what_goes_to_the_first_port():
+    joined = Bench(
+        Join, [LEFT, RIGHT], [OUT, LEFT], algorithm="leftOuter", window="sliding, count(1)", windowMarkers=True,
+        match="lhs_k = rhs_k", output={"a": "lhs_k", "b": "rhs_k"},
+    )  # fmt: skip
+    joined.send([("b", 5, 0)], 1).send([("a", 1, 0), ("b", 2, 0), ("c", 3, 0), ("d", 3, 0)])
+    assert joined.items() == [(2, 5, "b", "b"), Punctuation.WINDOW]
+    assert joined.items(1) == [("a", 1, 0), ("c", 3, 0)]
+
+
 def test_tuples_without_a_match_may_be_dropped_at_the_end():
     assert bench("sliding, count(1)", algorithm="outer", atEnd="drop").send([("a", 1, 0)]).end().rows() == []
 

@@ -266,8 +266,8 @@ class Join(ClockOperator):
         came = own.insert(batch)
         own.meet(came[here])
         left_at, left = own.evict(came)
-        # a tuple that is evicted is submitted before the pairs of the tuple that evicts it
-        order = np.lexsort((np.r_[np.zeros(len(left)), np.ones(len(here))], np.r_[left_at, here]))
+        # as in Streams, a tuple that is evicted is submitted after the pairs of the tuple that evicts it
+        order = np.lexsort((np.r_[np.ones(len(left)), np.zeros(len(here))], np.r_[left_at, here]))
         mine = np.r_[left, came[here]][order]
         theirs = np.r_[np.full(len(left), -1), there][order]
         places = (mine, theirs) if port == 0 else (theirs, mine)
@@ -310,18 +310,17 @@ class Join(ClockOperator):
 
         A position of -1 means no partner. A tuple without a partner goes to the port of its side, if that exists.
 
-        Returns True if any tuple was submitted.
+        Returns True if any tuple was submitted to port 0.
         """
         if not len(left) and watermarks is None:
             return False
-        sent, places = 0, [left, right]
+        places = [left, right]
         for number, (side, output) in enumerate(zip(self.sides, self.alone, strict=True)):
             if output is None:
                 continue
             lonely = places[1 - number] < 0
             tuples = output.apply(side.log.take(places[number][lonely]))
             self.submit(tuples, self.parameters.alone(number))
-            sent += len(tuples)
             places = [each[~lonely] for each in places]
             if watermarks is not None:
                 watermarks = watermarks.taken(np.flatnonzero(~lonely))
@@ -331,7 +330,7 @@ class Join(ClockOperator):
         ]
         pairs = self.assignments.of(self.computed(TupleBatch(self._join(*taken), watermarks=watermarks)))
         self.submit(pairs)
-        return sent + len(pairs) > 0
+        return len(pairs) > 0
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Submit unmatched tuples of outer sides once both streams have ended."""

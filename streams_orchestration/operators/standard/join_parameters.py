@@ -87,7 +87,7 @@ class JoinParameters(ExpressionParameters):
     window_markers: bool = Field(
         default=False,
         alias="windowMarkers",
-        description="Submit a window marker after the results of each tuple that has any.",
+        description="Submit a window marker to port 0 after the results there of each tuple that has any.",
     )
     at_end: Literal["submit", "drop"] = Field(
         default="submit",
