@@ -90,7 +90,7 @@ def _stored(directory: Path, whole: pa.Table) -> Iterator[StoredState]:
         state = KeyedState(part.select(["k"]).schema, part.drop(["k"]).schema)
         state.put_many(part, part.drop(["k"]))
         dump = state_data({"totals": state}, 0, None, b"")
-        file = write_state_file(Home(directory).store, str(directory), 0, 0, channel, dump.data)
+        file = write_state_file(Home(directory).store, str(directory), 0, 0, channel, dump)
         yield StoredState(f"Counted[{channel}]", (file,))
 
 

@@ -60,13 +60,14 @@ class Stored:
         """Store one checkpoint. Return its seconds, and the bytes that it wrote."""
         begin = time.perf_counter()
         self.version += 1
-        data, kept, _ = dump_state(self.state(), self.version, [(version, len(data)) for version, data in self.chain])
+        dump = dump_state(self.state(), self.version, [(version, len(data)) for version, data in self.chain])
         with (self.directory / f"{self.version}.state").open("wb") as file:
-            file.write(data)
+            file.writelines(dump.parts)
             file.flush()
             os.fsync(file.fileno())
-        self.chain = [*self.chain[:kept], (self.version, data)]
-        return time.perf_counter() - begin, len(data)
+        taken = time.perf_counter() - begin
+        self.chain = [*self.chain[: dump.kept], (self.version, dump.data)]
+        return taken, dump.size
 
 
 def batches(stored: Stored, change: Callable[[int], None], count: int) -> tuple[float, float]:

@@ -57,10 +57,10 @@ def durable(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
         raise
 
 
-def write_durably(path: Path, data: Any, *, synced: bool = True) -> None:
-    """Write bytes to a new file; see `durable`."""
+def write_durably(path: Path, *parts: Any, synced: bool = True) -> None:
+    """Write a new file of some parts, each of which is bytes; see `durable`."""
     with durable(path, synced=synced) as file:
-        file.write(data)
+        file.writelines(parts)
 
 
 def sync_contents(paths: Iterable[Path]) -> None:

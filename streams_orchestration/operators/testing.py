@@ -213,7 +213,7 @@ class OperatorHarness:
         chain = [(version, len(data)) for version, data in self._stored]
         dump = dump_state(check_state(self.operator.checkpoint()), self._version, chain, self._plain)
         self._plain = dump.plain
-        if dump.data:
+        if dump.parts:
             self._stored = (*self._stored[: dump.kept], (self._version, dump.data))
         self._watermarks.store(self._stored[-1][0] if self._stored else 0)
         return self._stored

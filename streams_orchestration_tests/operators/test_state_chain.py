@@ -52,7 +52,7 @@ class Stored:
         chain = [(version, len(data)) for version, data in self.chain]
         dump = dump_state(self.state, self.version, chain, self.plain)
         self.plain = dump.plain
-        if dump.data:
+        if dump.parts:
             self.chain = [*self.chain[: dump.kept], (self.version, dump.data)]
 
     def restore(self, _key: int = 0) -> None:

@@ -37,8 +37,8 @@ LONGEST = 16
 """The largest number of files in a chain."""
 
 _MAGIC = b"STREAMS-STATE-1\n"
-_CHECKSUM, _LENGTH = 4, 8
-"""The sizes in bytes of the checksum, and of the number that gives the length of the header."""
+_CHECKSUM, _LENGTH = 8, 8
+"""The sizes in bytes of the checksum at the end, which is a text, and of the number that gives the header's length."""
 _KINDS: dict[str, type[Incremental]] = {kind.kind: kind for kind in (KeyedState, DictState, TupleLog, Timers)}
 
 
@@ -47,14 +47,28 @@ class StateError(ValueError):
 
 
 class StateDump(NamedTuple):
-    """The next file of a state's chain, as bytes."""
+    """The next file of a state's chain."""
 
-    data: bytes | pa.Buffer
-    """The content of the file; empty if nothing has changed, so no file is needed."""
+    parts: Sequence[bytes | pa.Buffer]
+    """The content of the file in pieces, some of which are the memory of the state: write them before the state
+    changes. Empty if nothing has changed, so no file is needed.
+    """
+    checksum: int
+    """The CRC-32 of the content."""
     kept: int
     """The number of earlier files of the chain that are still needed; 0 if this file holds the whole state."""
     plain: bytes
     """The digest of the parts that are not incremental."""
+
+    @property
+    def size(self) -> int:
+        """The size of the content in bytes."""
+        return sum(map(len, self.parts))
+
+    @property
+    def data(self) -> bytes:
+        """The content of the file as one piece."""
+        return b"".join(self.parts)
 
 
 def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] = (), plain: bytes = b"") -> StateDump:
@@ -77,19 +91,18 @@ def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] 
     versions, sizes = [version for version, _ in chain], [size for _, size in chain]
     follows = bool(chain) and all(part.follows(name, versions[-1]) for name, part in parts.items())
     if follows and others.digest == plain and not any(part.has_changed(versions[-1]) for part in parts.values()):
-        return StateDump(b"", len(chain), plain)
-    data: bytes | pa.Buffer = b""
-    kept = 0
+        return StateDump((), 0, len(chain), plain)
+    dump, kept = None, 0
     if parts and follows and sizes[0] >= SMALL and _few_changed(parts, versions[-1]):
-        data = _encode(parts, others, version, versions[-1])
-        kept = _kept(sizes, len(data))
+        dump = _encode(parts, others, version, versions[-1])
+        kept = _kept(sizes, dump.size)
         if 0 < kept < len(chain):
-            data = _encode(parts, others, version, versions[kept - 1])
-    if not kept:
-        data = _encode(parts, others, version, None)
+            dump = _encode(parts, others, version, versions[kept - 1])
+    if dump is None or not kept:
+        dump = _encode(parts, others, version, None)
     for name, part in parts.items():
         part.stored(name, version)
-    return StateDump(data, kept, others.digest)
+    return dump._replace(kept=kept)
 
 
 def plain_digest(state: State) -> bytes:
@@ -148,7 +161,7 @@ class _Plain(NamedTuple):
     """The parts of a state that are always stored whole."""
 
     values: dict[str, Any]
-    tables: dict[str, pa.Buffer]
+    tables: dict[str, list[bytes | pa.Buffer]]
     digest: bytes
 
 
@@ -156,7 +169,7 @@ def _encode_plain(state: State) -> _Plain:
     values, tables = {}, {}
     for name, value in state.items():
         if isinstance(value, pa.Table):
-            tables[name] = _table_bytes(value)
+            tables[name] = _written(value)
         elif not isinstance(value, Incremental):
             values[name] = value
     try:
@@ -165,66 +178,79 @@ def _encode_plain(state: State) -> _Plain:
         message = f"a state may hold Arrow tables, KeyedState, DictState and JSON values only: {error}"
         raise StateError(message) from error
     digest = hashlib.blake2b(text.encode(), digest_size=16)
-    for table in tables.values():
-        digest.update(table)
+    for written in tables.values():
+        for piece in written:
+            digest.update(piece)
     return _Plain(values, tables, digest.digest())
 
 
-def _encode(parts: Mapping[str, Incremental], plain: _Plain, version: int, since: int | None) -> pa.Buffer:
-    """Return the content of one file: a header in JSON, then the tables in Arrow's stream format.
+def _encode(parts: Mapping[str, Incremental], plain: _Plain, version: int, since: int | None) -> StateDump:
+    """Return one file: a header in JSON, the tables in Arrow's stream format, and a checksum of both.
 
-    Sizes are computed first, so that the tables are written once, into memory for the whole file.
+    That checksum is a text, since the CRC-32 of data with their CRC-32 as a number behind them is always the same.
     """
-    sizes = {name: len(data) for name, data in plain.tables.items()}
+    sizes = {name: _size(written) for name, written in plain.tables.items()}
     header: dict[str, Any] = {"version": version, "since": since, "values": plain.values, "tables": sizes, "parts": {}}
-    written: list[tuple[pa.Table, int]] = []
+    content: list[bytes | pa.Buffer] = [each for written in plain.tables.values() for each in written]
     for name, part in parts.items():
         pieces = part.whole() if since is None else part.changes(since)
-        own = {piece: _table_size(table) for piece, table in pieces.items()}
-        written += [(table, own[piece]) for piece, table in pieces.items()]
-        header["parts"][name] = part.kind, own
+        tables = {piece: _written(table) for piece, table in pieces.items()}
+        content += [each for written in tables.values() for each in written]
+        header["parts"][name] = part.kind, {piece: _size(written) for piece, written in tables.items()}
     text = json.dumps(header, allow_nan=True).encode()
-    front = [len(text).to_bytes(_LENGTH, "big"), text, *plain.tables.values()]
-    begin = len(_MAGIC) + _CHECKSUM
-    content = pa.allocate_buffer(begin + sum(map(len, front)) + sum(size for _, size in written))
-    view, place = memoryview(content).cast("B"), begin
-    for data in front:
-        view[place : place + len(data)] = memoryview(data).cast("B")
-        place += len(data)
-    for table, size in written:
-        _write_table(pa.FixedSizeBufferWriter(pa.py_buffer(view[place : place + size])), table)
-        place += size
-    view[:begin] = _MAGIC + zlib.crc32(view[begin:]).to_bytes(_CHECKSUM, "big")
-    return content
+    content = [_MAGIC, len(text).to_bytes(_LENGTH, "big"), text, *content]
+    checksum = 0
+    for each in content:
+        checksum = zlib.crc32(each, checksum)
+    end = _shown(checksum)
+    content.append(end)
+    content = content if _size(content) >= SMALL else [b"".join(content)]
+    return StateDump(content, zlib.crc32(end, checksum), 0, plain.digest)
+
+
+def _shown(checksum: int) -> bytes:
+    return b"%08x" % checksum
 
 
 def _decode(data: bytes | pa.Buffer) -> tuple[dict[str, Any], pa.BufferReader]:
     """Split a file into its header and its tables, after checking the checksum."""
-    begin = len(_MAGIC) + _CHECKSUM
-    front, content = bytes(memoryview(data)[:begin]), memoryview(data)[begin:]
-    if not content or front != _MAGIC + zlib.crc32(content).to_bytes(_CHECKSUM, "big"):
+    content, end = memoryview(data)[:-_CHECKSUM], bytes(memoryview(data)[-_CHECKSUM:])
+    begin = len(_MAGIC)
+    if bytes(content[:begin]) != _MAGIC or len(content) == begin or end != _shown(zlib.crc32(content)):
         message = "it is truncated or was altered"
         raise StateError(message)
-    length = _LENGTH + int.from_bytes(content[:_LENGTH], "big")
-    return json.loads(bytes(content[_LENGTH:length])), pa.BufferReader(pa.py_buffer(content[length:]))
+    tables = begin + _LENGTH + int.from_bytes(content[begin : begin + _LENGTH], "big")
+    return json.loads(bytes(content[begin + _LENGTH : tables])), pa.BufferReader(pa.py_buffer(content[tables:]))
 
 
-def _table_size(table: pa.Table) -> int:
-    """Return the size of a table in Arrow's stream format."""
-    counted = pa.MockOutputStream()
-    _write_table(counted, table)
-    return counted.size()
+class _Pieces:
+    """A file in memory that keeps the buffers of tables, without copying them."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self.parts: list[bytes | pa.Buffer] = []
+
+    def write(self, data: bytes | pa.Buffer) -> None:
+        self.parts.append(data)
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
-def _table_bytes(table: pa.Table) -> pa.Buffer:
-    body = pa.BufferOutputStream()
-    _write_table(body, table)
-    return body.getvalue()
-
-
-def _write_table(sink: pa.NativeFile, table: pa.Table) -> None:
-    with pa.ipc.new_stream(sink, table.schema) as writer:
+def _written(table: pa.Table) -> list[bytes | pa.Buffer]:
+    """Return a table in Arrow's stream format, in pieces."""
+    pieces = _Pieces()
+    with pa.ipc.new_stream(pa.PythonFile(pieces, "w"), table.schema) as writer:
         writer.write_table(table)
+    return pieces.parts
+
+
+def _size(written: Sequence[bytes | pa.Buffer]) -> int:
+    return sum(map(len, written))
 
 
 def _read_table(body: pa.BufferReader, size: int) -> pa.Table:

@@ -113,9 +113,10 @@ class TupleLog(Incremental):
         chosen = self.schema.names if names is None else list(names)
         if not len(places):
             return pa.RecordBatch.from_pylist([], schema=self.schema).select(chosen)
-        begins = np.cumsum([0, *(chunk.num_rows for chunk in self._chunks)])
         if (places[1:] > places[:-1]).all():
-            return self._ascending(places, begins, chosen)
+            parts = self._ascending(places, chosen)
+            return pa.concat_batches(parts) if len(parts) > 1 else parts[0]
+        begins = self._begins()
         chunks = np.searchsorted(begins, places, side="right") - 1
         first = int(chunks[0])
         if (chunks == first).all():
@@ -132,9 +133,14 @@ class TupleLog(Incremental):
         back[order] = np.arange(len(order))
         return gathered.take(pa.array(back))
 
-    def _ascending(self, places: np.ndarray, begins: np.ndarray, names: list[str]) -> pa.RecordBatch:
-        """Return the tuples at ascending places, of which there is at least one, with some attributes."""
+    def _begins(self) -> np.ndarray:
+        """Return the first place of each chunk, followed by the number of places."""
+        return np.cumsum([0, *(chunk.num_rows for chunk in self._chunks)])
+
+    def _ascending(self, places: np.ndarray, names: list[str]) -> list[pa.RecordBatch]:
+        """Return the tuples at ascending places, with some attributes: a batch for each chunk that has some of them."""
         parts: list[pa.RecordBatch] = []
+        begins = self._begins()
         bounds = np.searchsorted(places, begins).tolist()
         for chunk, begin, start, end in zip(self._chunks, begins.tolist(), bounds, bounds[1:], strict=False):
             if start < end:
@@ -143,7 +149,7 @@ class TupleLog(Incremental):
                 tuples = chunk.select(names).slice(first, last - first + 1)
                 every = tuples.num_rows == end - start
                 parts.append(tuples if every else tuples.take(pa.array(places[start:end] - (begin + first))))
-        return pa.concat_batches(parts) if len(parts) > 1 else parts[0]
+        return parts
 
     def remove(self, places: np.ndarray) -> None:
         """Remove the tuples at these positions, each of which must hold a tuple."""
@@ -175,8 +181,11 @@ class TupleLog(Incremental):
         return self._pieces(self.places())
 
     def _pieces(self, places: np.ndarray) -> Pieces:
-        facts = pa.table({"number": self.numbers[places], "flag": self.flags[places]})
-        return {"facts": facts, "tuples": pa.Table.from_batches([self.take(places)])}
+        return {
+            "numbers": _ranges(self.numbers[places]),
+            "flags": pa.table({"flag": self.flags[places]}),
+            "tuples": pa.Table.from_batches(self._ascending(places, self.schema.names), self.schema),
+        }
 
     def changes(self, since: int) -> Pieces:
         """Return added tuples that still exist, and the numbers of removed and newly flagged ones, since a version."""
@@ -187,8 +196,8 @@ class TupleLog(Incremental):
         flagged = flagged[np.isin(flagged, gone, invert=True)]
         return {
             **self._pieces(came),
-            "gone": pa.table({"number": gone}),
-            "flagged": pa.table({"number": flagged}),
+            "gone": _ranges(gone),
+            "flagged": _ranges(flagged),
         }
 
     def rows_to_store(self, since: int) -> tuple[int, int]:
@@ -206,11 +215,11 @@ class TupleLog(Incremental):
     def apply(self, pieces: Pieces) -> None:
         """Apply the removals, flags and additions that `changes` returned."""
         for name, change in (("gone", self.remove), ("flagged", self.flag)):
-            change(np.searchsorted(self.numbers[: self.size], pieces[name].column("number").to_numpy()))
+            change(np.searchsorted(self.numbers[: self.size], _numbers(pieces[name])))
         self._put(pieces)
 
     def _put(self, pieces: Pieces) -> None:
-        numbers, flags = (pieces["facts"].column(name).to_numpy() for name in ("number", "flag"))
+        numbers, flags = _numbers(pieces["numbers"]), pieces["flags"].column("flag").to_numpy()
         begin, done = self.size, 0
         for batch in pieces["tuples"].to_batches():
             self._append(batch, numbers[done : done + batch.num_rows], {})
@@ -250,3 +259,15 @@ def _numbers_since(changes: Sequence[tuple[int, np.ndarray]], since: int, below:
     """Return the numbers below a limit, ascending, of the changes after a clock."""
     numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for clock, numbers in changes if clock > since)])
     return np.sort(numbers[numbers < below])
+
+
+def _ranges(numbers: np.ndarray) -> pa.Table:
+    """Return ascending integers as ranges of consecutive ones; see `_numbers`."""
+    starts = np.r_[0, 1 + np.flatnonzero(numbers[1:] != numbers[:-1] + 1)][: len(numbers)]
+    return pa.table({"first": numbers[starts], "count": np.diff(starts, append=len(numbers))})
+
+
+def _numbers(ranges: pa.Table) -> np.ndarray:
+    """Return the integers in ranges that `_ranges` has made."""
+    firsts, counts = (ranges.column(name).to_numpy() for name in ("first", "count"))
+    return np.repeat(firsts - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())

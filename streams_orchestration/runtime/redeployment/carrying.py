@@ -242,7 +242,7 @@ class Carrier:
         batch, generation = self._cut.batch + 1, self._cut.generation + 1
         directories = directories_of(self._home, pe.application, pe.pe, str(self._base))
         dump = state_data(state, batch, None, b"")
-        if dump.data:
-            file = write_state_file(directories.store, directories.states, generation, batch, program.index, dump.data)
+        if dump.parts:
+            file = write_state_file(directories.store, directories.states, generation, batch, program.index, dump)
             self.written.append(file.path)
             carried.states[operator] = StoredState(operator, (file,))

@@ -77,10 +77,11 @@ class RemoteStore(Store):
             message = f"{self.root}{where}: {str(error).partition(': ')[2]}. {remedy}"
             raise StoreError(message) from error
 
-    def write(self, address: str, data: bytes | pa.Buffer) -> None:
-        """Write a file; a small file is written in one request."""
+    def write(self, address: str, *parts: bytes | pa.Buffer) -> None:
+        """Write a file of some parts; a small file is written in one request."""
         if self.path(address) is not None:
-            return super().write(address, data)
+            return super().write(address, *parts)
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
         return self._tried(lambda storage: storage.put(self._place(address), data))
 
     def read(self, address: str) -> bytes:

@@ -90,11 +90,11 @@ class Store:
             message = f"{self.root}: there is no such directory. See that it is mounted on this machine"
             raise StoreError(message)
 
-    def write(self, address: str, data: bytes | pa.Buffer) -> None:
-        """Write a new file, which is durable after `sync`. If writing fails, no part of the file remains."""
+    def write(self, address: str, *parts: bytes | pa.Buffer) -> None:
+        """Write a new file from its parts, durable after `sync`. If writing fails, no part of the file remains."""
         path = self._local(address)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_durably(path, data, synced=False)
+        write_durably(path, *parts, synced=False)
 
     def sync(self, addresses: Iterable[str]) -> None:
         """Make written, kept or copied files durable.

@@ -78,10 +78,10 @@ class Checkpoint:
         """Store the state, and return it; None if it has not changed since it was stored."""
         plan, former = self._plan, instance.state
         dump = self._calls.call(program, lambda: state_data(state, plan.batch, former, instance.plain))
-        if not dump.data:
+        if not dump.parts:
             return None
         store, directory = self._directories.store, self._directories.states
-        file = write_state_file(store, directory, plan.generation, plan.batch, program.index, dump.data)
+        file = write_state_file(store, directory, plan.generation, plan.batch, program.index, dump)
         self.written.append(file.path)
         before = () if former is None else former.files[: dump.kept]
         instance.state, instance.plain = StoredState(program.name, (*before, file)), dump.plain

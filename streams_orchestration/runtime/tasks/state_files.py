@@ -31,12 +31,12 @@ def state_data(state: State, batch: int, former: StoredState | None, plain: byte
 
 
 def write_state_file(
-    store: Store, directory: str, generation: int, batch: int, operator: int, data: bytes
+    store: Store, directory: str, generation: int, batch: int, operator: int, dump: StateDump
 ) -> StateFile:
     """Write a new file, which is durable after `Store.sync`. Until a commit names the file, it is garbage."""
     address = f"{directory}/g{generation}-b{batch}-o{operator}-{world.new_id()[:8]}.state"
-    store.write(address, data)
-    return StateFile(address, len(data), zlib.crc32(data), batch)
+    store.write(address, *dump.parts)
+    return StateFile(address, dump.size, dump.checksum, batch)
 
 
 def read_state(store: Store, stored: StoredState) -> dict[str, Any]:

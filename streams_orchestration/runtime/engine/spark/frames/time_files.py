@@ -52,7 +52,7 @@ class TimeFiles:
         files = [(int(path.stem), path.stat().st_size) for path in chain]
         dump = dump_state(state, batch, files, self._plain)
         self._plain = dump.plain
-        if dump.data:
+        if dump.parts:
             self._directory.mkdir(parents=True, exist_ok=True)
             write_whole(self._directory / f"{batch}.state", dump.data, durably=False)
         for path in chain[dump.kept :]:
