@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams_orchestration.operators.batch import TupleBatch
@@ -47,6 +47,10 @@ class Evaluated:
         """Return consecutive tuples, with their known values."""
         values = {each: array.slice(start, length) for each, array in self._values.items()}
         return Evaluated(self.batch.slice(start, length), values)
+
+    def only(self, names: Sequence[str]) -> Evaluated:
+        """Return the tuples with some of their attributes and without watermarks, with their known values."""
+        return Evaluated(TupleBatch(self.arrow.select(names)), self._values)
 
     def bare(self) -> Evaluated:
         """Return the tuples without watermarks, with their known values."""

@@ -41,7 +41,7 @@ class Moments:
         if watermarks is None:
             return cls(None, steps, np.zeros(count, np.int64), np.full(count, before))
         arrivals = 2 * places_before(watermarks.places, count)
-        return cls(watermarks, steps, arrivals, steps.levels[steps.seen(count)])
+        return cls(watermarks, steps, arrivals, steps.current(count))
 
     def passing(self, bounds: np.ndarray) -> np.ndarray:
         """Return for each bound the moment at which the watermark rises above it; `NEVER` if it does not.

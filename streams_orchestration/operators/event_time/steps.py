@@ -55,6 +55,10 @@ class Steps:
         """Return for each of `count` tuples the number of steps before it."""
         return places_before(self.places, count)
 
+    def current(self, count: int) -> np.ndarray:
+        """Return the watermark in front of each of `count` tuples."""
+        return np.repeat(self.levels, _lengths(self.places, count))
+
     def part(self, first: int, last: int) -> Steps:
         """Return the steps from number `first` up to, but not including, number `last`."""
         before = int(self.levels[first])
@@ -67,5 +71,10 @@ def places_before(places: np.ndarray, count: int) -> np.ndarray:
     >>> places_before(np.array([0, 2, 2, 4]), 4).tolist()
     [1, 1, 3, 3]
     """
-    lengths = np.diff(np.concatenate(([0], places, [count])))
+    lengths = _lengths(places, count)
     return np.repeat(np.arange(len(lengths)), lengths)
+
+
+def _lengths(places: np.ndarray, count: int) -> np.ndarray:
+    """Return the number of tuples in front of the first place, between each two places, and behind the last one."""
+    return np.diff(np.concatenate(([0], places, [count])))

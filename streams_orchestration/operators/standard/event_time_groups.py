@@ -90,6 +90,10 @@ class EventTimeGroups:
         self.panes = panes_of(groups, role.ticks)
         self.sent = SentResults(groups.measures) if groups.refinement == "retracting" else None
         self.watermark = NO_WATERMARK
+        expressions = [each for measure in groups.measures.values() for each in measure.expressions]
+        used = dict.fromkeys([*groups.keys.names, *(name for each in expressions for name in each.names)])
+        self._used = None if any(each.may_fail for each in expressions) else list(used) or source.names[:1]
+        """The attributes that the groups need; None for all, since a failure shows the whole tuple."""
         divides = len(own_outputs(operator.context, operator.parameters)) > LATE_PORT
         self._arrivals = PaneArrivals(operator, role, self.panes, divides=divides)
         self._sender = _Sender(operator, role)
@@ -110,7 +114,7 @@ class EventTimeGroups:
         times, seen, kept = self._arrivals.kept(tuples.batch, steps)
         passed = tuples.bare()
         if kept is not None:
-            passed = passed.filter(pa.array(kept))
+            passed = (passed if self._used is None else passed.only(self._used)).filter(pa.array(kept))
             source = passed.arrow
         if count:
             keys, partitions = self.cells.number(source)

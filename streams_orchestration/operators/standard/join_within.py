@@ -36,10 +36,12 @@ _FITS = 2**62
 class Partners(NamedTuple):
     """The partners of tuples: the tuples of the other side with an equal key and a time in the range."""
 
+    which: np.ndarray
+    """The tuples that may have partners, ascending."""
     first: np.ndarray
-    """The position in `places` of each tuple's first partner."""
+    """For each of them, the position in `places` of its first partner."""
     counts: np.ndarray
-    """The number of partners of each tuple."""
+    """For each of them, the number of its partners."""
     places: np.ndarray
     """Places in the log of the other side, ordered by key and time."""
 
@@ -50,10 +52,8 @@ class Partners(NamedTuple):
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the pairs as numbers of tuples and places in the log, ordered by both times."""
-        paired = np.flatnonzero(self.counts)
-        counts = self.counts[paired]
-        starts = np.repeat(self.first[paired] - (np.cumsum(counts) - counts), counts)
-        return np.repeat(paired, counts), self.places[starts + np.arange(len(starts))]
+        starts = np.repeat(self.first - (np.cumsum(self.counts) - self.counts), self.counts)
+        return np.repeat(self.which, self.counts), self.places[starts + np.arange(len(starts))]
 
 
 class Leaving(NamedTuple):
@@ -108,23 +108,20 @@ class TimedSide:
             least: the least difference of the time of a partner and the time of the key, in ticks.
             greatest: the greatest one.
         """
-        nothing = Partners(np.zeros(len(times), np.int64), np.zeros(len(times), np.int64), np.zeros(0, np.int64))
+        nothing = Partners(*np.zeros((4, 0), np.int64))
         if not len(times) or not len(self.log):
             return nothing
         own = self.log.notes["time"][: self.log.size]
         earliest, latest = shifted(times.min(keepdims=True), least), shifted(times.max(keepdims=True), greatest)
         near = self.log.alive[: self.log.size] & (own >= earliest) & (own <= latest)
-        which, wanted = np.arange(len(times)), np.zeros(len(times), np.int64)
-        if keys:
-            which = known_keys(keys)
-            if len(which) <= _ONE_BY_ONE and pa.types.is_integer(keys[0].type):
-                few = key_batch(keys, which)
-                near &= self.log.tested(self.keys, lambda tuples: _may_be_among(_keys_of(tuples), few))
+        which = known_keys(keys) if keys else np.arange(len(times))
+        if keys and len(which) <= _ONE_BY_ONE and pa.types.is_integer(keys[0].type):
+            few = key_batch(keys, which)
+            near &= self.log.tested(self.keys, lambda tuples: _may_be_among(_keys_of(tuples), few))
         places = np.flatnonzero(near)
         if not len(places):
             return nothing
-        if keys:
-            which, wanted = self._find(keys, which, places)
+        which, wanted = self._find(keys, which, places) if keys else (which, np.zeros_like(which))
         low, high, own = shifted(times[which], least), shifted(times[which], greatest), own[places]
         codes: np.ndarray = self.log.notes["key"][places]
         concerned = np.zeros(self.index.rows + 2, bool)
@@ -139,8 +136,7 @@ class TimedSide:
         ranked = ranked[order]
         first = np.searchsorted(ranked, wanted * span + low)
         last = np.searchsorted(ranked, wanted * span + high, side="right")
-        nothing.first[which], nothing.counts[which] = first, np.maximum(last - first, 0)
-        return Partners(nothing.first, nothing.counts, places[order])
+        return Partners(which, first, np.maximum(last - first, 0), places[order])
 
     def _find(self, keys: list[pa.Array], which: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Enter keys of the log into the index, then return the sought keys that it has, and their rows there.
@@ -253,7 +249,7 @@ def _may_be_among(keys: pa.RecordBatch, few: pa.RecordBatch) -> np.ndarray:
     """Return a mask that is true for every key that equals one of a few others, and for few other keys."""
     first, wanted = keys.column(0), few.column(0)
     if pa.types.is_integer(first.type) and not first.null_count and few.num_rows <= _ONE_BY_ONE:
-        return np.isin(first.to_numpy(), wanted.to_numpy())
+        return np.isin(first.to_numpy(), wanted.to_numpy(), kind="sort")
     slots = np.uint64((1 << (few.num_rows * _MANY).bit_length() + _MANY) - 1)
     sought = np.zeros(int(slots) + 1, bool)
     sought[hashes_of(few) & slots] = True

@@ -44,8 +44,7 @@ class PaneArrivals:
             DataError: a tuple has no time (EV54), or its panes exceed the range of event time.
         """
         times, missing = times_and_nulls(batch.arrow, self._role)
-        seen = steps.seen(len(times))
-        current = steps.levels[seen]
+        seen, current = steps.seen(len(times)), steps.current(len(times))
         if missing is not None:
             times = np.where(missing, current, times)
         late, dropped = self._panes.judge(times, current)

@@ -61,6 +61,8 @@ class IntervalPanes:
         self._grid = grid
         self._age = discard_age
         self._by_pane = by_pane
+        self._takes_late = by_pane or discard_age > 0
+        """True if a late tuple may be taken."""
         self._early = early
         self._shared = sliced and grid.overlapping
         self._copied = grid.overlapping and not sliced
@@ -117,7 +119,7 @@ class IntervalPanes:
             bounds = [0, *np.searchsorted(tuples.seen, firing + 1).tolist(), count]
             firsts = [0, *(firing + 1).tolist(), ends]
             return [Piece(bounds[n], bounds[n + 1], firsts[n], firsts[n + 1]) for n in range(len(firing) + 1)]
-        cuts = self._cuts(tuples, steps) if ends else []
+        cuts = self._cuts(tuples, steps) if ends and self._takes_late else []
         seen = [int(tuples.seen[cut]) for cut in cuts]
         return [
             Piece(*each) for each in zip([0, *cuts], [*cuts, count], [0, *seen], [*seen, ends], strict=True)
@@ -180,7 +182,8 @@ class IntervalPanes:
         seen = tuples.seen if places is None else tuples.seen[places]
         partitions = tuples.partitions if places is None else tuples.partitions[places]
         levels = steps.levels
-        self._mark(slices, partitions, seen, times < levels[seen], levels)
+        if self._takes_late or self._early is not None:
+            self._mark(slices, partitions, seen, times < levels[seen], levels)
         if self._copied:
             first = self._grid.first_pane(slices)
             if self._by_pane:
