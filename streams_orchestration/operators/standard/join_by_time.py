@@ -15,8 +15,11 @@ from streams_orchestration.operators.event_time_input import (
 )
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.join_within import Leaving, TimedSide, divided_sides
+from streams_orchestration.operators.states.key_index import KeyIndex
+from streams_orchestration.operators.states.keys import key_schema
 from streams_orchestration.operators.states.rescaling import PortKeys, Route
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.tuple_log import FEW
 from streams_orchestration.operators.watermarks import Watermarks
 
 PAIRS_AT_ONCE = 1_000_000
@@ -67,8 +70,10 @@ class TimedJoin:
         self.input = EventTimeInput(operator, "within", discard_age=discard_age)
         self._least, self._greatest = (self.input.ticks("within", each) for each in within)
         waits = [self.input.discard_age + self._greatest, self.input.discard_age - self._least]
+        left = operator.context.inputs[0]
+        self.index = KeyIndex(key_schema([left.field(name).type for name in keys[0]]))
         self.sides = [
-            TimedSide(schema, self.input.role, own, wait, outer=kept)
+            TimedSide(schema, self.input.role, own, self.index, wait, outer=kept)
             for schema, own, wait, kept in zip(operator.context.inputs, keys, waits, outer, strict=True)
         ]
         self._later_by = max([0, *(side.wait for side in self.sides if side.outer)])
@@ -86,6 +91,10 @@ class TimedJoin:
 
     def _arrive(self, port: int, batch: TupleBatch) -> None:
         own, other = self.sides[port], self.sides[1 - port]
+        if self.index.rows > 2 * sum(len(side.log) for side in self.sides) + FEW:
+            self.index.clear()
+            for side in self.sides:
+                side.forget_keys()
         times = times_of(batch.arrow, self.input.role)
         low, high = (self._least, self._greatest) if port == 0 else (-self._greatest, -self._least)
         keys = [batch.arrow.column(name) for name in own.keys]
@@ -100,7 +109,7 @@ class TimedJoin:
             return
         here, there = pairs
         other.meet(there)
-        came = own.insert(batch.arrow, times)
+        came = own.insert(batch.arrow, times, partners)
         own.meet(came[here])
         moments = self.input.moments(batch)
         self.input.advance(moments)

@@ -11,10 +11,10 @@ from streams_orchestration.operators.event_time.times import times_of
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.join_side import known_keys
 from streams_orchestration.operators.states.key_index import KeyIndex, hashes_of
-from streams_orchestration.operators.states.keys import key_batch, key_schema
+from streams_orchestration.operators.states.keys import key_batch
 from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.states.tuple_log import FEW, TupleLog
+from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.windows.rescaling import divide_log
 
 _NOT_ENTERED = -2
@@ -38,6 +38,8 @@ class Partners(NamedTuple):
 
     which: np.ndarray
     """The tuples that may have partners, ascending."""
+    keys: np.ndarray
+    """For each of them, the row of its key in the index."""
     first: np.ndarray
     """For each of them, the position in `places` of its first partner."""
     counts: np.ndarray
@@ -70,13 +72,16 @@ class Leaving(NamedTuple):
 class TimedSide:
     """The tuples of one stream that may still meet others. On an outer side, matched tuples are flagged."""
 
-    def __init__(self, schema: pa.Schema, role: EventTimeRole, keys: list[str], wait: int, *, outer: bool) -> None:
+    def __init__(
+        self, schema: pa.Schema, role: EventTimeRole, keys: list[str], index: KeyIndex, wait: int, *, outer: bool
+    ) -> None:
         """Start with no tuples.
 
         Args:
             schema: the type of the tuples.
             role: the role of the Join.
             keys: the attributes that are compared with attributes of the other side.
+            index: the index of the keys of both sides.
             wait: a tuple stays until the watermark is this many ticks beyond its time.
             outer: True if tuples that never met another one are submitted.
         """
@@ -86,8 +91,8 @@ class TimedSide:
         self.outer = outer
         self.log = TupleLog(schema, {"key": np.int64, "time": np.int64})
         """For each tuple, the row of its key in the index (-1 if a part is null), and its time."""
-        self.index: KeyIndex = KeyIndex(key_schema([schema.field(name).type for name in keys]))
-        """The index of keys. A key is entered at the latest when the other side looks for it."""
+        self.index = index
+        """The index of the keys of both sides. A key is entered at the latest when the other side looks for it."""
         self._oldest = NEVER
         """A lower bound of the times of all tuples."""
         self._skipped = 0
@@ -99,6 +104,10 @@ class TimedSide:
         self.index.clear()
         self._oldest = NEVER
 
+    def forget_keys(self) -> None:
+        """Forget the index rows of all tuples, since the index was cleared."""
+        self.log.notes["key"][: self.log.size] = _NOT_ENTERED
+
     def partners(self, keys: list[pa.Array], times: np.ndarray, least: int, greatest: int) -> Partners:
         """Find the tuples of this side with the given keys and with times in a range around the given ones.
 
@@ -108,7 +117,7 @@ class TimedSide:
             least: the least difference of the time of a partner and the time of the key, in ticks.
             greatest: the greatest one.
         """
-        nothing = Partners(*np.zeros((4, 0), np.int64))
+        nothing = Partners(*np.zeros((5, 0), np.int64))
         if not len(times) or not len(self.log):
             return nothing
         own = self.log.notes["time"][: self.log.size]
@@ -131,12 +140,10 @@ class TimedSide:
             return nothing
         places, codes, own = places[met], codes[met], own[met]
         span, own, low, high = _numbered(own, low, high, self.index.rows + 1)
-        ranked = codes * span + own
-        order = np.argsort(ranked, kind="stable")
-        ranked = ranked[order]
+        ranked, order = _sorted(codes * span + own, span * (self.index.rows + 1))
         first = np.searchsorted(ranked, wanted * span + low)
         last = np.searchsorted(ranked, wanted * span + high, side="right")
-        return Partners(which, first, np.maximum(last - first, 0), places[order])
+        return Partners(which, wanted, first, np.maximum(last - first, 0), places[order])
 
     def _find(self, keys: list[pa.Array], which: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Enter keys of the log into the index, then return the sought keys that it has, and their rows there.
@@ -158,14 +165,13 @@ class TimedSide:
         rows = self.index.find(sought)
         return which[rows >= 0], rows[rows >= 0]
 
-    def insert(self, tuples: pa.RecordBatch, times: np.ndarray) -> np.ndarray:
-        """Add tuples, and return their places in the log."""
+    def insert(self, tuples: pa.RecordBatch, times: np.ndarray, partners: Partners) -> np.ndarray:
+        """Add tuples, whose partners were sought, and return their places in the log."""
         if len(times):
             self._oldest = min(self._oldest, int(times.min()))
-        if self.index.rows > 2 * len(self.log) + FEW:
-            self.index.clear()
-            self.log.notes["key"][: self.log.size] = _NOT_ENTERED
-        return self.log.append(tuples, key=np.full(tuples.num_rows, _NOT_ENTERED if self.keys else 0), time=times)
+        rows = np.full(tuples.num_rows, _NOT_ENTERED if self.keys else 0)
+        rows[partners.which] = partners.keys
+        return self.log.append(tuples, key=rows, time=times)
 
     def _enter(self, places: np.ndarray, sought: pa.RecordBatch) -> None:
         """Enter the keys at some places of the log into the index.
@@ -254,6 +260,21 @@ def _may_be_among(keys: pa.RecordBatch, few: pa.RecordBatch) -> np.ndarray:
     sought = np.zeros(int(slots) + 1, bool)
     sought[hashes_of(few) & slots] = True
     return sought[hashes_of(keys) & slots]
+
+
+def _sorted(numbers: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers in order, and the position of each before; equal ones keep their order.
+
+    Args:
+        numbers: the numbers, at least 0.
+        limit: a number above all of them.
+    """
+    bits = len(numbers).bit_length()
+    if limit < _FITS >> bits:  # sorting is quicker than finding the order
+        packed = np.sort(numbers << bits | np.arange(len(numbers)))
+        return packed >> bits, packed & ((1 << bits) - 1)
+    order = np.argsort(numbers, kind="stable")
+    return numbers[order], order
 
 
 def _numbered(

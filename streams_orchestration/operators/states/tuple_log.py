@@ -117,10 +117,13 @@ class TupleLog(Incremental):
             parts = self._ascending(places, chosen)
             return pa.concat_batches(parts) if len(parts) > 1 else parts[0]
         begins = self._begins()
-        chunks = np.searchsorted(begins, places, side="right") - 1
-        first = int(chunks[0])
-        if (chunks == first).all():
+        first, last = (np.searchsorted(begins, (places.min(), places.max()), side="right") - 1).tolist()
+        if first == last:
             return self._chunks[first].select(chosen).take(pa.array(places - begins[first]))
+        if len(places) > self.size:
+            whole = pa.concat_batches([chunk.select(chosen) for chunk in self._chunks])
+            return whole.take(pa.array(places))
+        chunks = np.searchsorted(begins, places, side="right") - 1
         order = np.argsort(chunks, kind="stable")
         bounds = np.searchsorted(chunks[order], np.arange(len(self._chunks) + 1))
         parts = [

@@ -122,6 +122,15 @@ def test_any_division_with_restarts_gives_what_the_account_gives(
     assert operator.metrics["late_dropped"] == account.late
 
 
+def test_keys_that_were_forgotten_are_found_again(monkeypatch: pytest.MonkeyPatch):
+    arrivals = steps([(0, (1, "a", 0)), (1, (2, "a", 0)), (0, (2, "b", 1)), (0, (2, "a", 1)), (1, (3, "b", 2))])
+    remembering, forgetting = bench(), bench()
+    sends(remembering, arrivals, [])
+    monkeypatch.setattr(join_by_time, "FEW", -1000)
+    sends(forgetting, arrivals, [])
+    assert forgetting.rows() == remembering.rows() != []
+
+
 @given(ARRIVALS, st.randoms(), WITHIN, st.sampled_from([*OUTER]))
 @examples(100)
 def test_which_pairs_there_are_does_not_depend_on_the_order_of_arrival(
