@@ -216,7 +216,7 @@ def test_a_run_in_process_is_filed_under_its_job(
     home: Home, defs: dg.Definitions, monkeypatch: pytest.MonkeyPatch, capfd
 ):
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
-    with dagster_instance(home) as instance:
+    with dagster_instance(home, captured=False) as instance:
         run = run_job_in_process(instance, "demo__compile", defs, tags={"streams/by": "test"})
         actual = instance.get_runs(filters=dg.RunsFilter(job_name="demo__compile"))
     assert [record.run_id for record in actual] == [run.run_id]
