@@ -6,7 +6,9 @@ import atexit
 import contextlib
 import functools
 import gc
+import itertools
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -37,6 +39,11 @@ GARBAGE_THRESHOLDS = (20_000, 20, 20)
 """The thresholds of the three generations: tests leave little garbage, so collections may be rarer than by default."""
 MOST_WORKERS = 4
 """More would need more memory than a machine for tests has."""
+
+NAME_LENGTH = 30
+"""The most letters of a test in the name of its directory, as in pytest."""
+_numbers = itertools.count()
+"""The numbers of the tests' directories in this process."""
 
 register_profiles()
 
@@ -164,6 +171,15 @@ def parameters(item: pytest.Item) -> list[str]:
     """The texts among the parameters of a test."""
     case = getattr(item, "callspec", None)
     return [value for value in case.params.values() if isinstance(value, str)] if case else []
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory of the test; pytest's fixture looks through those of all tests before, to number it."""
+    name = re.sub(r"\W", "_", request.node.name)[:NAME_LENGTH]
+    path = tmp_path_factory.getbasetemp() / f"{name}{next(_numbers)}"
+    path.mkdir(mode=0o700)
+    return path
 
 
 @pytest.fixture(autouse=True)
