@@ -115,12 +115,19 @@ def pytest_runtest_teardown() -> None:
 def pytest_runtestloop() -> None:
     """Freeze all loaded objects: the garbage collector need not go through these millions of objects again.
 
-    The catalogs of all tests share their compiled statements from now on, where tests with catalogs are to run.
+    The catalogs of all tests share their compiled statements from now on, where tests with catalogs are to run. So do
+    those of Iceberg, which are loaded for each use of a table.
     """
     if sys.modules.keys() >= CATALOG_MODULES:
         from streams_orchestration_tests.compiled_once import compile_once
 
         compile_once(*(sys.modules[name] for name in sorted(CATALOG_MODULES)))
+    if "pyiceberg.catalog" in sys.modules:
+        from pyiceberg.catalog import sql
+
+        from streams_orchestration_tests.compiled_once import compile_once
+
+        compile_once(sql)
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
     gc.enable()

@@ -27,6 +27,7 @@ def test_importing_the_package_loads_no_data_libraries():
     assert done.stdout.split() == []
 
 
+@pytest.mark.slow
 def test_the_operator_classes_load_no_polars():
     code = "import sys; from streams_orchestration.operators import Operator; print('polars' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
