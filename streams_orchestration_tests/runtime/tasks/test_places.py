@@ -107,7 +107,7 @@ def test_a_made_up_tuple_is_named_by_the_offset_of_its_source(tmp_path: Path):
     graph = [made, node("Inverse", "inverse", "Rows"), sink("Out", "Inverse")]
     bad = failed(graph, tmp_path / "home", limit=3)
     assert str(bad.error).endswith(
-        """at tuple 2 of batch 1 on input port 0, {k: '', n: 0}, read from Rows, tuples 1 to 3 behind its offset """
+        """at tuple 2 of batch 1 on input port 0, {k: '', n: 0}, read from Rows, tuples 1 to 3 after its offset """
         """{"iteration": 3}"""
     )
 
