@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import (
@@ -20,15 +18,10 @@ from streams_orchestration.compiler.pe_program import (
 )
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Offset, Operator, ProducedTo, Punctuation, SourceOperator
+from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.encoding import forget
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.results import (
-    check_available,
     check_nothing,
-    check_pause,
-    check_produced,
     type_text,
 )
 from streams_orchestration.runtime.errors import OperatorFailure
@@ -45,6 +38,7 @@ from streams_orchestration.runtime.tasks.outbox import NewSender, Outbox, frozen
 from streams_orchestration.runtime.tasks.places import ArrivedTuples
 from streams_orchestration.runtime.tasks.routing import split_by
 from streams_orchestration.runtime.tasks.selection import selected
+from streams_orchestration.runtime.tasks.source_calls import SourceCalls, TupleOrigin
 from streams_orchestration.runtime.tasks.unheeded_marks import UnheededMarks
 from streams_orchestration.runtime.transport.segments import Item, SegmentError, read_segment
 
@@ -53,9 +47,16 @@ class TaskRun:
     """One task of one batch."""
 
     def __init__(
-        self, program: PeProgram, task: Task, plan: BatchPlan, directories: Directories, new_sender: NewSender,
-        cache: InstanceCache, *, measured: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        program: PeProgram,
+        task: Task,
+        plan: BatchPlan,
+        directories: Directories,
+        new_sender: NewSender,
+        cache: InstanceCache,
+        *,
+        measured: bool = True,
+    ) -> None:
         allow_calls(len(program.operators))
         self.meter = Meter(program) if measured else NoMeter(program)
         self.program = program
@@ -74,8 +75,10 @@ class TaskRun:
         """Operators that were called, so that their state may have changed."""
         self.arrived: Counter[tuple[int, int]] = Counter()
         """The number of tuples so far by (operator, port)."""
-        self.origin: Callable[[], str] = str
-        """Returns the place from which the current tuples were read, as text."""
+        self._origin = TupleOrigin()
+        self._sources = SourceCalls(
+            program, plan, self._calls, self._event_time, self._instance, self.changed, self._origin
+        )
         self.consistent = False
         """True if an operator has asked that the region be made consistent (B26)."""
         self.made = False
@@ -96,44 +99,30 @@ class TaskRun:
         Raises:
             OperatorError: an operator raised.
         """
-        sources: dict[str, dict[str, Any]] = {}
-        bounds: dict[str, dict[str, Any]] = {}
-        exhausted: list[str] = []
-        reached: list[str] = []
-        pauses: dict[str, float] = {}
-        idle: dict[str, list[IdleDecision]] = {}
         self._clock.tell(self.changed)
         self._event_time.let_go(self._clock.programs, self._instance)
         self._event_time.connect(self.task, self.plan.position, self._instance, self.changed)
         if inputs is not None:
-            for name, offset in inputs.sources.items():
-                if inputs.bounds is not None and name not in inputs.bounds:
-                    bound = self._available(name, offset)
-                    if bound is not None:
-                        bounds[name] = bound
-                known = None if inputs.bounds is None else inputs.bounds | bounds
-                produced = self._produce(name, offset, known, inputs.slowest.get(name))
-                sources[name] = produced.offset
-                if (idleness := self.instances[self._source(name)[0].index].idleness) is not None:
-                    idle[name] = idleness.decisions(self.plan.epoch)
-                if produced.exhausted:
-                    (exhausted if known is None else reached).append(name)
-                    if known is None:
-                        self._end_watermark(self._source(name)[0])
-                elif (pause := self._pause(name)) is not None:
-                    pauses[name] = pause
+            for name in inputs.sources:
+                ended = self._sources.produce(name, inputs)
+                if ended is not None:
+                    self._end_watermark(ended)
             for operator, port, segment in inputs.segments:
                 self.bytes_in += segment.size
                 self._read(operator, port, segment, inputs.filters.get(segment.stream))
-            self.origin = str
+            self._origin.text = str
         for operator, port, item in received:
             self.meter.dequeues(operator, port)
-            self.origin = (lambda origin=item.origin: origin) if isinstance(item, TupleBatch) else str
+            self._origin.text = (lambda origin=item.origin: origin) if isinstance(item, TupleBatch) else str
             self._enter(operator, port, item)
-        self.origin = str
+        self._origin.text = str
         if not self.task.forwards:
             self._close()
         forget()
+        return self._result()
+
+    def _result(self) -> TaskResult:
+        """Take the checkpoint of the operators, make all files durable, and return the result of the task."""
         segments = tuple(self.outbox.segments())
         checkpoint = Checkpoint(self.plan, self.directories, self._calls)
         for index in sorted(self.prepared):
@@ -141,18 +130,29 @@ class TaskRun:
             checkpoint.take(self.program.operators[index], self.instances[index], changed=index in self.changed)
         self.directories.store.sync_contents([*(segment.path for segment in segments), *checkpoint.written])
         written = sum(segment.rows for segment in segments) + sum(file.rows for file in checkpoint.files)
-        prepared = {index: self.instances[index] for index in self.prepared}
+        prepared, sources = {index: self.instances[index] for index in self.prepared}, self._sources
         return TaskResult(
-            level=self.task.level, partition=self.task.partition,
-            rows_in=self.rows_in, rows_out=written, bytes_in=self.bytes_in,
-            sources=sources, exhausted=tuple(exhausted), pauses=pauses, idle=idle,
-            bounds=bounds, reached=tuple(reached),
-            segments=segments, states=tuple(checkpoint.states), files=tuple(checkpoint.files),
+            level=self.task.level,
+            partition=self.task.partition,
+            rows_in=self.rows_in,
+            rows_out=written,
+            bytes_in=self.bytes_in,
+            sources=sources.offsets,
+            exhausted=tuple(sources.exhausted),
+            pauses=sources.pauses,
+            idle=sources.idle,
+            bounds=sources.bounds,
+            reached=tuple(sources.reached),
+            segments=segments,
+            states=tuple(checkpoint.states),
+            files=tuple(checkpoint.files),
             watermarks=self._event_time.reached_by_sinks(self.program, self.instances),
             clocks=self._event_time.clocks(self.program, prepared),
-            copies=dict(self.outbox.copies), enqueued=dict(self.outbox.enqueued),
-            consistent=self.consistent, wake=self._clock.wakes(),
-        )  # fmt: skip
+            copies=dict(self.outbox.copies),
+            enqueued=dict(self.outbox.enqueued),
+            consistent=self.consistent,
+            wake=self._clock.wakes(),
+        )
 
     def _read(self, operator: int, port: int, segment: Segment, condition: str | None) -> None:
         wanted, done = arrow_schema(self.program.operators[operator].inputs[port]), 0
@@ -167,7 +167,7 @@ class TaskRun:
                     )
                     raise SegmentError(message)
                 rows = f"rows {done + 1} to {done + len(item)}"
-                self.origin = lambda rows=rows: f"stream {segment.stream}, segment {segment.path}, {rows}"
+                self._origin.text = lambda rows=rows: f"stream {segment.stream}, segment {segment.path}, {rows}"
                 done += len(item)
                 self.rows_in += len(item)
                 if condition is not None:
@@ -179,67 +179,11 @@ class TaskRun:
                     item.connection = segment.stream
             self._enter(operator, port, item)
 
-    def _source(self, name: str) -> tuple[OperatorProgram, SourceOperator]:
-        program = next(p for p in self.program.operators.values() if p.name == name)
-        source = self._instance(program.index).operator
-        assert isinstance(source, SourceOperator)
-        return program, source
-
-    def _available(self, name: str, offset: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the end of the input that a source has now, as an offset; None while it cannot tell."""
-        program, source = self._source(name)
-        return self._calls.call(program, lambda: check_available(source.available(offset)))
-
-    def _produce(self, name: str, offset: Offset, bounds: dict[str, Offset] | None, slowest: int | None) -> ProducedTo:
-        program, source = self._source(name)
-        source.until = None if bounds is None else bounds.get(name)
-        if bounds is not None and source.until is None:
-            return ProducedTo(offset, exhausted=False)
-        self.changed.add(program.index)
-        instance = self.instances[program.index]
-        self._event_time.begin(instance, self.plan.position.idle.get(name, []), slowest)
-        submit = source.context.submit
-        self.meter.produces(program.index)
-        count = last = 0
-
-        def origin() -> str:
-            return (
-                source.place() or f"{name}, tuples {last - count + 1} to {last} after its offset {json.dumps(offset)}"
-            )
-
-        def counted(port: int, batch: TupleBatch) -> None:
-            nonlocal count, last
-            count = len(batch)
-            last += count
-            try:
-                submit(port, batch)
-            except DataError as error:
-                message = f"{error}; read from {origin()}"
-                raise DataError(message) from error
-
-        self.origin = origin
-        source.context.submit = counted
-        try:
-            produced = self._calls.call(program, lambda: check_produced(source.produce(offset, self.plan.limit)))
-            self._event_time.produced(program, instance, moved=bool(last) or produced.offset != offset)
-            return produced
-        finally:
-            self.meter.worked(program.index, source.background.taken_ns())
-            source.context.submit = submit
-            self.origin = str
-
-    def _pause(self, name: str) -> float | None:
-        """Return the seconds until a source may have tuples again; None if it does not know."""
-        program, source = self._source(name)
-        pause = self._calls.call(program, lambda: check_pause(source.pause()))
-        idleness = self.instances[program.index].idleness
-        return pause if idleness is None else idleness.pause(pause)
-
     def _enter(self, operator: int, port: int, item: Item) -> None:
         """Process an item, which belongs to the task, so a mutating operator may write to it (rules 86, 87)."""
         connection = item.connection if isinstance(item, TupleBatch) else ""
         if self.task.forwards:
-            self.outbox.forward(operator, port, item, self.origin(), connection)
+            self.outbox.forward(operator, port, item, self._origin.text(), connection)
         elif self.program.operators[operator].mutable[port]:
             self._call(operator, port, item, connection)
         else:
@@ -283,7 +227,8 @@ class TaskRun:
         self.arrived[program.index, port] += len(batch)
 
         def at(failure: OperatorFailure, error: BaseException) -> OperatorFailure:
-            return ArrivedTuples(port, before, len(batch), tuples, self.origin()).located(failure, operator, error)
+            arrived = ArrivedTuples(port, before, len(batch), tuples, self._origin.text())
+            return arrived.located(failure, operator, error)
 
         self._calls.call(program, lambda: check_nothing(operator.process(port, batch), "process"), at)
 
@@ -367,7 +312,7 @@ class TaskRun:
                 self._call(delivery.operator, delivery.port, self.outbox.passed(delivery, item), entry)
             case Exchange():
                 entry = self.program.operators[delivery.operator].entries.get(delivery.connection, "")
-                self.outbox.enqueue(delivery, item, self.origin(), entry)
+                self.outbox.enqueue(delivery, item, self._origin.text(), entry)
             case SplitDelivery():
                 self._split(program, port, delivery, item)
             case _:
