@@ -9,7 +9,8 @@ from typing import Any
 
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.packages import require_package
-from streams_orchestration.operators.standard.value_measures import ORDERED, ValueFunction
+from streams_orchestration.operators.standard.value_functions import ORDERED
+from streams_orchestration.operators.standard.value_measures import ValueFunction
 
 NAME = "ApproxCountDistinct"
 LEAST_RSD, MOST_RSD = 0.001, 0.39

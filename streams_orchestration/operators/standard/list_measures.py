@@ -10,7 +10,8 @@ from typing import Any
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.standard.value_measures import ANY, ValueFunction, first_type
+from streams_orchestration.operators.standard.value_functions import ANY, first_type
+from streams_orchestration.operators.standard.value_measures import ValueFunction
 
 LIST_FUNCTIONS = frozenset(("Sum", "Min", "Max", "Average"))
 """The functions that take lists."""

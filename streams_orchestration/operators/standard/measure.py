@@ -34,14 +34,8 @@ from streams_orchestration.operators.standard.streams_functions import (
     Functions,
     streams_measure,
 )
-from streams_orchestration.operators.standard.value_measures import (
-    DECIMAL_FUNCTIONS,
-    VALUE_FUNCTIONS,
-    Measure,
-    ValueFunction,
-    ValueMeasure,
-    collect_list,
-)
+from streams_orchestration.operators.standard.value_functions import DECIMAL_FUNCTIONS, VALUE_FUNCTIONS, collect_list
+from streams_orchestration.operators.standard.value_measures import Measure, ValueFunction, ValueMeasure
 
 FUNCTIONS: dict[str, OutputFunction] = {each.name: each for each in (*OUTPUT_FUNCTIONS, *STREAMS_FUNCTIONS)}
 """The output functions by name."""

@@ -17,21 +17,19 @@ from streams_orchestration.operators.expressions import Expression
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.list_measures import list_function, wrapped
 from streams_orchestration.operators.standard.number_measure import NumberMeasure
-from streams_orchestration.operators.standard.value_measures import (
+from streams_orchestration.operators.standard.value_functions import (
     ANY,
     DECIMAL_FUNCTIONS,
     NUMBER,
     ORDERED,
     VALUE_FUNCTIONS,
-    Measure,
-    ValueFunction,
-    ValueMeasure,
     first_type,
     is_ordered,
     listed,
     rank,
     same,
 )
+from streams_orchestration.operators.standard.value_measures import Measure, ValueFunction, ValueMeasure
 
 Functions = Literal["spark", "streams"]
 """The system that defines types and values of output functions."""
