@@ -14,13 +14,12 @@ from typing import Any
 
 from streams_orchestration_tests.simulation import mutant_table
 from streams_orchestration_tests.simulation.cases import SIMULATED
-from streams_orchestration_tests.simulation.choices import Choices, Made
 from streams_orchestration_tests.simulation.fault_kinds import KINDS
 from streams_orchestration_tests.simulation.marks import Marks
 from streams_orchestration_tests.simulation.mutants import MUTANTS
-from streams_orchestration_tests.simulation.pieces import keep, search
+from streams_orchestration_tests.simulation.pieces import search
+from streams_orchestration_tests.simulation.replays import keep, kept, shrink
 from streams_orchestration_tests.simulation.runs import Case, Verdict
-from streams_orchestration_tests.simulation.shrinking import shrunk
 from streams_orchestration_tests.simulation.workers import simulated
 
 
@@ -83,6 +82,7 @@ def _serve() -> int:
 
 def _simulate(given: argparse.Namespace) -> int:
     wrong, faults, taken, marks = 0, 0, 0.0, Marks()
+    first: Verdict | None = None
     options = (given.faults, given.shape, given.variant, given.rate, tuple(given.kind), given.machines)
     seeds = range(given.seed, given.seed + given.runs)
     cases = [Case(seed, *options, given.storage, given.catalog, given.restless) for seed in seeds]
@@ -92,10 +92,11 @@ def _simulate(given: argparse.Namespace) -> int:
         _show(verdict, as_json=given.json)
         if given.keep:
             keep(given.keep, verdict.case, verdict.choices.made)
-        if verdict.wrong and given.shrink:
-            _shrink(given.shrink, verdict, given.mutant)
         if verdict.wrong and (given.shrink or given.until_wrong):
+            first = verdict
             break
+    if first is not None and given.shrink:
+        print(shrink(given.shrink, first, given.mutant))
     if not given.json:
         print(marks.report(given.kind))
         print(f"{faults} faults, {wrong} runs wrong, {faults / max(taken, 1e-9):.0f} faults a core-second")
@@ -103,26 +104,11 @@ def _simulate(given: argparse.Namespace) -> int:
 
 
 def _replay(given: argparse.Namespace) -> int:
-    document = json.loads(given.replay.read_text(encoding="utf-8"))
-    case = Case(**{**document["case"], "kinds": tuple(document["case"]["kinds"])})
-    made = {stream: {int(number): option for number, option in of.items()} for stream, of in document["made"].items()}
-    (verdict,) = simulated([(case, Choices.replay(made))], given.mutant, tell=given.trace)
+    (verdict,) = simulated([kept(given.replay)], given.mutant, tell=given.trace)
     _show(verdict, as_json=given.json)
+    if verdict.wrong and given.shrink:
+        print(shrink(given.shrink, verdict, given.mutant))
     return int(bool(verdict.wrong))
-
-
-def _shrink(path: Path, verdict: Verdict, mutant: str | None) -> None:
-    last = verdict
-
-    def is_wrong(made: Made) -> bool:
-        nonlocal last
-        (again,) = simulated([(verdict.case, Choices.replay(made))], mutant)
-        last = again if again.wrong else last
-        return bool(again.wrong)
-
-    made = shrunk(verdict.choices.made, is_wrong)
-    keep(path, verdict.case, made)
-    print(f"shrunk to {len(last.faults)} of {len(verdict.faults)} faults: {path}", *last.faults, *last.wrong, sep="\n")
 
 
 def _show(verdict: Verdict, *, as_json: bool) -> None:

@@ -147,8 +147,10 @@ class Disk:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     def _require(self, path: object) -> None:
-        """Raise OSError if the machine of the caller does not reach the files."""
-        if self.scheduler.now < self.scheduler.machine.storage_away_until:
+        """Raise OSError if the machine of the caller does not reach the files, or the disk below them is broken."""
+        machine = self.scheduler.machine
+        is_bad = machine.bad_disk and str(path).startswith(machine.bad_disk)
+        if is_bad or self.scheduler.now < machine.storage_away_until:
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
 
     @contextlib.contextmanager

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from streams_orchestration_tests.simulation.faults import Faults
+from streams_orchestration_tests.simulation.disk_faults import bad_disk, flip, full, power
+from streams_orchestration_tests.simulation.faults import AWAY_SECONDS, LENGTH_WEIGHTS, Faults
 from streams_orchestration_tests.simulation.sweeps import swept_pe
 
 STOP_SECONDS = (0.5, 2.0, 8.0, 40.0)
 FREEZE_SECONDS = (2.0, 12.0, 40.0, 120.0)
 """Some longer than leases and heartbeats."""
 CUT_SECONDS = (1.0, 10.0, 30.0, 60.0)
-LENGTH_WEIGHTS = (4, 3, 2, 1)
-"""Preference for short faults: processor time goes to those that wait for the end of a long one."""
 JUMP_SECONDS = (1.0, -1.0, 60.0, -60.0, 600.0, -600.0)
-AWAY_SECONDS = (0.1, 1.0, 5.0, 30.0)
 SLOW_SECONDS = (0.5, 4.0, 30.0)
 FOR_EVER = 1e9
 WAYS = ("dies", "stands still", "is cut off from the catalog", "is cut off from its files", "is cut off from all")
 MORE_DELIVERIES = 2
 """Deliveries that others make meanwhile, of all sinks together, so that one that comes late was made before."""
-MOST_FLIPS = 3
-"""Most bits that are flipped in a run; with many of them nothing would be left to heal from."""
-BOOT_SECONDS = 5.0
-"""Seconds from a loss of power to the start of the first process."""
 COMMIT_SECONDS = 8.0
 """Seconds for which a query stops within its commit; a server ends such a session after ten."""
 ZOMBIE_SECONDS = 60.0
@@ -166,31 +160,6 @@ def savepoint(faults: Faults, _step: str) -> str | None:
     return faults.redeploys.save()
 
 
-def power(faults: Faults, step: str) -> str | None:
-    """Let the machine lose its power, and what is not on disk, and start it again."""
-    if faults.machines.machines:
-        return None  # the files of several machines are on a server
-    lost: list[str] = []
-
-    settled = faults.checks.settled()
-
-    def lose() -> None:
-        lost.append(faults.disk.lose_power())
-        faults.checks.look_again(settled)
-
-    faults.scheduler.lose_power(faults.scheduler.here, lose)
-    faults.held.clear()
-    faults.scheduler.later(BOOT_SECONDS, faults.start)
-    return f"at {step}: {lost[0]}"
-
-
-def full(faults: Faults, _step: str) -> str:
-    """Let nothing be written for some time."""
-    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
-    faults.disk.full_until = faults.lasts(seconds)
-    return f"for {seconds} s"
-
-
 def die(faults: Faults, step: str) -> str | None:
     """Let a machine lose its power; it comes back with another clock."""
     machine = faults.machines.choose()
@@ -250,15 +219,6 @@ def jump_server(faults: Faults, _step: str) -> str:
     faults.shared.ahead += seconds
     faults.server_set_at = faults.scheduler.now
     return f"by {seconds:g} s"
-
-
-def flip(faults: Faults, _step: str) -> str | None:
-    """Flip a bit of a segment, a state, or a file that waits in a sink."""
-    with faults.scheduler.outside():
-        paths = faults.checks.kept()
-        if len(faults.disk.flipped) == MOST_FLIPS or not paths:
-            return None
-        return faults.checks.flip(paths[faults.scheduler.choices.pick("file", (1,) * len(paths))])
 
 
 def store_away(faults: Faults, _step: str) -> str:
@@ -378,6 +338,7 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "cut_all": cut_all,
     "break": break_down,
     "flip": flip,
+    "bad_disk": bad_disk,
     "store_away": store_away,
     "unseen": unseen,
     "slow": slow,

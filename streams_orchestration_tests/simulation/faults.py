@@ -15,12 +15,17 @@ from streams_orchestration_tests.simulation.scheduler import Scheduler, Simulate
 from streams_orchestration_tests.simulation.sweeps import LIST
 from streams_orchestration_tests.simulation.targets import TargetServer
 
+AWAY_SECONDS = (0.1, 1.0, 5.0, 30.0)
+"""Seconds for which a server or the disk answers nobody."""
+LENGTH_WEIGHTS = (4, 3, 2, 1)
+"""Preference for short faults: processor time goes to those that wait for the end of a long one."""
 CALM_WEIGHTS = (8.0, 1.0, 1.0)
 """The weights of a fault at any time, after `CALM_BATCHES` more batches, and after another complete epoch."""
 CALM_BATCHES = 6
 DISRUPTIVE = (
     *("kill", "suicide", "stop", "zombie", "late", "away", "power", "full"),
     *("die", "freeze", "cut_catalog", "cut_storage", "cut_all", "jump", "jump_server", "flip", "break"),
+    "bad_disk",
     *("store_away", "slow", "late_delivery", "late_sweep", "slow_commit"),
 )
 """Kinds of faults that may cost a reset."""
@@ -37,7 +42,7 @@ OF_TARGETS = ("target_away", "target_lost", "late_delivery")
 WEIGHTS = {
     "kill": 4, "suicide": 4, "stop": 2, "zombie": 15, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2,
     "savepoint": 1, "power": 1, "full": 1, "jump": 1, "die": 1, "freeze": 1, "cut_catalog": 1, "cut_storage": 1,
-    "cut_all": 1, "break": 1, "flip": 1,
+    "cut_all": 1, "break": 1, "flip": 1, "bad_disk": 1,
     "jump_server": 1, "lost_rare": 8, "late": 2, "store_away": 1, "unseen": 2, "slow": 2,
     "lost_behind": 8, "target_away": 1, "target_lost": 3, "late_delivery": 15, "late_sweep": 15,
     "unheard": 2, "slow_commit": 8,
@@ -171,6 +176,7 @@ class Faults:
         """End the faults that last for a time."""
         for machine in (self.scheduler.here, *self.machines.sound):
             machine.catalog_away_until = machine.storage_away_until = 0.0
+            machine.bad_disk = ""
         self.shared.away_until = self.disk.full_until = self.target.away_until = 0.0
         self.shared.lose_next = self.target.lose_next = None
         self.shared.unheard = 0

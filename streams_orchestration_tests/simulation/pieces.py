@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import random
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 
 from streams_orchestration_tests.simulation.cases import SIMULATED
 from streams_orchestration_tests.simulation.choices import Choices, Made
 from streams_orchestration_tests.simulation.marks import Marks
-from streams_orchestration_tests.simulation.runs import Case
+from streams_orchestration_tests.simulation.replays import keep, shrink
+from streams_orchestration_tests.simulation.runs import Case, Verdict
 from streams_orchestration_tests.simulation.workers import Wanted, simulated
 
 RUNS = 8
@@ -72,6 +71,7 @@ def search(seed: int, faults: int, most: int, *, restless: bool = False) -> int:
             for each in range(first, first + RUNS)
         ]
         wanted += [_variation(kept, first + RUNS * seed + number) for _ in range(RUNS // VARIED) if kept]
+        wrong: list[tuple[Path, Verdict]] = []
         for verdict in simulated(wanted):
             total += Counter(
                 faults=len(verdict.faults), redeploys=len(verdict.redeploys), resets=verdict.resets,
@@ -84,15 +84,13 @@ def search(seed: int, faults: int, most: int, *, restless: bool = False) -> int:
                 path = Path(tempfile.gettempdir(), f"simulation-{seed}-{total['runs']}.json")
                 keep(path, verdict.case, verdict.choices.made)
                 print(f"WRONG {verdict.case}: {verdict.wrong}; again: --replay {path}", flush=True)
+                wrong.append((path.with_suffix(".shrunk.json"), verdict))
+        for path, verdict in wrong:
+            print(shrink(path, verdict), flush=True)
         print(_row(command, total), file=sys.stderr, flush=True)
     print(marks.report())
     print(_row(command, total))
     return total["wrong"]
-
-
-def keep(path: Path, case: Case, made: Made) -> None:
-    """Write a case and its choices into a file, from which the run can be repeated."""
-    path.write_text(json.dumps({"case": asdict(case), "made": made}), encoding="utf-8")
 
 
 def _variation(kept: Sequence[tuple[Case, Made]], seed: int) -> tuple[Case, Choices]:

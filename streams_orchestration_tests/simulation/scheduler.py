@@ -51,6 +51,8 @@ class SimulatedMachine:
     """Simulated time until which it does not reach the catalog."""
     storage_away_until: float = 0.0
     """Simulated time until which it does not reach the files."""
+    bad_disk: str = ""
+    """The directory whose disk is broken on this machine; empty if none is."""
     table: dict[int, SimulatedProcess] = field(default_factory=dict[int, "SimulatedProcess"])
     """The processes since its last start, by pid."""
 

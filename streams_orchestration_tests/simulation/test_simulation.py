@@ -195,6 +195,13 @@ def test_nothing_is_lost_with_the_power():
     assert any(" 0 names and 0 contents" not in fault for fault in verdict["faults"]), "something was not on disk"
 
 
+@pytest.mark.deep
+def test_a_disk_that_is_broken_until_a_person_replaces_it_costs_no_tuple():
+    for verdict in simulate("--kind", "bad_disk", "--rate", "0.002", "--faults", "2", "--runs", "3"):
+        assert verdict["wrong"] == [], verdict
+        assert verdict["resets"] > 0 or any("results" in fault for fault in verdict["faults"]), verdict
+
+
 def test_a_flipped_bit_is_healed_or_refused():
     verdicts = simulate("--kind", "flip", "kill", "--rate", "0.004", "--shape", "outside", "--runs", "3")
     for verdict in verdicts:
