@@ -115,6 +115,7 @@ SPL_LAYERS = {
             "companion",
             "adapting",
             "values",
+            "window_texts",
             "windows",
             "located",
             "native_operators",

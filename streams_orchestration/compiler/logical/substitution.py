@@ -89,7 +89,20 @@ class Substitution:
         constants = value.get(CONSTANTS)
         if constants is None:
             return value
-        return value | {CONSTANTS: self.value(constants, element, *path, CONSTANTS, operator=operator)}
+        given = value | {CONSTANTS: self.value(constants, element, *path, CONSTANTS, operator=operator)}
+        return self._window(given, element, path, operator) if "window" in path else given
+
+    def _window(self, program: dict[str, Any], element: Element, path: tuple[str | int, ...], operator: str) -> Any:
+        """Return the text of a window that a program gives; the program itself if a value is missing or wrong."""
+        if None in program[CONSTANTS].values():
+            return program
+        from streams_orchestration.operators.spl.constants import value_of_program
+
+        try:
+            return value_of_program(program)
+        except ValueError as error:
+            self._report("SO0203", f"the window cannot be computed: {error}", element, path, operator)
+            return program
 
     def annotation(self, value: Any, element: Element, key: str, operator: str) -> tuple[Any, str]:
         """Return an annotation's value and the name of its submission-time value, empty for a literal (A5).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -60,11 +60,10 @@ class ChannelContext(NamedTuple):
             bare: also replace functions without `${}`, as in the expressions of an Import.
         """
         if is_program(value):
-            constants = value.get(CONSTANTS)
-            return value if constants is None else value | {CONSTANTS: self.substitute(constants)}
+            return self._program(value)
         if is_mapping(value):
             return {
-                key: entry if is_fixed(key, entry) else self.substitute(entry, bare=bare)
+                key: self._program(entry) if is_fixed(key, entry) else self.substitute(entry, bare=bare)
                 for key, entry in value.items()
             }
         if is_list(value):
@@ -80,6 +79,11 @@ class ChannelContext(NamedTuple):
 
         value = _FUNCTION.sub(replace, value)
         return _BARE_FUNCTION.sub(replace, value) if bare else value
+
+    def _program(self, value: Mapping[str, Any]) -> Any:
+        """Return a program, or logic of SPL, whose constants have the values of channel functions."""
+        constants = value.get(CONSTANTS)
+        return {**value, CONSTANTS: self.substitute(constants)} if constants else value
 
 
 def substitute_channels(value: Any, operator: PhysicalOperator) -> Any:

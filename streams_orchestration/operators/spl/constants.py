@@ -37,6 +37,18 @@ def with_constants(data: Any, fields: Mapping[str, FieldInfo]) -> Any:
     return made
 
 
+def value_of_program(program: Mapping[str, Any]) -> Any:
+    """Return the value of a program over submission-time values.
+
+    Raises:
+        ValueError: the program reads more than these values, or has no value for them.
+    """
+    for value in _constant(program, {}):
+        return value
+    message = f"{program[LOGIC]!r:.80} reads more than submission-time values"
+    raise ValueError(message)
+
+
 def _takes_programs(field: FieldInfo) -> bool:
     """Return True if a field has a part of the type `ExpressionText`."""
     waiting: list[Any] = [field.annotation, *field.metadata]

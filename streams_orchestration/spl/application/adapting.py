@@ -150,13 +150,18 @@ def _own_texts(ports: Sequence[Port]) -> dict[str, str]:
     return {each.name: str(each.type) for each in attributes if not has_text_of_column(each.type)}
 
 
+def _windows(written: Any) -> list[str]:
+    """Return the texts of windows; a program begins with the text as far as it is known."""
+    each_port = written if is_list(written) else [written]
+    return [str(each[LOGIC]).lstrip('"') if is_program(each) else str(each) for each in each_port]
+
+
 def _holds(condition: str, parameters: dict[str, Any], windows: Any) -> bool:
     """Return True if the condition of a difference between defaults is fulfilled (see `Difference.when`)."""
     if condition == "time":
-        each_port = windows if is_list(windows) else [windows]
-        return "timeAttribute" not in parameters and any(_TIMED.search(str(each)) for each in each_port)
+        return "timeAttribute" not in parameters and any(map(_TIMED.search, _windows(windows)))
     if condition in ("tumbling", "sliding"):
-        return any(str(each).startswith(condition) for each in (windows if is_list(windows) else [windows]))
+        return any(each.startswith(condition) for each in _windows(windows))
     if condition == "outer":
         return parameters.get("algorithm", "inner") != "inner"
     if condition == "server":

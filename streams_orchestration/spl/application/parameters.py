@@ -18,6 +18,7 @@ from streams_orchestration.spl.application.rewriting import by_attributes
 from streams_orchestration.spl.application.state_reading import StateReading
 from streams_orchestration.spl.application.subscriptions import subscription_text
 from streams_orchestration.spl.application.values import (
+    CHANNELS,
     SUBMISSION,
     SUBMISSION_LIST,
     UnknownValue,
@@ -340,6 +341,8 @@ class ParameterWriter:
             for node in parts_of(waiting.pop()):
                 if not isinstance(node, Call):
                     continue
+                if node.signature.name in CHANNELS and node.signature.is_standard:
+                    constants[f"{node.signature.name}()"] = f"${{{node.signature.name}()}}"
                 match node.arguments:
                     case (Constant(value=str(name)), *_) if node.signature.name in (SUBMISSION, SUBMISSION_LIST):
                         self.submission.setdefault(name, "rstring")

@@ -26,6 +26,8 @@ from streams_orchestration.spl.typing.typed import (
 
 SUBMISSION = "getSubmissionTimeValue"
 SUBMISSION_LIST = "getSubmissionTimeListValue"
+CHANNELS = ("getAllChannels", "getAllMaxChannels")
+"""Functions about the regions around a replica, whose values are constants of its programs."""
 _TYPES = {"boolean": "boolean", "int64": "int64"}
 
 

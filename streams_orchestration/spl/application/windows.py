@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streams_orchestration.spl.application.values import ConstantReader, UnknownValue, constant
+from streams_orchestration.spl.application.window_texts import WindowText
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Invocation, Labelled
 from streams_orchestration.spl.language.printing import text_of
@@ -79,15 +80,15 @@ class WindowReading:
 
         Its value is a list if the operator has several input ports.
         """
-        texts = {each.label.name: window_text(each, self.reader) for each in self.invocation.windows}
+        texts = {each.label.name: WindowText(self.reader).plain(each.values) for each in self.invocation.windows}
         by_port = [
             next((texts[name] for name in (port.label, *port.names) if name in texts), "") for port in self.inputs
         ]
         return {"window": by_port if len(by_port) > 1 else next(iter(texts.values()))} if texts else {}
 
-    def texts(self) -> list[str]:
-        """Return the window text of each input port, empty without a window; report mistakes."""
-        found = [""] * len(self.inputs)
+    def texts(self) -> list[Any]:
+        """Return the window of each input port, a text or a program, empty without a window; report mistakes."""
+        found: list[Any] = [""] * len(self.inputs)
         missing = True
         for window in self.invocation.windows:
             label = window.label
@@ -111,10 +112,10 @@ class WindowReading:
                 self.report("CDISP0224E", message, self.invocation.operator)
         return found
 
-    def _text(self, window: Labelled, number: int) -> str:
+    def _text(self, window: Labelled, number: int) -> Any:
         parts = [_part(each) for each in window.values]
         if any(part.name in _EVENT_TIME for part in parts):
-            return window_text(window, self.reader)
+            return WindowText(self.reader).of(window.values)
         if False in [self._check_part(part, self.inputs[number]) for part in parts]:
             return ""
         policies = [part for part in parts if part.place == "policy"]
@@ -141,7 +142,7 @@ class WindowReading:
         if not (self._suits(kind, kinds, policies, number) and self._goes_with_keys(partitioned, number)):
             return ""
         ordered = [*(policies[:1] if self.model.name == "Sort" else policies), *partitioned, *partitions]
-        return ", ".join([kind, *(_written(part.written, self.reader) for part in ordered)])
+        return WindowText(self.reader).of([part.written for part in ordered], kind)
 
     def _check_part(self, part: _Part, port: Port) -> bool:
         """Return True if a part of the clause has a known name and the right arguments; otherwise report a mistake."""
@@ -236,31 +237,7 @@ class WindowReading:
         return False
 
 
-def window_text(window: Labelled, reader: ConstantReader) -> str:
-    """Return the text of a window for the document.
-
-    Arguments that are known at compile time are written as numbers, and attributes as their names.
-    """
-    return ", ".join(_written(each, reader) for each in window.values)
-
-
 def _part(written: tree.Expression) -> _Part:
     if isinstance(written, tree.Call) and isinstance(written.function, tree.Name):
         return _Part(written, written.function.name, written.arguments)
     return _Part(written, text_of(written), None)
-
-
-def _written(written: tree.Expression, reader: ConstantReader) -> str:
-    if isinstance(written, tree.Call) and isinstance(written.function, tree.Name):
-        return f"{written.function.name}({', '.join(_argument(each, reader) for each in written.arguments)})"
-    return text_of(written)
-
-
-def _argument(written: tree.Expression, reader: ConstantReader) -> str:
-    if isinstance(written, tree.Name) and not written.name.startswith("$"):
-        return written.name
-    try:
-        value = reader.value(written)
-    except UnknownValue:
-        return text_of(written)
-    return repr(value) if isinstance(value, float) else str(value)

@@ -105,6 +105,8 @@ plain("isShutdown")(lambda: False)
 plain("block", run=True)(lambda run, seconds: run.sleep(seconds))
 plain("getThisOperatorName", run=True)(lambda run: run.operator)
 plain("getThisOperatorLogicalName", run=True)(lambda run: run.logical)
+for _name in ("getAllChannels", "getAllMaxChannels"):
+    plain(_name, run=True)(lambda run, name=_name: json.loads(run.constants[f"{name}()"]))
 plain("getChannel", run=True)(lambda run: run.channel)
 plain("getMaxChannels", run=True)(lambda run: run.max_channels)
 plain("getLocalChannel", run=True)(lambda run: run.local_channel)
