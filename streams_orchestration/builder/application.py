@@ -243,7 +243,7 @@ class Application(Declarations):
         definitions = [(self._root.names[each], each.document()) for each in self._root.definitions]
         twice = [each for each in self._root.definitions if [name for name, _ in definitions].count(each.name) > 1]
         if twice:
-            message = f"there is a composite {twice[1].name} already"
+            message = f"there is already a composite {twice[1].name}"
             raise BuildError(message, twice[1].place)
         parts |= {"composites": dict(definitions), "hostPools": self._pools}
         parts |= {"annotations": self._annotations, "config": self._config}
@@ -355,7 +355,7 @@ class Application(Declarations):
     def _target(self) -> str:
         names = [name for name, value in vars(sys.modules["__main__"]).items() if value is self]
         if not names or not Path(self._place.file).is_file():
-            message = "an application runs from a file of Python that holds it in a variable; save it, or `to_yaml` it"
+            message = "an application runs only from a Python file that has it in a variable; save it, or `to_yaml` it"
             raise BuildError(message, self._place)
         return f"{self._place.file}:{names[0]}"
 

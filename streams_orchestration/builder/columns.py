@@ -50,14 +50,18 @@ class Column:
     def __bool__(self) -> NoReturn:
         """Refuse `if`, `and`, `or`, `not`, `in` and chains such as `1 < x < 3`: only a tuple makes it true or false."""
         message = (
-            f"{self} has a value for each tuple, and none here; use & in place of and, | in place of or, ~ in place of "
-            "not, .isin() in place of in, .between() in place of a < x < b, and when() in place of if"
+            f"{self} has a value for each tuple, but none while the application is built; use & in place of and, | in "
+            "place of or, ~ in place of not, .isin() in place of in, .between() in place of a < x < b, and when() in "
+            "place of if"
         )
         raise ColumnError(message)
 
     def __iter__(self) -> NoReturn:
         """Refuse iteration: only the values of an expression have elements, and these exist for tuples only."""
-        message = f"{self} has elements for each tuple, and none here; see functions.size, and x[0] for an element"
+        message = (
+            f"{self} has elements for each tuple, but none while the application is built; use functions.size for "
+            "their number, x[0] for an element"
+        )
         raise ColumnError(message)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
@@ -327,5 +331,5 @@ def _joined(word: str, *operands: Value) -> Column:
 
 def _refuse_none(other: Value, sign: str, instead: str) -> None:
     if other is None:
-        message = f"nothing is equal to null, so {sign} None would never be true; use {instead}"
+        message = f"null equals no value, so {sign} None would never be true; use {instead}"
         raise ColumnError(message)

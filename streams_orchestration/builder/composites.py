@@ -48,7 +48,7 @@ class Composite:
         """Add an invocation and return its only output."""
         outputs = self._invoke(inputs, name, uid)
         if len(outputs) != 1:
-            message = f"{self._definition.name} has {len(outputs)} outputs, not one: call its `streams`"
+            message = f"{self._definition.name} has {len(outputs)} outputs, not one: use its `streams`"
             raise BuildError(message, calling_place())
         return outputs[0]
 

@@ -134,7 +134,7 @@ def import_use(parameters: Mapping[str, Any]) -> Use:
     if annotation is None:
         return named_use("Import", parameters)
     if unknown := [key for key in annotation if key not in keys]:
-        message = f"an Import takes the watermarks that the exporter makes, so {unknown[0]} belongs there"
+        message = f"an Import gets its watermarks from the exporting application, so {unknown[0]} belongs there"
         raise BuildError(message, calling_place())
     given = {name: value for name, value in parameters.items() if name != "event_time"}
     return named_use("Import", given | {"eventTime": {keys[key]: value for key, value in annotation.items()}})

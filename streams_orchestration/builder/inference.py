@@ -60,7 +60,7 @@ def selected(
 
 def _typed(name: str, text: str, attributes: Mapping[str, Any]) -> Any:
     if REFERENCE in text:
-        _fail(f"select: the type of {name} is known when the application is submitted; use map(..., schema) instead")
+        _fail(f"select: the type of {name} is not known before submission; use map(..., schema) instead")
     try:
         return typed(text, attributes)
     except ExpressionError as error:

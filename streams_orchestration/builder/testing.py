@@ -157,7 +157,9 @@ def _replace_source(document: Json, stream: str, rows: TestTuples, directory: Pa
     """Write the tuples to a file, and make a FileSource that reads it the source of the stream."""
     sources = {_names(node)[0]: node for node in document["graph"] if not node.get("inputs") and len(_names(node)) == 1}
     if stream not in sources:
-        message = f"{stream} is not a source's stream in {document['application']}; these are: {', '.join(sources)}"
+        message = (
+            f"{stream} is not the stream of a source in {document['application']}; these are: {', '.join(sources)}"
+        )
         raise ValueError(message)
     node = sources[stream]
     output = (node.get("outputs") or [stream])[0]
@@ -199,7 +201,9 @@ def _tuples(stream: str, rows: TestTuples, schema: pa.Schema | None) -> pa.Table
     try:
         return pa.Table.from_pylist(mappings)
     except pa.ArrowException as error:
-        message = f"{stream}: its tuples have no common types: {error}; give the stream a schema, or a table of Arrow"
+        message = (
+            f"{stream}: its tuples have no common types: {error}; give the stream a schema, or pass an Arrow table"
+        )
         raise ValueError(message) from error
 
 
@@ -212,7 +216,7 @@ def _mapping(stream: str, number: int, row: Any, schema: pa.Schema | None) -> Js
             raise ValueError(message)
         return dict(mapping)
     if names is None:
-        message = f"{stream} has no schema, so its tuples are mappings by attribute, or a table of Arrow"
+        message = f"{stream} has no schema, so pass its tuples as mappings by attribute, or as an Arrow table"
         raise ValueError(message)
     if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(cast("Sequence[Any]", row)) != len(names):
         message = f"{stream}, tuple {number}: {row!r:.80} is no row of {len(names)} values: {', '.join(names)}"

@@ -12,7 +12,7 @@ def show() -> int:
     home = api.Home.default()
     opened = api.Catalog(home)
     version = opened.version()
-    lines = [f"catalog     {opened.name}", f"revision    {version or 'none: nothing was ever deployed here'}"]
+    lines = [f"catalog     {opened.name}", f"revision    {version or 'none: no application was ever deployed here'}"]
     deployed = api.deployed_applications(home) if version == api.newest() else ()
     if version == api.newest():
         lines.append(f"deployed    {', '.join(deployed) or 'nothing'}")
@@ -26,7 +26,7 @@ def upgrade() -> int:
     """Upgrade the catalog to this version of the product."""
     opened = api.Catalog(api.Home.default())
     before = api.upgrade_tables(opened)
-    done = "is of this version already" if before == api.newest() else f"was upgraded from {before}"
+    done = "has this version already" if before == api.newest() else f"was upgraded from {before}"
     facts = {"catalog": opened.name, "before": before, "revision": api.newest()}
     return answer(lambda: facts, f"{opened.name}: the catalog {done} ({api.newest()}).")
 

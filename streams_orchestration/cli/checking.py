@@ -38,7 +38,7 @@ def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
     """Check whether applications can run, and report all errors; return the exit status."""
     specs = tuple(dict.fromkeys(specs))
     if options != Options() and len(specs) != 1:
-        message = "options of the compiler are for one spec. Name one, or leave them out."
+        message = "compiler options apply to a single spec. Name one spec, or leave the options out."
         raise click.UsageError(message, click.get_current_context())
     api.Settings.from_environment()
     findings: list[Finding] = []
@@ -88,7 +88,7 @@ def _ask_spark(wanted: Deployable) -> None:
     """
     # loads the catalog and its tables, which nothing else needs here
 
-    note(f"{wanted.name}: Spark looks at the queries ...")
+    note(f"{wanted.name}: Spark analyses the queries ...")
     api.with_columns_of_queries(wanted)
 
 
@@ -108,7 +108,7 @@ def _finding_apart(spec: Path, *, queries: bool) -> Finding:
         (finding,) = json.loads(ended.stdout)["specs"]
     except (ValueError, KeyError):
         lines = ended.stderr.decode(errors="replace").strip().splitlines()
-        problem = f"the process that looked at it ended with status {ended.returncode}: {lines[-1] if lines else ''}"
+        problem = f"the process that checked it ended with status {ended.returncode}: {lines[-1] if lines else ''}"
         return _document(spec, None, (), (), problem, analysed=False)
     return finding
 
@@ -144,7 +144,7 @@ def _report(finding: Finding) -> None:
     queries = finding["queries"]["operators"]
     left_out = bool(queries) and not finding["queries"]["analysed"]
     if not current().json:
-        condition = f" if Spark takes the queries of {short_list(queries)}" if left_out else ""
+        condition = f" if Spark accepts the queries of {short_list(queries)}" if left_out else ""
         write(f"{spec}: {finding['application']} can run{condition}")
     if left_out:
-        note(f"Spark has not looked at them. `streams check {shlex.quote(spec)} --queries` has it do so.")
+        note(f"Spark has not analysed them. `streams check {shlex.quote(spec)} --queries` does that.")

@@ -30,7 +30,7 @@ _VERBOSITY = (
         is_flag=True,
         expose_value=False,
         callback=_set_verbosity,
-        help="Show also where state is kept, what takes how long, and where unexpected errors come from.",
+        help="Also show where state is kept, how long each step takes, and where unexpected errors come from.",
     ),
 )
 

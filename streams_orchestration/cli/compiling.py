@@ -41,7 +41,7 @@ def compile_application(spec: Path, options: Options, format_: str, output: Path
         write_table(summary(compilation), output)
     if parts := list(left_out(compilation.logical)):
         same = "" if options == Options() else " with the same options"
-        note(f"Not looked at: {'; '.join(parts)}. `streams check {shlex.quote(str(spec))}`{same} does that.")
+        note(f"Not checked: {'; '.join(parts)}. `streams check {shlex.quote(str(spec))}`{same} does that.")
     return 0
 
 

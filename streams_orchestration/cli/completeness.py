@@ -51,9 +51,9 @@ def _refused(status: api.ApplicationStatus, message: str) -> int:
 
 def _text(sink: api.SinkStatus) -> str:
     if sink.is_complete:
-        return "complete, its streams have ended"
+        return "complete: its streams have ended"
     if sink.complete_until is None:
-        return "without a watermark: no stream of it has event time, or none has brought one yet"
+        return "without a watermark: none of its streams has event time, or none has sent a watermark yet"
     return f"complete up to {moment(sink.complete_until)}"
 
 

@@ -21,10 +21,13 @@ def console(
     applications = [each for each in shown if isinstance(each, str)]
     specs = tuple(dict.fromkeys(each for each in shown if isinstance(each, Path)))
     if len(applications) > 1:
-        message = f"one application or all are shown, not {', '.join(applications)}. Name one, or none for all."
+        message = (
+            f"the console shows one application or all of them, not {', '.join(applications)}. Name one, or none to "
+            "see all."
+        )
         raise click.UsageError(message, click.get_current_context())
     if options != Options() and len(specs) != 1:
-        message = "options of the compiler are for one spec. Name one, or leave them out."
+        message = "compiler options apply to a single spec. Name one spec, or leave the options out."
         raise click.UsageError(message, click.get_current_context())
     for application in applications:
         api.read_status(home, application)

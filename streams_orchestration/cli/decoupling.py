@@ -49,7 +49,7 @@ def decouple(
     if isinstance(tree, dict) and "specVersion" in tree:
         return _of_application(problem, options, machines or 2, pe, effort, format_, output)
     if pe is not None or options != Options():
-        message = f"{problem} is a problem and no spec, so there is nothing to compile and no PE to name."
+        message = f"{problem} is a decoupling problem, not a spec: options of the compiler and --pe do not apply to it."
         raise click.UsageError(message)
 
     sound = isinstance(tree, dict) and not wrong  # a large one is not read twice
@@ -80,7 +80,7 @@ def _of_application(
     profile = options.profile
     if profile is None:
         message = (
-            f"it is not known what {spec} costs. Measure it while it runs (`streams profile APP --output FILE`), "
+            f"the costs of {spec} are not known. Measure it while it runs (`streams profile APP --output FILE`), "
             "then add --profile FILE."
         )
         raise click.UsageError(message)

@@ -40,7 +40,7 @@ def _table(comparison: Comparison) -> RenderableType:
     """Return a table of a width change: its effects on a redeploy, or on a job of Streams if the spec only compiles."""
     change = comparison.change
     if not change.widths:
-        return Text("No width changes.")
+        return Text("No width is changed.")
     table = _rows(width_rows(change))
     if comparison.outcome is None:
         return _plain_change(table, comparison)

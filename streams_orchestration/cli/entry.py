@@ -71,7 +71,7 @@ def _run(arguments: list[str]) -> int:
             return _failed(invocation, COMMAND_LINE, "usage", message)
         except (click.Abort, KeyboardInterrupt):
             name = invocation.application
-            message = "Interrupted." + (f" `streams status {name}` shows what has been done." if name else "")
+            message = "Interrupted." + (f" `streams status {name}` shows how far it is." if name else "")
             write(message, error=True)
             return _failed(invocation, INTERRUPTED, "interrupted", message)
         except BrokenPipeError:

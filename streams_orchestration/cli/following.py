@@ -93,7 +93,7 @@ class Follower:
             except api.CatalogUnavailableError as error:
                 if lost is None:
                     lost = self.clock()
-                    self.say(f"{error} Waiting for it; the application runs on by itself.")
+                    self.say(f"{error} Waiting for the catalog; the application keeps running.")
                 if self.clock() - lost > api.LIMIT_SECONDS or self.pause(POLL_SECONDS):
                     raise
             else:

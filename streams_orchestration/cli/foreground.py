@@ -119,7 +119,7 @@ class Foreground:
             return None
         problem = f"Dagster does not show the deployment of {self._name}"
         if not self._recording.wait(RECORD_SECONDS):
-            return f"{problem}: recording it took more than {RECORD_SECONDS:g} s; the application itself runs"
+            return f"{problem}: recording it took more than {RECORD_SECONDS:g} s; the application runs nevertheless"
         try:
             self._recording.result()
         except api.HostLaunchError:  # `deploy` raises the same error

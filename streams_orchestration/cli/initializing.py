@@ -153,14 +153,14 @@ def init(name: str, directory: Path | None, *, python: bool) -> int:
         "readings.csv": _DATA,
     }
     if there := sorted(each for each in files if (place / each).exists()):
-        message = f"{place / there[0]} is there already. Choose another name, or another directory: --directory DIR."
+        message = f"{place / there[0]} exists already. Choose another name, or another directory: --directory DIR."
         raise click.UsageError(message)
     try:
         place.mkdir(parents=True, exist_ok=True)
         for file, text in files.items():
             (place / file).write_text(text.replace("NAME", name), encoding="utf-8")
     except OSError as error:
-        message = f"{place} cannot be written: {error.strerror}. Name a directory that can: --directory DIR."
+        message = f"{place} cannot be written: {error.strerror}. Name a directory that can be written: --directory DIR."
         raise click.UsageError(message) from error
     current().application = name
     if current().json:

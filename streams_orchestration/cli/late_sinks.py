@@ -68,4 +68,4 @@ def _line(sink: api.SinkStatus, since: str, otherwise: str = "") -> str:
 def _reason(sink: api.SinkStatus, otherwise: str = "") -> str:
     """Return the first line of the sink's error without the operator's name; `otherwise` without an error."""
     reason = (sink.error or "").strip().partition("\n")[0].removeprefix(f"operator {sink.operator}: ")
-    return reason or otherwise or "they are being delivered, and the target has not answered yet"
+    return reason or otherwise or "the delivery is under way, and the target has not answered yet"

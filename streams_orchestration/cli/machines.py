@@ -25,8 +25,8 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
     home = api.Home.default()
     if api.catalog_url(home).get_backend_name() != "postgresql":
         message = (
-            "machines share a catalog in PostgreSQL, since a file on a network is not locked safely. "
-            "Set STREAMS_CATALOG to its address, such as postgresql://user@host/database"
+            "several machines need a catalog in PostgreSQL, since files on a network cannot be locked safely. Set "
+            "STREAMS_CATALOG to its address, such as postgresql://user@host/database"
         )
         raise api.MachineError(message)
     api.require_open_files("the agent of this machine")
@@ -45,7 +45,7 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
-    note(f"This is machine {machine.name}. Hosts that are started here live on when its agent ends (Ctrl-C).")
+    note(f"This is machine {machine.name}. Hosts that are started here keep running when its agent ends (Ctrl-C).")
     tending.start()
     running.run()
     return 0
@@ -70,7 +70,7 @@ def drain(name: str, within: float) -> int:
     moved = api.drain_machine(api.Home.default(), name, within=within)
     where = "; ".join(f"host {each.host} of {each.application} continues on {each.machine}" for each in moved)
     facts = {"machine": name, "state": "DRAINING", "moved": [asdict(each) for each in moved]}
-    return answer(lambda: facts, f"{name} takes no more hosts. {where or 'None was there'}.")
+    return answer(lambda: facts, f"{name} takes no more hosts. {where or 'It had none'}.")
 
 
 def resume(name: str) -> int:

@@ -55,7 +55,7 @@ def metrics_tables(metrics: api.ApplicationMetrics) -> RenderableType:
     if not metrics.measured:
         return Text("Measuring was off when it was deployed (STREAMS_METRICS=off).")
     if not metrics.pes:
-        return Text("Nothing is measured yet.")
+        return Text("No metrics are available yet.")
     tables = (
         _pes(metrics),
         _operators(metrics),

@@ -89,9 +89,9 @@ def show_status(application: str | None, timeline: Path | None, format_: str, *,
         raise click.UsageError(message, click.get_current_context())
     if application is None and (measured or timeline is not None):
         message = (
-            "--metrics is of one application. Write `streams status APP --metrics`."
+            "--metrics shows a single application. Write `streams status APP --metrics`."
             if timeline is None
-            else "--timeline is of one application. Write `streams status APP --timeline FILE.svg`."
+            else "--timeline shows a single application. Write `streams status APP --timeline FILE.svg`."
         )
         raise click.UsageError(message, click.get_current_context())
     home = api.Home.default()
@@ -179,7 +179,7 @@ def details(status: api.ApplicationStatus, now: float, metrics: api.ApplicationM
         lines.append(Text(f"host {host.id}  {host.shown_state}, {process}{took}", "dim"))
         if (trouble := host.storage_trouble(now)) is not None:
             lines.append(Text(f"{trouble}.", "red"))
-        lines += [Text(f"{reason}; this is mended as soon as machines allow.", "red") for reason in host.misplaced]
+        lines += [Text(f"{reason}; the host is moved as soon as machines allow.", "red") for reason in host.misplaced]
     for sink in status.sinks:
         lines.append(Text.assemble((sink.operator, "bold"), f"  {_visible(sink, now)}  {sink.path or sink.place}"))
         if sink.error is not None:

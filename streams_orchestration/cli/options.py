@@ -116,7 +116,10 @@ document_option = click.option(
 )
 """The option `--format` of commands that write their result with `answer`, which reads the choice itself."""
 output_option = click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to a file instead."
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write to this file instead of standard output.",
 )
 
 
@@ -162,7 +165,7 @@ class Moment(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         try:
             at = dt.datetime.fromisoformat(value)
         except ValueError:
-            self.fail(f"{value!r} is no time; write 2026-11-28T03:00:00 or unix seconds.", param, ctx)
+            self.fail(f"{value!r} is not a time; write 2026-11-28T03:00:00 or unix seconds.", param, ctx)
         return (at if at.tzinfo else at.replace(tzinfo=dt.UTC)).timestamp()
 
 

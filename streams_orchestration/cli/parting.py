@@ -22,7 +22,7 @@ def decision_table(compilation: Compilation, decision: ApplicationDecision) -> R
     measured = decision.before[decision.pe] / decision.saturation
     return Group(
         Text(f"PE {decision.pe} took {measured:.1f} % of a processor when it was measured."),
-        Text("Loads below are those at which the busiest PE has no time left.", "dim"),
+        Text("The loads below are extrapolated to the rate at which the busiest PE is fully busy.", "dim"),
         "",
         _loads(compilation, decision),
         "",

@@ -86,7 +86,7 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], ag
         write_table(outcome_table(outcome), None)
     status = status_if_deployed(home, wanted.name)
     if outcome.verdict != "unchanged" and status is not None and status.state == "COMPLETED":
-        note(f"{wanted.name} is complete: nothing of it runs on. `{again} --fresh` computes it from the beginning.")
+        note(f"{wanted.name} is complete, so there is nothing to redeploy. `{again} --fresh` starts over.")
         return APPLICATION
     return 0 if outcome.acceptable else APPLICATION
 
@@ -129,7 +129,7 @@ def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: floa
     current().application = name
     if api.on_trial(home, name):
         if dry_run or drop_state:
-            message = f"the redeploy of {name} is on trial: --revert loses nothing then. Leave the other options out."
+            message = f"the redeploy of {name} is on trial: --revert loses nothing now. Remove the other options."
             raise click.UsageError(message, click.get_current_context())
         if api.end_trial_by_hand(home, name):
             jobs = Jobs(home, name)

@@ -38,13 +38,13 @@ def region_lines(status: api.ApplicationStatus, now: float, failing: Collection[
         if (recent := api.recent_resets(unit, now)) is not None and status.state in ("RUNNING", "WAITING"):
             lines.append(Text(f"  not stable: {_short(str(recent))}", "red"))
         if unit.lost is not None and unit.name not in failing:
-            text = f"  {unit.lost}. {api.LOST_REMEDY}; while nothing fails the application runs on."
+            text = f"  {unit.lost}. {api.LOST_REMEDY}; the application keeps running until something fails."
             lines.append(Text(text, "red"))
     return lines
 
 
 def _cuts(unit: api.UnitStatus, now: float) -> str:
-    period = f"every {unit.period:g} s" if unit.period is not None else "when its operator says so"
+    period = f"every {unit.period:g} s" if unit.period is not None else "when its start operator requests it"
     parts = [f"epochs end {period}, drainTimeout {unit.drain_timeout:g} s, resetTimeout {unit.reset_timeout:g} s"]
     if unit.completed_at is not None:
         parts.append(f"last cut {unit.completed_epoch}, {duration(now - unit.completed_at)} old")

@@ -14,7 +14,10 @@ from streams_orchestration.runtime import api
 def require_origin(origin: str | None, drop_state: tuple[str, ...]) -> None:
     """Raise UsageError if `--drop-state` is given without `--from`."""
     if drop_state and origin is None:
-        message = "--drop-state is about the state of a savepoint. Name that with --from, or leave --drop-state out."
+        message = (
+            "--drop-state applies to the state of a savepoint. Name the savepoint with --from, or leave --drop-state "
+            "out."
+        )
         raise click.UsageError(message, click.get_current_context())
 
 

@@ -102,7 +102,7 @@ def _continuation(name: str, before: api.ApplicationStatus) -> str:
     """Describe in words the point from which a deployed application continues."""
     alive = [host.process for host in before.hosts if host.alive]
     if before.state == "RUNNING" and alive:
-        return f"{name} runs already ({', '.join(alive)}); following it."
+        return f"{name} is already running ({', '.join(alive)}); following it."
     return f"{name}: going on from {_point(before)}; `--fresh` would start over."
 
 
@@ -144,7 +144,7 @@ def _completed(home: api.Home, status: api.ApplicationStatus, max_rows: int) -> 
         if sink.path is not None:
             note(f"Files of {sink.operator}: {sink.path}")
     for loss in losses(api.read_metrics(home, status.application)):
-        note(f"{loss}. `streams status {status.application} --metrics` has all that was counted.")
+        note(f"{loss}. `streams status {status.application} --metrics` has all counters.")
     note(f"Logs: {status.log_places}")
     printed = api.read_printed((pe.log for pe in status.pes if pe.here), max_rows)
     documents = {"results": [result_document(each) for each in shown], "printed": [asdict(each) for each in printed]}

@@ -67,7 +67,7 @@ def import_(directory: Path, name: str | None) -> int:
     current().application = copied.manifest.application
     text = f"{copied.manifest.title}: {_holds(copied.manifest)}."
     if not copied.new:
-        text = f"{copied.manifest.title} was there already."
+        text = f"{copied.manifest.title} exists already; nothing was copied."
     return answer(lambda: _facts(copied.manifest, copied.place), text)
 
 

@@ -116,6 +116,6 @@ def need(result: Result | None) -> Result:
         ValueError: that stage has not run.
     """
     if result is None:
-        message = "a stage of the compiler was computed before another one whose result it reads"
+        message = "a stage of the compiler was computed before a stage whose result it reads"
         raise ValueError(message)
     return result

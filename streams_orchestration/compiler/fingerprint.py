@@ -52,7 +52,7 @@ def difference(old: Compilation, new: Compilation) -> str:
     if widths := list(_widths(old, new)):
         return "; ".join(widths[:_NAMED])
     if old.logical.time_zone != new.logical.time_zone:
-        return f"the time zone was {old.logical.time_zone}, and is {new.logical.time_zone} now"
+        return f"the time zone was {old.logical.time_zone}, and now is {new.logical.time_zone}"
     before, after = identity(old), identity(new)
     names = set(before["operators"]) ^ set(after["operators"])
     if names:

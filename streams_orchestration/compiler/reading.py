@@ -64,7 +64,10 @@ def read_tree(file: Path) -> tuple[Any, list[Diagnostic]]:
     if is_python(file):
         return read_python(file)
     if file.suffix == ".splmm":
-        message = f"{file.name} is mixed mode: Perl that writes SPL; expand it, and give the file of SPL that it makes"
+        message = (
+            f"{file.name} is in mixed mode: it has Perl code that generates SPL; run that code, and name the SPL file "
+            "that it generates"
+        )
         return None, [Diagnostic.of("SO0704", message, location=f"{file}:1")]
     if file.suffix == ".spl":
         return document_of_spl(file, spl_options.get())
@@ -78,5 +81,5 @@ def _compiled(file: Path) -> tuple[Any, list[Diagnostic]]:
     except AdlError as error:
         return None, [Diagnostic.of("SO0741", str(error), location=f"{file}:{error.line or 1}")]
     except OSError as error:
-        reason = "there is no such file" if isinstance(error, FileNotFoundError) else (error.strerror or str(error))
+        reason = "this file does not exist" if isinstance(error, FileNotFoundError) else (error.strerror or str(error))
         return None, [Diagnostic.of("SO0001", reason, location=f"{file}:1")]

@@ -64,10 +64,10 @@ async def body_of(request: Request) -> dict[str, Any]:
         document = json.loads(body)
         json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and halves of characters
-        message = "The body is no JSON that can be read."
+        message = "The body is not valid JSON."
         raise WrongRequestError(message) from error
     if not isinstance(document, dict):
-        message = "The body is no JSON object."
+        message = "The body is not a JSON object."
         raise WrongRequestError(message)
     return document
 

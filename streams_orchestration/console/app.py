@@ -120,7 +120,7 @@ class _Documents:
         """Return the physical or logical graph of the deployed plan."""
         view = request.query_params.get("view", "physical")
         if view not in ("physical", "logical"):
-            message = "view is `physical` or `logical`."
+            message = "`view` must be `physical` or `logical`."
             raise WrongRequestError(message)
         return graph_of(self.reader.compilation(request.path_params["name"]), view).document()
 
@@ -147,7 +147,7 @@ class _Documents:
         application = request.path_params["name"]
         stream = request.query_params.get("stream", "")
         if not stream:
-            message = "stream is the name of a stream."
+            message = "`stream` must be the name of a stream."
             raise WrongRequestError(message)
         compilation = self.reader.compilation(application)
         deployed_at = api.read_status(self.reader.home, application).deployed_at
@@ -167,7 +167,7 @@ def _session(access: Access) -> Answer:
             return JSONResponse(described(request))
         token = (await body_of(request)).get("token")
         if not isinstance(token, str):
-            return JSONResponse({"error": "token is a text."}, 400)
+            return JSONResponse({"error": "`token` must be a text."}, 400)
         if not access.is_token(token):
             return JSONResponse({"error": "The token is missing or wrong."}, 401)
         answered = JSONResponse({"authorized": True, "allow_actions": access.allow_actions})
@@ -185,10 +185,12 @@ def _reset(reader: SnapshotReader, access: Access) -> Answer:
     async def answer(request: Request) -> Response:
         name, body = request.path_params["name"], await body_of(request)
         if not access.allow_actions:
-            return JSONResponse({"error": "This console only reads. `streams console --allow-actions` may reset."}, 403)
+            return JSONResponse(
+                {"error": "This console is read-only. Start `streams console --allow-actions` to reset units."}, 403
+            )
         unit, force = body.get("unit"), body.get("force", False)
         if not isinstance(unit, str) or not isinstance(force, bool):
-            return JSONResponse({"error": "unit is the name of a region or PE, force is true or false."}, 400)
+            return JSONResponse({"error": "`unit` must be the name of a region or PE, and `force` true or false."}, 400)
         try:
             reader.require(name)
             await asyncio.to_thread(api.stop_orphans, reader.home, name)

@@ -64,7 +64,10 @@ class AccessGuard:
         if refused is None and not self._is_open(scope["path"]):
             session = request.cookies.get(self.access.cookie)
             if not self.access.may_read(session, request.headers.get("authorization", "")):
-                refused = (401, "Open the console with the address that `streams console` shows: it has the token.")
+                refused = (
+                    401,
+                    "Open the console by the address that `streams console` prints, which contains the token.",
+                )
         if refused is not None:
             await JSONResponse({"error": refused[1]}, refused[0])(scope, receive, guarded)
             return
@@ -74,13 +77,13 @@ class AccessGuard:
             log.exception("%s %s was not answered", request.method, scope["path"])
             if begun:
                 raise
-            answer = JSONResponse({"error": "The console failed. The terminal that it runs in shows why."}, 500)
+            answer = JSONResponse({"error": "The console failed. The terminal in which it runs shows the reason."}, 500)
             await answer(scope, receive, guarded)
 
     def _refusal(self, method: str, path: str, headers: Headers) -> tuple[int, str] | None:
         refused = foreign_refusal(headers, self.access.is_own_host, "this console", may_link=path in PAGES)
         if refused is None and method not in ("GET", "HEAD") and not is_json(headers):
-            refused = 415, "The body of a request is JSON."
+            refused = 415, "The body of a request must be JSON."
         return refused
 
     @staticmethod

@@ -201,7 +201,7 @@ def _quiet_event(quiet: float) -> str:
     """Return the event for a page without news for this many seconds: a heartbeat, or later a warning of old data."""
     if quiet < STALE_SECONDS:
         return _event_text("beat", {})
-    message = f"Nothing was read for {quiet:.0f} s: the catalog does not answer."
+    message = f"The catalog has not answered for {quiet:.0f} s."
     return _event_text("unreadable", {"message": message})
 
 

@@ -33,7 +33,7 @@ def requested(parameters: Mapping[str, str]) -> tuple[Kind, str]:
     name = parameters.get("name", "")
     kind: Kind | None = next((each for each in KINDS if each == parameters.get("kind")), None)
     if kind is None or not name or (kind in ("pe", "region") and re.fullmatch("[0-9]{1,9}", name) is None):
-        message = f"kind is one of {', '.join(KINDS)}; name is a name, or the number of a PE or region."
+        message = f"`kind` must be one of {', '.join(KINDS)}, and `name` a name, or the number of a PE or region."
         raise WrongRequestError(message)
     return kind, name
 

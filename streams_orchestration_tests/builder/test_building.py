@@ -180,7 +180,7 @@ def test_blocks_have_names_of_their_own():
     assert sorted(spec_of(app)["composites"]) == ["Part", "Part_2", "Part_3"]
     with app.composite("Part_2"):
         pass
-    with pytest.raises(BuildError, match="there is a composite Part_2 already"):
+    with pytest.raises(BuildError, match="there is already a composite Part_2"):
         app.document()
 
 

@@ -131,7 +131,7 @@ def test_an_import_takes_the_watermarks_of_the_exporter():
     assert graph["In"]["parameters"]["eventTime"] == {"attribute": "at", "resolution": "Milliseconds"}
     assert imported().compile().event_time.graphs[0].imports == ("In",)
     with pytest.raises(
-        BuildError, match="an Import takes the watermarks that the exporter makes, so lag belongs there"
+        BuildError, match="an Import gets its watermarks from the exporting application, so lag belongs there"
     ):
         imported(lag=5)
 

@@ -30,7 +30,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -
 
 def test_it_says_where_the_catalog_is(home: Home, capsys: pytest.CaptureFixture[str]):
     nothing = said(capsys, "show")
-    assert f"catalog {home.catalog} revision none: nothing was ever deployed here" in nothing
+    assert f"catalog {home.catalog} revision none: no application was ever deployed here" in nothing
     create_catalog(home)
     assert f"revision {newest()} deployed nothing" in said(capsys, "show")
 
@@ -42,7 +42,7 @@ def test_it_upgrades_an_older_one_once(
     invent_next_release(tmp_path / "migrations", monkeypatch)
     assert f"revision {FIRST} wanted {NEXT}: `streams catalog upgrade`" in said(capsys, "show")
     assert f"was upgraded from {FIRST} ({NEXT})" in said(capsys, "upgrade")
-    assert "is of this version already" in said(capsys, "upgrade")
+    assert "has this version already" in said(capsys, "upgrade")
 
 
 def test_there_may_be_nothing_to_upgrade(home: Home, capsys: pytest.CaptureFixture[str]):

@@ -124,7 +124,7 @@ def test_compile_says_what_it_has_not_looked_at(capsys: Capture):
     assert main(["compile", written("asked.yaml", QUERY)]) == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert line == (
-        "Not looked at: types of expressions, required parameters and packages of standard operators; the queries of "
+        "Not checked: types of expressions, required parameters and packages of standard operators; the queries of "
         "Asked. `streams check asked.yaml` does that."
     )
     assert main(["compile", written("tiny.yaml", TINY), "-q"]) == 0
@@ -145,8 +145,8 @@ def test_a_spec_in_python_is_checked_by_its_lines(capsys: Capture):
 def test_queries_are_left_out_and_said_to_be(capsys: Capture):
     assert main(["check", written("asked.yaml", QUERY)]) == 0
     captured = capsys.readouterr()
-    assert captured.out == "asked.yaml: asked can run if Spark takes the queries of Asked\n"
-    assert captured.err == "Spark has not looked at them. `streams check asked.yaml --queries` has it do so.\n"
+    assert captured.out == "asked.yaml: asked can run if Spark accepts the queries of Asked\n"
+    assert captured.err == "Spark has not analysed them. `streams check asked.yaml --queries` does that.\n"
     assert document(capsys, "asked.yaml")["specs"][0]["queries"] == {"operators": ["Asked"], "analysed": False}
 
 
@@ -216,7 +216,7 @@ def test_several_specs_are_looked_at_apart(here: Path, capsys: Capture):
     [
         ([], "Missing argument 'SPEC...'"),
         (["absent.yaml"], "'absent.yaml' does not exist"),
-        (["copy.yaml", "tiny.yaml", "--set", "a=1"], "options of the compiler are for one spec"),
+        (["copy.yaml", "tiny.yaml", "--set", "a=1"], "compiler options apply to a single spec"),
     ],
 )
 def test_a_wrong_command_line_is_exit_status_2(arguments: list[str], message: str, capsys: Capture):

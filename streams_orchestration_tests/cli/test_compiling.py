@@ -280,4 +280,7 @@ def test_a_width_that_fits_no_region_is_an_error(
 def test_a_width_for_an_application_without_regions_says_so(tiny: str, capsys: Capture):
     Path(tiny).write_text(Path(tiny).read_text().replace(', annotations: {parallel: {width: "${width}"}}', ""))
     assert main(["compile", tiny, "--width", "A=3"]) == 1
-    assert "no parallel region matches the width pattern A; the application has none" in capsys.readouterr().err
+    assert (
+        "no parallel region matches the width pattern A; the application has no parallel regions"
+        in capsys.readouterr().err
+    )

@@ -50,9 +50,9 @@ def test_specs_and_options_are_handed_on(
     [
         (["missing.yaml"], 2, "'missing.yaml' does not exist"),
         (["missing"], 1, "missing: no such application"),
-        (["one", "two"], 2, "one application or all are shown, not one, two"),
-        (["planned.yaml", "app.py", "--fusion", "legacy"], 2, "options of the compiler are for one spec"),
-        (["--fusion", "legacy"], 2, "options of the compiler are for one spec"),
+        (["one", "two"], 2, "the console shows one application or all of them, not one, two"),
+        (["planned.yaml", "app.py", "--fusion", "legacy"], 2, "compiler options apply to a single spec"),
+        (["--fusion", "legacy"], 2, "compiler options apply to a single spec"),
     ],
 )
 def test_arguments_that_name_nothing_to_show_are_refused(

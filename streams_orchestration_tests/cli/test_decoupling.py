@@ -61,7 +61,7 @@ def test_machines_and_solver_are_options(solver: str, problem: str, capsys: pyte
 def test_a_table_says_what_moves(problem: str, capsys: pytest.CaptureFixture[str]):
     assert main(["decouple", problem]) == 0
     out = capsys.readouterr().out
-    assert "new network behind b: machine 0 -> 1" in out
+    assert "new network after b: machine 0 -> 1" in out
     assert "largest load 211.0001, the optimum" in out
 
 
@@ -177,11 +177,11 @@ def test_several_profiles_are_combined(spec: list[str], tmp_path: Path, capsys: 
     ("options", "status", "message"),
     [
         (["SPEC"], 2, "streams profile APP --output FILE"),
-        (["PROBLEM", "--pe", "0"], 2, "is a problem and no spec"),
-        (["PROBLEM", "--fusion", "legacy"], 2, "is a problem and no spec"),
+        (["PROBLEM", "--pe", "0"], 2, "is a decoupling problem, not a spec"),
+        (["PROBLEM", "--fusion", "legacy"], 2, "is a decoupling problem, not a spec"),
         (["PROBLEM", "--time-limit", "nan"], 2, "nan is not a finite number"),
         (["PROBLEM", "--time-limit", "inf"], 2, "inf is not a finite number"),
-        (["SPEC", "--profile", "PROFILE", "--pe", "7"], 1, "there is no PE 7; the application has 0"),
+        (["SPEC", "--profile", "PROFILE", "--pe", "7"], 1, "there is no PE 7; the application has the PEs 0"),
         (["SPEC", "--profile", "PROFILE", "--profile", "OTHER"], 2, "these are of test, other"),
     ],
 )

@@ -27,7 +27,7 @@ def test_a_new_application_compiles_and_its_test_passes(
 def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "readings.csv").write_text("mine")
     assert main(["init", "temps", "--directory", str(tmp_path)]) == 2
-    assert "readings.csv is there already. Choose another name" in capsys.readouterr().err
+    assert "readings.csv exists already. Choose another name" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["readings.csv"]
 
 

@@ -67,7 +67,7 @@ def test_a_complete_application_that_waits_for_a_sink_says_so():
     late = LateSinks()
     late.add(status(pes=(pe(0, state="COMPLETED"),), sinks=(HANGING,)), NOW)
     assert late.lines(NOW) == [
-        "sink Out: 7 rows not visible, nothing delivered for 1 min 5 s: they are being delivered, and the target has "
+        "sink Out: 7 rows not visible, nothing delivered for 1 min 5 s: the delivery is under way, and the target has "
         "not answered yet"
     ]
 

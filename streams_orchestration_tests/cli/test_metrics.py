@@ -50,4 +50,4 @@ def test_tables_have_all_figures():
 
 def test_why_there_is_nothing_is_said():
     assert "STREAMS_METRICS=off" in rendered(metrics_tables(metrics(measured=False)), colour=False)
-    assert "Nothing is measured yet" in rendered(metrics_tables(metrics(pes=())), colour=False)
+    assert "No metrics are available yet" in rendered(metrics_tables(metrics(pes=())), colour=False)

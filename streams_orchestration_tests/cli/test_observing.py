@@ -121,7 +121,7 @@ def test_a_lost_cut_is_said_once_with_its_remedy():
         text = rendered(shown, colour=False, width=1000)
         assert text.count("the state s1 is gone. Restore it from a copy, or start over with --fresh") == 1
         assert ("with the file back use `streams reset flights --unit region-0`" in text) == (pes is FAILED.pes)
-        assert ("the application runs on" in text) == (pes is not FAILED.pes)
+        assert ("the application keeps running" in text) == (pes is not FAILED.pes)
 
 
 def test_a_pe_is_named_once():

@@ -130,7 +130,7 @@ def test_options_are_kept_as_deployed_unless_the_spec_has_outgrown_them(
     assert document(capsys)["verdict"] == "unchanged"
     renamed = edit(path, ("name: New", "name: Fresh"), ("[New]", "[Fresh]"))
     assert main(["redeploy", renamed, "--dry-run"]) == 1
-    assert "app: width 3 of New is left out" in capsys.readouterr().err
+    assert "app: the width 3 of New is ignored" in capsys.readouterr().err
 
 
 def test_a_width_follows_its_region_through_a_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
@@ -214,8 +214,8 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(
     [
         ("PASSED", ["--fresh"], 2, "--revert restores the previous plan with its options"),
         ("PASSED", ["--set", "n=1"], 2, "--revert restores the previous plan with its options"),
-        ("OPEN", ["--dry-run"], 2, "the redeploy of app is on trial: --revert loses nothing then"),
-        ("OPEN", ["--drop-state", "New"], 2, "the redeploy of app is on trial: --revert loses nothing then"),
+        ("OPEN", ["--dry-run"], 2, "the redeploy of app is on trial: --revert loses nothing now"),
+        ("OPEN", ["--drop-state", "New"], 2, "the redeploy of app is on trial: --revert loses nothing now"),
         (None, [], 1, "there is no previous plan to restore, since it was never redeployed"),
     ],
 )
@@ -298,7 +298,7 @@ def test_a_complete_application_has_nothing_that_could_be_redeployed(
         connection.execute(update(tables.application).values(state="COMPLETED"))
     path = edit(spec, *wanted["edits"].items())
     assert main(["redeploy", path, "--dry-run"]) == 1
-    assert "app is complete: nothing of it runs on. `streams run" in capsys.readouterr().err
+    assert "app is complete, so there is nothing to redeploy. `streams run" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("case", [name for name, each in CONTRACT.items() if each["verdict"] == "refused"])

@@ -143,7 +143,7 @@ def test_without_a_complete_epoch_it_goes_on_from_its_commits(
 def test_a_running_application_is_followed(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     world(status(state="RUNNING", hosts=(host(),)), status(state="COMPLETED", sinks=()), monkeypatch)
     assert main(["run", spec]) == 0
-    assert "copy runs already (pid " in capsys.readouterr().err
+    assert "copy is already running (pid " in capsys.readouterr().err
 
 
 def test_the_second_interrupt_leaves_at_once(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
@@ -178,7 +178,7 @@ def test_a_run_looks_at_the_application_only_after_another_run_has_started_it(
         assert main(["run", spec]) == 0
     err = capsys.readouterr().err
     waits = f"copy is being started by `streams run` (pid {other.pid}, since "
-    assert err.index(waits) < err.index("copy runs already")
+    assert err.index(waits) < err.index("copy is already running")
     assert calls == ["run"]
 
 
@@ -230,7 +230,7 @@ def keyed(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_run_keeps_the_options_that_it_is_deployed_with(keyed: str, capsys: Capture):
     assert main(["run", keyed]) == 1, "it was stopped again"
     err = capsys.readouterr().err
-    assert "app: New keeps the width 3 that it is deployed with" in err
+    assert "app: New keeps its deployed width 3" in err
     assert f"`streams run {keyed}` goes on from" in err
 
 
@@ -342,10 +342,10 @@ def test_an_application_that_cannot_run_leaves_no_state_directory(
 LONG = "a" * 300
 TOO_LONG = {
     "application": ({"application: copy": f"application: {LONG}"}, "63 characters at most"),
-    "operator": ({"name: Copy": f"name: {LONG}"}, "has 300 characters, and 200 are the most"),
+    "operator": ({"name: Copy": f"name: {LONG}"}, "has 300 characters, but at most 200 are possible"),
     "stream": (
         {"stream: Lines": f"stream: {LONG}", "inputs: [Lines]": f"inputs: [{LONG}]"},
-        "has 300 characters, and 200 are the most",
+        "has 300 characters, but at most 200 are possible",
     ),
 }
 

@@ -78,7 +78,7 @@ def test_it_goes_out_and_comes_in(home: Home, capsys: Capture, tmp_path: Path):
     assert answered(capsys, "savepoint", "export", "first", str(exported))["savepoint"]["path"] == str(exported)
     assert answered(capsys, "savepoint", "import", str(exported), "second")["savepoint"]["name"] == "second"
     assert main(["savepoint", "import", str(exported)]) == 0
-    assert capsys.readouterr().out == "app/first was there already.\n"
+    assert capsys.readouterr().out == "app/first exists already; nothing was copied.\n"
 
 
 ERRORS: dict[str, tuple[list[str], int, str]] = {
@@ -152,7 +152,7 @@ def test_an_application_is_deployed_from_one(home: Home, capsys: Capture, tmp_pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--drop-state", "New"], "--drop-state is about the state of a savepoint"),
+        (["--drop-state", "New"], "--drop-state applies to the state of a savepoint"),
         (["--name", "2nd"], "'2nd' is no name"),
         (["--name", ""], "'' is no name"),
     ],

@@ -49,7 +49,7 @@ def test_a_stage_reads_nothing_but_its_inputs(application: Application, fusion: 
 
 def test_a_stage_whose_inputs_are_missing_is_not_computed() -> None:
     for stage in STAGES:
-        with pytest.raises(ValueError, match="before another one whose result it reads"):
+        with pytest.raises(ValueError, match="before a stage whose result it reads"):
             compute(stage, Progress(Options()))
 
 

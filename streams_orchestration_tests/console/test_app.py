@@ -129,11 +129,11 @@ def test_a_subject_says_what_it_is_and_why(client: TestClient, kind: str, name: 
         ("/api/applications/nothing/events", 404, "nothing"),
         ("/api/applications/app/graph?view=other", 400, "physical"),
         ("/api/applications/app/subject?kind=operator&name=Totls", 404, "Totls"),
-        ("/api/applications/app/subject?kind=other&name=x", 400, "kind is one of"),
+        ("/api/applications/app/subject?kind=other&name=x", 400, "`kind` must be one of"),
         ("/api/applications/app/subject?kind=pe&name=one", 400, "number"),
         ("/api/applications/app/subject?kind=pe&name=99", 404, "no PE 99"),
         ("/api/applications/app/subject?kind=operator", 400, "name"),
-        ("/api/applications/app/sample", 400, "stream is the name"),
+        ("/api/applications/app/sample", 400, "`stream` must be the name"),
         ("/api/applications/nothing/sample?stream=Doubled", 404, "nothing"),
     ],
 )
@@ -287,8 +287,8 @@ def test_nothing_is_reset_unless_actions_are_allowed(client: TestClient, deploye
     ("name", "body", "status", "part"),
     [
         ("app", {"unit": "region-7"}, 409, "there is no unit region-7"),
-        ("app", {}, 400, "unit is the name"),
-        ("app", {"unit": "region-0", "force": "yes"}, 400, "force is true or false"),
+        ("app", {}, 400, "`unit` must be the name"),
+        ("app", {"unit": "region-0", "force": "yes"}, 400, "`force` true or false"),
         ("nothing", {"unit": "region-0"}, 404, "nothing"),
     ],
 )

@@ -69,6 +69,6 @@ def test_a_defect_is_answered_500_and_logged(
     monkeypatch.setattr(api, "read_status", read_status)
     answer = client_of(deployed.home).get("/api/applications/app/state")
     assert answer.status_code == 500
-    assert answer.json()["error"] == "The console failed. The terminal that it runs in shows why."
+    assert answer.json()["error"] == "The console failed. The terminal in which it runs shows the reason."
     assert answer.headers["content-security-policy"] == HEADERS["content-security-policy"]
     assert "KeyError" in caplog.text

@@ -223,7 +223,7 @@ def test_a_function_that_is_not_there_has_the_signature_of_the_companion(tmp_pat
         ("nowhere_at_all:code", "the module cannot be imported"),
         ("{module}:cod", "the module has no cod; the nearest is code"),
         ("{module}:SEEN", "is no function"),
-        ("{module}:split", "is called with 1 arguments, which does not fit"),
+        ("{module}:split", "cannot be called with 1 arguments"),
     ],
 )
 def test_python_that_cannot_be_called_is_found_when_compiling(tmp_path: Path, entry: str, words: str):

@@ -27,9 +27,9 @@ MOST_FACTS = 4
 HELP = """\
 F5 t  a tree, or operators only          P T M N  sort by processor, its time, memory of the state, name
 F6 >  sort by the next column            R L      sort by tuples a second, by tuples that wait
-<     sort by the column before          I        the other way round
-F4 / \\  only what has these words         Esc      all again
-Z     hold still                         F10 q    end"""
+<     sort by the previous column        I        reverse the order
+F4 / \\  only names with these words       Esc      show all again
+Z     pause or continue                  F10 q    quit"""
 
 
 class Screen(App[None]):

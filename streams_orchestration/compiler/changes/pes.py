@@ -87,9 +87,9 @@ def match_pes(
         if different:
             why.append(f"{different} of its operators {'changes' if different == 1 else 'change'}")
         if members - was:
-            why.append(f"{len(members - was)} more {'operator' if len(members - was) == 1 else 'operators'} in it")
+            why.append(f"{len(members - was)} {'operator' if len(members - was) == 1 else 'operators'} added to it")
         if was - members:
-            why.append(f"{len(was - members)} {'operator' if len(was - members) == 1 else 'operators'} less in it")
+            why.append(f"{len(was - members)} {'operator' if len(was - members) == 1 else 'operators'} removed from it")
         if pe.host != previous.host:
             why.append(f"it moves from host {previous.host} to host {pe.host}")
         if not why and peers_before[previous.id] != peers_after[pe.id]:

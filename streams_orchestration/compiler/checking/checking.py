@@ -41,7 +41,7 @@ def waiting_queues(done: Stages) -> Iterator[Diagnostic]:
         for queue in operator.threaded_ports:
             if queue.congestion_policy != "Sys.Wait":
                 policy = f"the queue of input port {queue.port} has the policy {queue.congestion_policy}"
-                message = f"{policy}, but drops no tuples here: while it is full, its producers wait"
+                message = f"{policy}, but no tuples are dropped here: while the queue is full, its producers wait"
                 yield Diagnostic.of("SO5007", message, operator=operator.name, location=operator.location)
 
 

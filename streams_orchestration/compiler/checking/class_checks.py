@@ -48,7 +48,7 @@ def foreign_logic(each: CheckedOperator) -> Iterator[OperatorFault]:
         return
     clauses = [name for name in ("state", "onTuple", "onPunct", "onProcess") if name in logic]
     if clauses or is_standard(each.operator):
-        text = f"{kind} does not run {', '.join(clauses) or 'spl'} of SPL; move it to a Custom"
+        text = f"{kind} cannot run {', '.join(clauses) or 'spl'} of SPL; move the logic to a Custom"
         yield OperatorFault(each.diagnostic("SO0724", text, "spl"), anywhere=True)
 
 
@@ -198,7 +198,7 @@ def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -
         ("output", implementation.model.outputs, operator.outputs),
     ):
         if declared == () and given:
-            return f"{implementation.__name__} has no {side} ports, and {len(given)} are given"
+            return f"{implementation.__name__} has no {side} ports, but {len(given)} are given"
     signature, wanted = implementation.model.signature(), ""
     for number, port in enumerate(operator.inputs):
         needs = signature.input(number)
@@ -212,8 +212,9 @@ def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -
     if not wanted:
         return None
     return (
-        f"the code of {implementation.__name__} needs more of its ports than the application says; declare it: "
-        f"operators: {{{name}: {{implementation: {implementation.__module__}:{implementation.__name__}, {wanted}}}}}"
+        f"the code of {implementation.__name__} uses its ports in ways that the application does not declare; declare "
+        "them: operators: "
+        f"{{{name}: {{implementation: {implementation.__module__}:{implementation.__name__}, {wanted}}}}}"
     )
 
 

@@ -92,7 +92,7 @@ def _fault(entry: NativeEntry) -> str | None:
     try:
         inspect.signature(native.function).bind(*range(count))
     except TypeError as error:
-        return f"{entry.native}: {entry.python} is called with {count} arguments, which does not fit: {error}"
+        return f"{entry.native}: {entry.python} cannot be called with {count} arguments: {error}"
     except ValueError:  # a function that is compiled may not show what it takes
         return None
     return None

@@ -33,7 +33,7 @@ def refused_queries(done: Stages) -> Iterator[Diagnostic]:
         operator = logical.operators[model]
         if operator.engine == "dataframe" and operator.event_time is not None:
             message = (
-                "eventTime of a Spark query compiles, and does not run: the times of its results are not known before "
+                "a Spark query with eventTime compiles, but cannot run: the times of its results are not known before "
                 "Spark has computed them. Annotate an operator downstream of it, or let it take event time from its "
                 "input"
             )

@@ -59,14 +59,14 @@ def refused_calls(each: CheckedOperator) -> Iterator[OperatorFault]:
     operator, inside = each.operator, each.in_region
     if inside and "window" in operator.parameters and operator.parameters.get("by") == "clock":
         message = (
-            f"windows of {operator.kind} go by the clock, so a replay of the consistent region may put tuples into "
-            "other windows; let them go by timeAttribute or by count"
+            f"windows of {operator.kind} depend on the clock, so a replay of the consistent region may put tuples "
+            "into other windows; base them on timeAttribute or on a count"
         )
         yield OperatorFault(each.diagnostic("SO0721", message, "window"), decisive=False)
     if inside and operator.parameters.get("hasDelayField") and each.operator.kind in _WITH_DELAYS:
         message = (
-            f"the delays that {operator.kind} writes go by the clock, so a replay of the consistent region may write "
-            "others; let the tuples have their time as an attribute"
+            f"the delays that {operator.kind} writes depend on the clock, so a replay of the consistent region may "
+            "write other delays; keep the time of a tuple in an attribute"
         )
         yield OperatorFault(each.diagnostic("SO0721", message, "hasDelayField"), decisive=False)
     own = set(_defined(operator.parameters))
@@ -135,7 +135,7 @@ def _refused(name: str, *, inside: bool, deploys: bool) -> tuple[str, str]:
     if inside and name in _OUTWARD:
         return "SO0733", f"{name} cannot be called in a consistent region, where a replay would repeat it"
     if inside and name in _VARYING:
-        return "SO0721", f"{name} gives other values in a replay of the consistent region"
+        return "SO0721", f"{name} returns other values in a replay of the consistent region"
     return "", ""
 
 

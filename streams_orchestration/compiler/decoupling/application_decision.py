@@ -138,7 +138,7 @@ def decide(
     busiest = max(loads, key=lambda each: (loads[each], -each))
     chosen = busiest if pe is None else pe
     if chosen not in loads:
-        message = f"there is no PE {chosen}; the application has {', '.join(map(str, loads))}"
+        message = f"there is no PE {chosen}; the application has the PEs {', '.join(map(str, loads))}"
         raise ApplicationError([Diagnostic.of("SO0611", message)])
     saturation = PERCENT / loads[busiest] if loads[busiest] else 1.0
     operators = next(each.operators for each in fusion.pes if each.id == chosen)

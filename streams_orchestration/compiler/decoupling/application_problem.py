@@ -94,12 +94,14 @@ def application_problem(
         saturation: the factor by which measured loads are scaled (rule Q14).
 
     Raises:
-        ApplicationError: there are no operators to share out, or nothing was measured of them (SO0611).
+        ApplicationError: the PE has no operators that could be moved, or nothing was measured of them (SO0611).
     """
     scope = tuple(sorted(operators))
     if not any(costs.cpu.get(each) for each in scope):
-        message = "nothing was measured of these operators, or they did nothing"
-        raise ApplicationError([Diagnostic.of("SO0611", message if scope else "there are no operators to share out")])
+        message = "these operators were not measured, or processed nothing meanwhile"
+        raise ApplicationError(
+            [Diagnostic.of("SO0611", message if scope else "the PE has no operators that could be moved")]
+        )
     builder = _Builder(logical, physical, costs, frozenset(scope), PERCENT * saturation)
     outlets = tuple(builder.outlets())
     groups = tuple(builder.groups(scope))

@@ -165,7 +165,9 @@ class _Classes:
                     why = f"both are pinned to {pins[name]}"
                 if other != number:
                     names = [self.flow.nodes[each].operation.id for each in (other, number)]
-                    message = f"{names[0]} and {names[1]} are to be apart, but they must be on one machine: {why}"
+                    message = (
+                        f"{names[0]} and {names[1]} must be apart by `apart`, but they must be on one machine: {why}"
+                    )
                     place = self.flow.nodes[number].operation.location()
                     wrong.append(Diagnostic.of("SO0607", message, operator=str(names[1]), location=place))
             sets.append(list(holder))

@@ -123,7 +123,7 @@ def _no_decision(problem: Problem, seconds: float, *, infeasible: bool) -> Diagn
     if infeasible:
         others = [*(["the sets `apart`"] if problem.apart else []), *([limits] if limits else [])]
         demands = " and ".join(["the pins", *others])
-        return Diagnostic.of("SO0608", f"no decision keeps to {demands}", location=place)
+        return Diagnostic.of("SO0608", f"no decision meets the conditions of {demands}", location=place)
     return Diagnostic.of("SO0609", f"no decision was found in {seconds:g} s", location=place)
 
 

@@ -57,7 +57,7 @@ def _join_regions(compilation: Compilation, parts: _Parts) -> None:
         if driven := _driven(compilation, inside):
             message = (
                 f"PE {parts.ids[place]} holds operators of the consistent regions {sorted(inside)}, and an operator "
-                f"drives region {driven[0]}: they cannot have their epochs together (A28). Keep them in different PEs "
+                f"drives region {driven[0]}: their epochs cannot coincide (A28). Keep them in different PEs "
                 "with partitionExlocation"
             )
             raise CannotRunError(message)

@@ -95,7 +95,7 @@ class _Checks:
             other = met[1].time
             port = next((port for port in range(len(operator.outputs)) if (number, port) in both), None)
             if port is None:
-                yield _at(operator, "SO0802", f"event time by {one} and event time by {other} enter {operator.name}")
+                yield _at(operator, "SO0802", f"{operator.name} gets event time by {one} and event time by {other}")
             else:
                 message = f"event time by {one} and event time by {other} reach output port {port}, which has both"
                 yield _at(operator, "CDISP0868E", message)
@@ -169,7 +169,10 @@ class _Checks:
         """Yield a warning for each connection that event time does not follow, since it would close a loop (EV12)."""
         for ends in reach.left_out:
             source, target = self.logical.operators[ends.source], self.logical.operators[ends.target]
-            message = f"the stream of {source.name} comes back to input port {ends.target_port}, without watermarks"
+            message = (
+                f"the stream of {source.name} closes a loop at input port {ends.target_port}, where it has no "
+                "watermarks"
+            )
             yield _at(target, "SO0805", message)
 
     def behind_annotations(self, reach: Reach) -> Iterator[Diagnostic]:
@@ -207,7 +210,7 @@ class _Checks:
         text = output.get(attribute)
         if text is None or not _TIMELY.match(str(text)):
             given = f"is {text}" if text is not None else "is that of its group"
-            found = "take it for the next pane" if _END.match(str(text)) else "find it late"
+            found = "put them into the next pane" if _END.match(str(text)) else "find them late"
             message = (
                 f"the event time {attribute} of the results {given}, so operators downstream of {operator.name} {found}"
             )

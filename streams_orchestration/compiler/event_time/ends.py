@@ -91,7 +91,7 @@ class EventTimeIndex:
         """Return why no event time reaches an operator: the nearest place upstream at which event time ends."""
         name = self.logical.operators[operator].name
         if self.logical.operators[operator].event_time is not None:
-            return f"{name} is annotated itself, so its watermark is made of the times that it submits"
+            return f"{name} is annotated itself, so its watermark comes from the times that it submits"
         seen, waiting = {operator}, [operator]
         for number in waiting:
             for each in self.incoming(number):

@@ -50,5 +50,5 @@ def _time(link: ImportExport) -> TimeAttribute | tuple[str, str]:
     if resolution not in ("Milliseconds", "Microseconds", "Nanoseconds"):
         return "CDISP0867E", f"the resolution is Milliseconds, Microseconds or Nanoseconds, not {resolution!r}"
     if kind in TIMESTAMPS and resolution != "Nanoseconds":
-        return "CDISP0877E", f"{attribute} is a {kind}, whose resolution is not {resolution}"
+        return "CDISP0877E", f"{attribute} is a {kind}, which cannot have the resolution {resolution}"
     return TimeAttribute(attribute, kind, resolution)

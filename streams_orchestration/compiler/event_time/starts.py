@@ -71,7 +71,7 @@ def _faults(operator: LogicalOperator, annotation: EventTimeAnnotation) -> Itera
     elif distinct[0] in TIMESTAMPS and annotation.resolution not in (None, "Nanoseconds"):
         yield (
             "CDISP0877E",
-            f"{annotation.attribute} is a {distinct[0]}, whose resolution is not {annotation.resolution}",
+            f"{annotation.attribute} is a {distinct[0]}, which cannot have the resolution {annotation.resolution}",
         )
     else:
         yield from _too_long(annotation, distinct[0])
@@ -109,7 +109,7 @@ def _too_long(annotation: EventTimeAnnotation, kind: str) -> Iterator[tuple[str,
 
 def _missing(operator: LogicalOperator, attribute: str) -> tuple[str, str]:
     if not operator.outputs:
-        return "CDISP0874E", f"{operator.name} has no output port, so {attribute} is no attribute of its tuples"
+        return "CDISP0874E", f"{operator.name} has no output port, so it has no tuples with {attribute}"
     if _NAME.fullmatch(attribute) is None:
         return "CDISP0882E", f"{attribute!r} is no name of an attribute"
     known = [each.name for output in operator.outputs for each in parse_schema(output.schema or "").attributes]

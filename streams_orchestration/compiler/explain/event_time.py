@@ -14,7 +14,7 @@ from streams_orchestration.compiler.stage_results import EventTimeGraph, EventTi
 
 _SHOWN = 12
 _MODES = {
-    "outputEventTime": ("its watermark is made of the times that it submits, less the lag", "EV17"),
+    "outputEventTime": ("its watermark is the greatest time that it has submitted, less the lag", "EV17"),
     "inputWatermark": ("its watermark is the least of its event-time connections", "EV19"),
     "heldInput": ("its watermark is the least of its event-time connections, and of the times of tuples kept", "EV62"),
     "manual": ("it sets its watermark itself", "EV23"),
@@ -90,7 +90,7 @@ def _of_query(model: LogicalOperator) -> Iterator[Fact]:
         yield Fact(f"the tuples of {names} wait until the watermark has passed them; late ones are dropped", "EV66")
     delay = model.parameters.get("outputDelay")
     if not isinstance(delay, int | float):
-        text = "its results may be behind the watermark by the longest windows and joins, which Spark's plan tells"
+        text = "its results may be behind the watermark by the longest windows and joins in Spark's plan"
     else:
         text = f"its results may be {delay:g} s behind the watermark"
     yield Fact(text, "EV66")

@@ -151,7 +151,7 @@ def _between(lookup: CompilationIndex, one: int, other: int) -> Iterator[Section
     if len(names) > 12:
         names = [*names[:6], "...", *names[-6:]]
     text = (
-        f"no stream connects them directly; a way: {' -> '.join(names)}"
+        f"no stream connects them directly; a path is {' -> '.join(names)}"
         if way
         else "no stream leads from one to the other"
     )

@@ -63,8 +63,11 @@ def number_facts(lookup: CompilationIndex) -> Iterator[Fact]:
     if lookup.options.pes is None:
         text = f"PEs are as few as keep at most {lookup.options.pe_capacity:g} processors busy each"
     else:
-        text = f"{lookup.options.pes} PEs were asked for, and the busiest has as little to do as so many can make it"
-    yield Fact(f"{text}, by what the profile says that operators cost", "56")
+        text = (
+            f"{lookup.options.pes} PEs were asked for, and operators are distributed so that the busiest PE has the "
+            "smallest load"
+        )
+    yield Fact(f"{text}, by the operators' costs in the profile", "56")
 
 
 def origin(group: PlacementGroup, operator: str) -> str:
@@ -104,7 +107,7 @@ def together_or_apart(lookup: CompilationIndex, first: int, second: int) -> Iter
         pes = [lookup.pes[lookup.fusion.pe_of[each]] for each in (first, second)]
         sizes = " and ".join(f"PE {pe.id} has {count(len(pe.operators), 'operator')}" for pe in pes)
         how = "shared out by load" if lookup.costs is not None else "filled evenly"
-        filled = f"PEs are {how}, with what exchanges most tuples together"
+        filled = f"PEs are {how}; operators that exchange most tuples are put together"
         yield Fact(f"{sizes}; {filled}", "55")
 
 
@@ -175,7 +178,7 @@ def conflicts(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fac
     for kind, name in zip(kinds, (one, other), strict=True):
         if kind.dataframe >= 0:
             yield Fact(
-                f"{name} is a query of Spark's: it shares its PE with those only that it is colocated with", "53"
+                f"{name} is a Spark query: it shares its PE only with operators with which it is colocated", "53"
             )
     claimed = dict(units[0].claims)
     for (kind, name), value in dict.fromkeys(units[1].claims):
@@ -286,7 +289,7 @@ def pe_flags(lookup: CompilationIndex, pe: int) -> Fact:
     element = lookup.pes[pe]
     flags = [("restartable", element.restartable), ("relocatable", element.relocatable)]
     text = ", ".join(name if value else f"not {name}" for name, value in flags)
-    return Fact(f"{text}: a PE is what all of its operators are", "61")
+    return Fact(f"{text}: all operators of a PE must agree in this", "61")
 
 
 def host_reasons(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
@@ -299,7 +302,7 @@ def host_reasons(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
         group = lookup.model(operator).host_placement
         stated: list[str] = []
         if spec is not None:
-            stated.append(f"asks for {_spec(spec)}")
+            stated.append(f"requires {_spec(spec)}")
         if group.isolation:
             stated.append("must be alone on its host")
         for what, tags in (("colocation", group.colocation), ("exlocation", group.exlocation)):

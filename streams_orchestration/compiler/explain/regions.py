@@ -40,7 +40,7 @@ def _reached(lookup: CompilationIndex, operator: int) -> Fact:
         assert annotation is not None
         if annotation.scope == model.name:
             return Fact("it is annotated consistent itself, so it is a start", "A15", str(annotation.location or ""))
-        why = "all that feeds it is outside" if model.inputs else "it has no inputs"
+        why = "all its producers are outside" if model.inputs else "it has no inputs"
         text = f"the composite {annotation.scope} around it is annotated consistent, and {why}, so it is a start"
         return Fact(text, "A16, A17", str(annotation.location or ""))
     way = [operator]
@@ -67,7 +67,7 @@ def _autonomous(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
         {each.source for each in lookup.physical.connections if each.target == operator},
     )
     if producers:
-        yield Fact(f"all that feeds it is autonomous too: {listed(lookup.names(producers))}", "A23, A25")
+        yield Fact(f"all its producers are autonomous, too: {listed(lookup.names(producers))}", "A23, A25")
     else:
         yield Fact("nothing in the application feeds it, and no consistent annotation makes it a start", "A16, A25")
 

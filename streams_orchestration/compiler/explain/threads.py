@@ -93,7 +93,7 @@ def queue_facts(lookup: CompilationIndex, operator: int, port: int) -> Iterator[
     if queue is None:
         here = [each for each in connections if lookup.fusion.pe_of[each.source] == lookup.fusion.pe_of[operator]]
         if connections and not here:
-            yield Fact("no queue: all that feeds it is in other PEs", "66")
+            yield Fact("no queue: all its producers are in other PEs", "66")
         elif here:
             yield Fact("no queue: no splitter of its own PE feeds it, the model is not dedicated, no config asks", "66")
         else:

@@ -40,7 +40,7 @@ def check_assignment(
         parts: the operators of the PEs that it would make.
     """
     if assignment.application != logical.application:
-        message = f"the decision was made for {assignment.application}, this is {logical.application}"
+        message = f"the decision was made for {assignment.application}, but this is {logical.application}"
         return [Diagnostic.of("SO0620", message, location=assignment.location)]
     names = {each.name for each in physical.operators}
     unknown = [
@@ -52,7 +52,9 @@ def check_assignment(
         return unknown
     fingerprint = fusion_fingerprint(logical, physical, fusion)
     if assignment.fingerprint != fingerprint:
-        message = f"it is for the fingerprint {assignment.fingerprint}, this application has {fingerprint}"
+        message = (
+            f"the decision is for the fingerprint {assignment.fingerprint}, but this application has {fingerprint}"
+        )
         return [Diagnostic.of("SO0622", message, location=assignment.location)]
     checks = _Checks(logical, physical, regions, fusion, assignment, parts)
     return [*checks.units(), *checks.groups(), *checks.loops()]

@@ -60,7 +60,7 @@ def fuse(
     wanted = min(options.pes or 1, len(physical.operators))
     by_load = costs is not None and options.pes is not None
     if (options.fusion == "manual" and len(pes) != wanted) or (by_load and len(pes) > wanted):
-        message = f"{wanted} PEs were asked for, but the placement configs make it {len(pes)}"
+        message = f"{wanted} PEs were requested, but the placement configs require {len(pes)}"
         diagnostics.append(Diagnostic.of("CDISR3035W", message))
     hosts, problems = place_on_hosts(logical, physical, placements, pes)
     return _plan(logical, physical, pes, hosts, options), diagnostics + problems

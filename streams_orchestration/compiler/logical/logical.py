@@ -64,7 +64,7 @@ def build_logical_graph(application: Application, options: Options) -> tuple[Log
     substitution = Substitution(application, options, diagnostics)
     operators = count_operators(application)
     if operators > MAX_OPERATORS:
-        message = f"the composites open up to {operators} operators; {MAX_OPERATORS} are the most"
+        message = f"the composites expand to {operators} operators; at most {MAX_OPERATORS} are possible"
         diagnostics.append(Diagnostic.of("SO0501", message))
         return LogicalGraph(application.application, (), ()), diagnostics
     builder = _Builder(application, options, substitution)
@@ -276,7 +276,7 @@ class _Builder:
         for position, plane in enumerate(planes):
             findings = [("CDISP0846E", f"{planes[0].name} is a JobControlPlane already")] if position else []
             if plane.regions:
-                findings.append(("CDISP0848E", "a JobControlPlane does not go into a parallel region"))
+                findings.append(("CDISP0848E", "a JobControlPlane cannot be in a parallel region"))
             for code, message in findings:
                 location = plane.invocation.location()
                 self.diagnostics.append(Diagnostic.of(code, message, operator=plane.name, location=location))
@@ -300,8 +300,8 @@ class _Builder:
             for name in sorted({instance.name, *streams}):
                 if len(name) > LONGEST_NAME:
                     message = (
-                        f"the full name {show(name)} has {len(name)} characters, and {LONGEST_NAME} are the most: it "
-                        "is in names of files; shorten it, or the names of the composites around it"
+                        f"the full name {show(name)} has {len(name)} characters, but at most {LONGEST_NAME} are "
+                        "possible, since files have its name; shorten it, or the names of the composites around it"
                     )
                     location = instance.invocation.location("name" if name == instance.name else "outputs")
                     self.diagnostics.append(Diagnostic.of("SO0105", message, operator=instance.name, location=location))

@@ -41,7 +41,7 @@ def misplaced_widths(tree: InstanceTree) -> Iterator[Diagnostic]:
         parallel = instance.invocation.annotations.parallel if instance.invocation is not None else None
         query = isinstance(instance, PrimitiveInstance) and instance.signature.engine == "dataframe"
         if parallel is not None and parallel.width == SPARK and not query:
-            message = "the width spark is for Sql and DataFrame operators; this is none"
+            message = "the width spark is for Sql and DataFrame operators, and this is another operator"
             location = parallel.location("width")
             yield Diagnostic.of("SO0216", message, operator=instance.name, location=location)
 
@@ -131,7 +131,7 @@ class RegionDeclarations:
         names = [name for instance in order for name in (instance.name, self._uid_of(instance)) if name]
         for pattern, regex, _ in self._overrides:
             if not any(map(regex.fullmatch, names)):
-                known = nearest(pattern, names) if names else "; the application has none"
+                known = nearest(pattern, names) if names else "; the application has no parallel regions"
                 message = f"no parallel region matches the width pattern {pattern}{known}"
                 self.diagnostics.append(Diagnostic.of("SO0207", message))
 
@@ -155,7 +155,7 @@ class RegionDeclarations:
     def _checked(self, width: int, code: str, source: str, instance: Instance, parallel: Parallel) -> int:
         if 1 <= width <= MAX_WIDTH:
             return width
-        self._report(code, f"the width from {source} is {width}, and 1 is the least", instance, parallel, "width")
+        self._report(code, f"the width from {source} is {width}; it must be at least 1", instance, parallel, "width")
         return 1
 
     def _report(self, code: str, message: str, instance: Instance, parallel: Parallel, *path: str | int) -> None:

@@ -83,7 +83,10 @@ def expand(logical: LogicalGraph) -> tuple[PhysicalGraph, list[Diagnostic]]:
     expansion = _Expansion(logical)
     size = expansion.size()
     if size[0] > MAX_OPERATORS or size[1] > MAX_CONNECTIONS:
-        message = f"{size[0]} operators and {size[1]} connections; {MAX_OPERATORS} and {MAX_CONNECTIONS} are the most"
+        message = (
+            f"the expansion has {size[0]} operators and {size[1]} connections; at most {MAX_OPERATORS} and "
+            f"{MAX_CONNECTIONS} are possible"
+        )
         return PhysicalGraph((), ()), [*diagnostics, Diagnostic.of("SO0501", message)]
     return expansion.graph(), diagnostics
 

@@ -86,7 +86,7 @@ class _PlacementCheck:
             if model.restartable:
                 relocating.setdefault(model.relocatable, member)
             if self._engine(member) != self._engine(members[0]):
-                message = f"{self.name(members[0])} and {self.name(member)} are to share a PE"
+                message = f"{self.name(members[0])} and {self.name(member)} must share a PE"
                 message += ", but only Sql and DataFrame operators of the same channels can be one query of Spark's"
                 yield "SO1101", "", members[0], member, message
             if member in placements.isolated:

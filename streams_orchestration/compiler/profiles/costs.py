@@ -89,7 +89,7 @@ def measured_costs(
     absent = [each.name for each in physical.operators if each.index not in cpu]
     if absent:
         more = f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
-        message = f"no processor time was measured of {', '.join(absent[:_SHOWN])}{more}"
+        message = f"the profile has no processor time of {', '.join(absent[:_SHOWN])}{more}"
         diagnostics.append(Diagnostic.of("SO0214", message, location=profile.location))
     loads = {operator: seconds / profile.seconds for operator, seconds in cpu.items()}
     overhead = sum(each.overhead_seconds for each in profile.pes) / max(1, len(profile.pes)) / profile.seconds

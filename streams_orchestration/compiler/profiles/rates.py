@@ -28,7 +28,7 @@ def measured_rates(
     operator was measured, the measured rates are added up, and the present replicas share the sum evenly.
     """
     if profile.application != logical.application:
-        message = f"the profile was measured on {profile.application}, this is {logical.application}"
+        message = f"the profile was measured on {profile.application}, but this is {logical.application}"
         return {}, [Diagnostic.of("SO0210", message, location=profile.location)]
     replicas: dict[str, list[int]] = defaultdict(list)
     for operator in physical.operators:
@@ -54,7 +54,7 @@ def measured_rates(
     unmeasured = _unmeasured(logical, physical, rates)
     if unmeasured:
         more = f" and {len(unmeasured) - _SHOWN} more" if len(unmeasured) > _SHOWN else ""
-        message = f"nothing was measured of {', '.join(unmeasured[:_SHOWN])}{more}"
+        message = f"the profile has no rates of {', '.join(unmeasured[:_SHOWN])}{more}"
         diagnostics.append(Diagnostic.of("SO0212", message, location=profile.location))
     return rates, diagnostics
 

@@ -64,7 +64,7 @@ class Comparison:
     @property
     def restarts(self) -> str:
         """A sentence with the number of PEs that restart."""
-        return f"{plural(len(self.change.pes.restart), 'PE')} would restart; the others run on."
+        return f"{plural(len(self.change.pes.restart), 'PE')} would restart; the others keep running."
 
 
 def compare(old: Compilation, new: Compilation, running: Compilation) -> Comparison:

@@ -65,7 +65,9 @@ def fitting(
         return change(kept), ()
     values = {name: value for name, value in kept.submission.items() if name in application.submission}
     remarks = [
-        f"the value of {name} is left out, which is declared no more" for name in kept.submission if name not in values
+        f"the value of {name} is ignored, since the spec no longer declares it"
+        for name in kept.submission
+        if name not in values
     ]
     options, narrower, regions = _widths(application, replace(kept, submission=values))
     wanted = change(options)
@@ -89,7 +91,7 @@ def _widths(application: Application, options: Options) -> tuple[Options, list[s
     regions = need(done.logical).regions
     fit = tuple(each for each in options.widths if any(fits(each[0], region) for region in regions))
     left_out = [
-        f"width {width} of {pattern} is left out, since no parallel region has such a name any more"
+        f"the width {width} of {pattern} is ignored, since no parallel region has such a name any more"
         for pattern, width in options.widths
         if (pattern, width) not in fit
     ]
@@ -113,7 +115,7 @@ def _stronger(regions: Iterable[ParallelRegion], kept: Sequence[tuple[str, int]]
         counts = next((wide for pattern, wide in kept if fits(pattern, region)), region.width)
         if counts != region.width:
             yield (
-                f"{region.name} keeps the width {counts} that it is deployed with, by --width; "
+                f"{region.name} keeps its deployed width {counts}, as with --width; "
                 f"`streams redeploy` with --width {region.name}={region.width} takes the width of the spec"
             )
 
@@ -128,7 +130,7 @@ def _decision(application: Application, options: Options) -> tuple[Options, list
     fused = fusion_fingerprint(need(done.logical), need(done.physical), need(done.fusion))
     if (options.decoupling.application, options.decoupling.fingerprint) == (application.application, fused):
         return options, []
-    return plain, ["the decoupling decision is left out, which was made for other operators, connections or PEs"]
+    return plain, ["the decoupling decision is ignored, since it was made for other operators, connections or PEs"]
 
 
 def _compiled(application: Application, options: Options, stages: Iterable[Stage]) -> Progress | None:

@@ -47,7 +47,7 @@ def lost_meaning(
         alike: parameters with channel functions may differ, since states of channels are merged.
     """
     if old.implementation.removesuffix(LOGIC_SUFFIX) != new.implementation.removesuffix(LOGIC_SUFFIX):
-        return f"was made by {old.implementation}, and {new.implementation} takes its place"
+        return f"was made by {old.implementation}, which is replaced by {new.implementation}"
     if len(old.query) != len(new.query) or (not alike and old.query != new.query):
         return f"was made by one query of {', '.join(old.query)}; it would be one of {', '.join(new.query)}"
     if new.query and old.time_zone != new.time_zone:
@@ -63,7 +63,7 @@ def lost_meaning(
         noun = "parameter" if len(changed) == 1 else "parameters"
         return f"was made under another value of the {noun} {', '.join(changed)}, and may mean something else now"
     if len(old.inputs) != len(new.inputs):
-        return f"was made of {len(old.inputs)} input streams, and there are {len(new.inputs)}"
+        return f"was made of {len(old.inputs)} input streams, but now there are {len(new.inputs)}"
     if new.query and old.inputs != new.inputs:
         port = next(port for port, pair in enumerate(zip(old.inputs, new.inputs, strict=True)) if pair[0] != pair[1])
         return f"is Spark's, and was made of tuples of input port {port} with other attributes"

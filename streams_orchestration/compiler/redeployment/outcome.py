@@ -14,7 +14,7 @@ _SENTENCES: Mapping[Verdict, str] = {
     "unchanged": "Nothing changes.",
     "kept": "All state is kept.",
     "lossy": "State is lost.",
-    "refused": "This cannot be done with the state kept.",
+    "refused": "This change cannot keep the state.",
 }
 _SHOWN = 5
 """The most names in a sentence; further names are only counted."""
@@ -131,7 +131,9 @@ class ZoneChange(NamedTuple):
         names = ", ".join(self.operators[:_SHOWN])
         more = f" and {len(self.operators) - _SHOWN} others" if len(self.operators) > _SHOWN else ""
         effect = (
-            f"expressions of {names}{more} have other values from then on" if names else "no expression depends on it"
+            f"expressions of {names}{more} have other values after the redeploy"
+            if names
+            else "no expression depends on it"
         )
         return f"The time zone was {self.before} and becomes {self.after}: {effect}."
 

@@ -132,7 +132,7 @@ class Decisions:
         if not any(self._has_state(name) for name in before.values()):
             return Decided(tuple(self._stateless(before, after)))
         if not _may_store(self.new.programs[next(iter(after.values()))]):
-            return self._refused(identity, "exists, but its class keeps no state any more", "its class")
+            return self._refused(identity, "exists, but its class no longer keeps state", "its class")
         levels = self.old.levels(identity), self.new.levels(identity)
         changed = _changed(*levels)
         if not changed:

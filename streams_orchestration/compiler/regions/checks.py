@@ -96,7 +96,9 @@ def check_regions(
     started = set(roots.starts.values())
     for number, annotation in enumerate(roots.created):
         if number not in started:
-            message = f"no operator in {annotation.scope} is left for its region: all are annotated themselves"
+            message = (
+                f"the region of {annotation.scope} has no operator: all operators inside have annotations of their own"
+            )
             diagnostics.append(
                 Diagnostic.of("SO1001", message, operator=annotation.scope, location=annotation.location)
             )

@@ -32,7 +32,7 @@ def merge_values(
     first = annotations[0]
     if len(annotations) > 1 and any(annotation.trigger == "operatorDriven" for annotation in annotations):
         scopes = ", ".join(annotation.scope for annotation in annotations)
-        message = f"the regions of {scopes} meet and would have to merge, but one of them is operator-driven"
+        message = f"the regions of {scopes} share operators and would have to merge, but one of them is operator-driven"
         diagnostics.append(Diagnostic.of("CDISP0835E", message, operator=first.scope, location=first.location))
         diagnostics += _details("CDISP0836D", f"this region meets that of {first.scope}", annotations[1:])
         return {**DEFAULTS, **first.values}, diagnostics

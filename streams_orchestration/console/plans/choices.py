@@ -58,11 +58,11 @@ class Choices:
             ChoiceError: the document has another form.
         """
         if not isinstance(document, dict) or document.keys() - {"set", "width", "options", "faithful"}:
-            message = "choices are a mapping of set, width, options and faithful."
+            message = "The choices must be a mapping with the keys set, width, options and faithful."
             raise ChoiceError(message)
         faithful = document.get("faithful")
         if faithful is not None and not isinstance(faithful, bool):
-            message = "faithful is true or false."
+            message = "`faithful` must be true or false."
             raise ChoiceError(message)
         plain = _texts(document, "options")
         if unknown := plain.keys() - TYPES.keys():
@@ -86,7 +86,7 @@ class Choices:
             declared = application.submission.get(name)
             if declared is not None and declared.type == "rstring" and base.submission.get(name) != text:
                 message = (
-                    f"{name} is a text, which could name a file, so no page can set it. Start the console with "
+                    f"{name} is a text, which could name a file, so the page cannot set it. Start the console with "
                     f"--set {name}=VALUE."
                 )
                 raise ChoiceError(message)
@@ -102,7 +102,7 @@ class Choices:
 def _texts(document: Mapping[str, Any], key: str) -> dict[str, str]:
     texts: Any = document.get(key, {})
     if not isinstance(texts, dict) or len(texts) > MOST:
-        message = f"{key} is a mapping of at most {MOST} names."
+        message = f"{key} must be a mapping of at most {MOST} names."
         raise ChoiceError(message)
     for name, text in texts.items():
         if not isinstance(text, str) or max(len(name), len(text)) > MOST:

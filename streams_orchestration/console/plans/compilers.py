@@ -114,7 +114,7 @@ class Compilers:
         """
         with self._keeping:
             if number not in self._plans:
-                message = "This plan is not kept any more. Compile it again."
+                message = "This plan is no longer kept. Compile again."
                 raise UnknownPlanError(message)
             self._plans.move_to_end(number)
             return self._plans[number]
@@ -122,7 +122,7 @@ class Compilers:
     @contextmanager
     def _waits(self) -> Iterator[None]:
         if self._waiting > WAITING:
-            message = "The console compiles for other pages. Try again in a moment."
+            message = "The console is compiling for other pages. Try again in a moment."
             raise BusyError(message)
         self._waiting += 1
         try:
@@ -140,10 +140,13 @@ class Compilers:
             output, _ = process.communicate(pickle.dumps(task), timeout=self.seconds)
             return json.loads(output)
         except subprocess.TimeoutExpired:
-            message = f"{task.spec}: it is not compiled after {self.seconds:g} s. Choose smaller widths."
+            message = f"{task.spec}: compiling took more than {self.seconds:g} s. Choose smaller widths."
             return {"document": {"error": message}}
         except (json.JSONDecodeError, BrokenPipeError):
-            message = f"{task.spec}: the process that compiles it ended. `streams compile {task.spec}` shows why."
+            message = (
+                f"{task.spec}: the process that compiled it ended early. `streams compile {task.spec}` shows the "
+                "reason."
+            )
             return {"document": {"error": message}}
         finally:
             self._running = None

@@ -31,7 +31,7 @@ def plan_routes(reader: SnapshotReader, compilers: Compilers) -> list[BaseRoute]
         body = await body_of(request)
         spec = body.get("spec")
         if not isinstance(spec, str):
-            return JSONResponse({"error": "spec is one that the console was started with."}, 400)
+            return JSONResponse({"error": "`spec` must be a spec with which the console was started."}, 400)
         try:
             return JSONResponse(await compilers.compile(spec, body.get("choices", {}), body.get("before")))
         except UnknownPlanError as error:
@@ -74,7 +74,7 @@ class _Documents:
         """Return the graph of a plan after one of the stages."""
         stage = request.query_params.get("stage", "")
         if stage not in BY_NAME:
-            message = f"stage is one of {', '.join(BY_NAME)}."
+            message = f"`stage` must be one of {', '.join(BY_NAME)}."
             raise WrongRequestError(message)
         view = "logical" if stage == LOGICAL else "physical"
         return graph_of(self.compilers.plan(request.path_params["number"]), view, stage).document()

@@ -48,7 +48,13 @@ def _answered(task: PlanRequest) -> Answer:
     except MemoryError:
         return Answer({"error": f"{task.spec}: the plan takes more than {MEMORY >> 30} GiB. Choose smaller widths."})
     except Exception as error:  # noqa: BLE001  the page shows what the command line would
-        return Answer({"error": masked(f"{task.spec}: {type(error).__name__}: {error}. `streams compile` shows more.")})
+        return Answer(
+            {
+                "error": masked(
+                    f"{task.spec}: {type(error).__name__}: {error}. `streams compile {task.spec}` shows more."
+                )
+            }
+        )
 
 
 if __name__ == "__main__":

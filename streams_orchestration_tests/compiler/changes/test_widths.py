@@ -134,7 +134,7 @@ def test_with_everything_in_one_pe_that_pe_restarts():
     old = planned(PARALLEL, fusion="manual", pes=1)
     change = width_change(old, planned(PARALLEL, fusion="manual", pes=1, widths={"*Region2": 7}))
     assert [each.pe for each in change.pes.restart] == [0]
-    assert change.pes.restart[0].why == ("3 of its operators change", "6 more operators in it")
+    assert change.pes.restart[0].why == ("3 of its operators change", "6 operators added to it")
     assert (change.pes.start, change.pes.stop) == ((), ())
 
 

@@ -235,4 +235,4 @@ def test_an_impossible_problem_is_named():
     with pytest.raises(ApplicationError) as failure:
         decided(problem(*heavy_chain(pins=(0, 1)), machine_budget=1))
     assert [each.code for each in failure.value.diagnostics] == ["SO0608"]
-    assert "no decision keeps to the pins and machine_budget 1" in str(failure.value)
+    assert "no decision meets the conditions of the pins and machine_budget 1" in str(failure.value)

@@ -81,7 +81,9 @@ def test_a_logical_name_is_all_replicas_together() -> None:
 
 def test_operators_that_were_not_measured_are_named() -> None:
     done = compiled(profile({"operator": "B[0]", "tuples": 1}))
-    assert [(each.code, each.message) for each in done.diagnostics] == [("SO0212", "nothing was measured of S, A, B")]
+    assert [(each.code, each.message) for each in done.diagnostics] == [
+        ("SO0212", "the profile has no rates of S, A, B")
+    ]
 
 
 def test_a_profile_survives_its_way_through_a_document() -> None:

@@ -38,17 +38,17 @@ CASES: dict[str, tuple[dict[str, str], dict[str, Any], tuple[str, ...]]] = {
     "nothing has changed": ({}, {}, ()),
     "the region has another name": (
         {"name: P,": "name: Q,", "[P]": "[Q]"}, {"widths": (("*", 5),)},
-        ("width 2 of P is left out", "Q keeps the width 5"),
+        ("the width 2 of P is ignored", "Q keeps its deployed width 5"),
     ),
     "no region is there": (
         {"annotations: {parallel: {width: 2}}": "config: {}"}, {"widths": ()},
-        ("width 2 of P is left out", "width 5 of * is left out"),
+        ("the width 2 of P is ignored", "the width 5 of * is ignored"),
     ),
     "a value is not declared": (
         {"submission: {n: {type: int32, default: 2}}": "", "${n}": "2"}, {"submission": {}},
-        ("the value of n is left out",),
+        ("the value of n is ignored",),
     ),
-    "the spec has another width": ({"width: 2": "width: 3"}, {}, ("P keeps the width 2 that it is deployed with",)),
+    "the spec has another width": ({"width: 2": "width: 3"}, {}, ("P keeps its deployed width 2",)),
     "the spec has errors": ({"operator: Filter": "operator: Filtr", "name: P,": "name: Q,"}, {}, ()),
 }  # fmt: skip
 
@@ -89,7 +89,7 @@ def test_a_width_that_is_wanted_now_needs_no_remark(spec: Path):
     spec.write_text(SPEC.replace("width: 2", "width: 3"))
     read = read_application(spec)
     assert fitting(read, KEPT)[1] == (
-        "P keeps the width 2 that it is deployed with, by --width; "
+        "P keeps its deployed width 2, as with --width; "
         "`streams redeploy` with --width P=3 takes the width of the spec",
     )
     for width in (2, 3):

@@ -111,7 +111,7 @@ def test_another_time_zone_names_all_operators_whose_expressions_have_other_valu
     }  # fmt: skip
     assert outcome.sentence == (
         "All state is kept. The time zone was UTC and becomes Europe/Berlin: "
-        "expressions of Hours, Others have other values from then on."
+        "expressions of Hours, Others have other values after the redeploy."
     )
     assert "timeZone" not in preview(before, before, states=STATES).document()
 

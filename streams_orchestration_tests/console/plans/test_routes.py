@@ -139,7 +139,7 @@ def test_a_process_compiles_and_one_that_takes_too_long_is_ended(tmp_path: Path)
         compilers.seconds = 0.5
         answer = client.post("/api/plans", json={"spec": str(never)})
         assert answer.status_code == 400
-        assert "not compiled after 0.5 s" in answer.json()["error"]
+        assert "compiling took more than 0.5 s" in answer.json()["error"]
     assert compilers._spare is None
 
 
