@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 START_SECONDS = 180.0
 """Seconds within which every PE must run."""
 NICENESS = 10
+"""The priority at which a thread records a deployment in Dagster, so that the hosts run first."""
 RECORD_SECONDS = 60.0
 """The most seconds that the command waits at its end until Dagster shows the deployment."""
 

@@ -21,6 +21,11 @@ KeyPath = tuple[str | int, ...]
 
 _MISSING = {"CDISP0840E": {"consistent"}, "SO0303": {"inputs", "outputs"}, "SO0405": {"parameters"}}
 """Code of a missing key -> keys; the finding is ignored if a faulty element below one of these keys was removed."""
+MOST_ATTEMPTS = 10
+"""The most times that a document is validated, each time without the parts that were faulty before.
+
+A document that is still faulty then has no usable part.
+"""
 _CONTAINERS = {"model_type": "a mapping", "dict_type": "a mapping", "tuple_type": "a list", "list_type": "a list"}
 _SCALARS = {"bool_type": "true or false", "int_type": "an integer", "string_type": "a text", "float_type": "a number"}
 
@@ -55,7 +60,7 @@ def validate_document(tree: Any, location: str = "") -> tuple[Application | None
     diagnostics: list[Diagnostic] = []
     lost: set[str] = set()
     broken: dict[str, set[str | int]] = {}
-    for attempt in range(10):
+    for attempt in range(MOST_ATTEMPTS):
         context: dict[str, Any] = {}
         try:
             application = Application.model_validate(remaining, by_alias=True, by_name=False, context=context)

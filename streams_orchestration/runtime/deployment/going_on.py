@@ -28,6 +28,7 @@ from streams_orchestration.runtime.units.unit_store import count_unclosed
 LOOK_SECONDS = 10.0
 """Seconds to find out if a source has more input. After that, the source counts as having more."""
 PAUSE_SECONDS = 0.05
+"""The most seconds between two calls of a source that is asked whether it has more input."""
 
 
 class RunKind(NamedTuple):
@@ -65,9 +66,8 @@ def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
 def begin_run(connection: Connection, application: str, wanted: RunKind) -> None:
     """Record the kind of run that begins.
 
-    A new bounded run gets an id. A source that sees a new id determines again where its input ends.
-
-    A bounded run under way keeps its id.
+    A new bounded run gets an id, and one that is under way keeps its id. A source that sees a new id determines again
+    where its input ends.
 
     Raises:
         NotDeployableError: a bounded run is wanted, but an unbounded one is under way.

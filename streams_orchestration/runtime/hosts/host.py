@@ -108,16 +108,16 @@ class Host:
         self.neighbours: list[tuple[int, float]] = []
         """Pid and start time of each other live host of the application on this machine."""
         self.observed = 0.0
+        """The monotonic time of the last look at the host's own units."""
         self.surveyed = -math.inf
-        """The monotonic time of the last look at all units.
-
-        `observed` is the time of the last look at the host's own units.
-        """
+        """The monotonic time of the last look at all units."""
         self.began = clock.now()
         row = self.outage.through(self.presence.join)
         self.start_up = StartUp(row.launched_at, row.asked_at)
         self.started = False
+        """True once the first batch is committed, and the duration of the start is recorded."""
         self.tidied = 0
+        """The number of times so far that the host has collected garbage."""
         settings = Settings(**row.settings)
         self.log_size = settings.log_size
         self.errors = RecurringErrors(log)

@@ -49,6 +49,7 @@ LOOK_SECONDS = 0.25
 TURN_SECONDS = 2.0
 """Seconds between two turns of the agent's loop while nothing changes in the catalog and no host ends."""
 ORPHANS_SECONDS = 2.0
+"""Least seconds between two looks for processes of hosts that have ended."""
 LEFTOVERS_SECONDS = 20.0
 """Least seconds between two looks for files left on the disk by hosts that run elsewhere now."""
 
