@@ -90,7 +90,8 @@ def _end(registered: int) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give every test its kind, and keep those with Spark, with hosts, with Kafka and with MariaDB in one worker each.
 
-    Slow tests come first, so that at the end no worker waits for the long test of another.
+    Slow tests come first, so that at the end no worker waits for the long test of another. Those of the simulation come
+    before all others: one worker has them for minutes.
     """
     leave_combinations(items)
     for item in items:
@@ -102,7 +103,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         elif "mariadb" in needs(item):
             item.add_marker(pytest.mark.xdist_group("mariadb"))
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: kind(item) == "quick")
+        items.sort(key=lambda item: (kind(item) == "quick", item.path.parent.name != "simulation"))
 
 
 def pytest_runtest_teardown() -> None:
