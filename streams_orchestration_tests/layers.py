@@ -125,6 +125,7 @@ SPL_LAYERS = {
             "port_reading",
             "rewriting",
             "state_reading",
+            "xml_output",
             "logic_texts",
             "names",
             "actuals",

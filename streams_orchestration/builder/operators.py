@@ -1825,3 +1825,35 @@ def UDPSource(
 def Union() -> Use:
     """Forwards the tuples of all ports in order of arrival, with the attributes of the output stream."""
     return named_use("Union", {})
+
+
+def XMLParse(
+    *,
+    trigger: str | Sequence[Any],
+    xml_input: str | None = None,
+    parsing: Literal["strict", "permissive"] | None = None,
+    paths: Mapping[str, Any] | Sequence[Any] | None = None,
+    path_lists: Mapping[str, Any] | Sequence[Any] | None = None,
+    output: Mapping[str, Any] | Sequence[Any] | None = None,
+) -> Use:
+    """Submits a tuple for each element that a trigger names, and a window marker behind each document.
+
+    Args:
+        trigger: Path of the elements that give a tuple, as in /a/b; one for each output port.
+        xml_input: Attribute with the text or bytes of documents, which may go on in the next tuple. May be omitted if there is only one.
+        parsing: permissive: drop and count documents that are not well-formed, and elements without a value.
+        paths: Maps names for expressions to paths in the element, as in name/text() or @id; '' for none.
+        path_lists: Maps names for expressions to paths whose texts are a list.
+        output: Maps attributes to expressions over these names and the attributes of the input stream.
+    """
+    return named_use(
+        "XMLParse",
+        {
+            "trigger": trigger,
+            "xmlInput": xml_input,
+            "parsing": parsing,
+            "paths": paths,
+            "pathLists": path_lists,
+            "output": output,
+        },
+    )

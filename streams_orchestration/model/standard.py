@@ -39,7 +39,7 @@ _STATEFUL = frozenset(
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
         *("HttpSink", "HttpSource", "IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource"),
         *("MQTTSource", "Merge", "MetricsSink", "NATSSource", "Parse", "PostgresChangeSource", "RedisSource"),
-        *("TCPSink", "TCPSource", "Throttle", "UDPSink", "UDPSource"),
+        *("TCPSink", "TCPSource", "Throttle", "UDPSink", "UDPSource", "XMLParse"),
     )
 )
 

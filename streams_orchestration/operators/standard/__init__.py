@@ -50,6 +50,7 @@ STANDARD: dict[str, str] = {
     "UDPSink": "streams_orchestration.operators.standard.udp_sink:UDPSink",
     "UDPSource": "streams_orchestration.operators.standard.udp_source:UDPSource",
     "Union": "streams_orchestration.operators.standard.union:Union",
+    "XMLParse": "streams_orchestration.operators.standard.xml_parse:XMLParse",
 }
 """Map each operator kind to `package.module:Class`."""
 

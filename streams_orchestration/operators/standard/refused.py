@@ -101,6 +101,17 @@ REFUSED: dict[str, dict[str, str]] = {
         "period": "the rate is kept from batch to batch; leave it out",
         "precise": "a pause follows a whole batch, so there is no short one to be precise about; leave it out",
     },
+    "XMLParse": {
+        **dict.fromkeys(
+            ("flatten", "attributesName", "textName", "nullify"),
+            "attributes get values by output only; give each one an expression",
+        ),
+        **dict.fromkeys(
+            ("ignorecase", "ignoreNamespaces", "ignorePrefix"),
+            "names are compared as they are written; name the elements as in the documents",
+        ),
+        "xmlParseHuge": "documents have no limit of size; leave it out",
+    },
     "UDPSink": _SENT,
     "UDPSource": _RECEIVED,
 }

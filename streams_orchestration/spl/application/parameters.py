@@ -27,6 +27,7 @@ from streams_orchestration.spl.application.values import (
     submission_name,
     submission_type,
 )
+from streams_orchestration.spl.application.xml_output import XmlPaths
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Argument, Invocation, OutputClause
@@ -194,6 +195,7 @@ class ParameterWriter:
         assigned = check_outputs(invocation, model, known, self.source, self.mistakes, self.inputs, self.outputs)
         parameters = without_row_parameters(self.kind, given, parameters)
         maps: list[dict[str, Any]] = []
+        xml = XmlPaths(self.inputs[0].label if self.inputs else "", self.mistakes) if self.kind == "XMLParse" else None
         for number in range(len(self.outputs)):
             kind = model.output(number)
             # Our operators take attributes over by name where there is one input and no function for them.
@@ -207,9 +209,12 @@ class ParameterWriter:
             ):
                 message = f"{call.name} is called within another expression; an output function is called alone"
                 self.mistakes.append(Mistake("CDISP0533E", message, call.span))
+            if xml is not None:
+                values = xml.without_calls(values)
             maps.append({each.attribute: self.program(each.value, typed) for each in values})
+        parameters |= {} if xml is None else xml.parameters()
         if any(maps):
-            each_port = len(maps) > 1 and (self.native or self.kind == "Functor")
+            each_port = len(maps) > 1 and (self.native or self.kind in ("Functor", "XMLParse"))
             parameters["output"] = maps if each_port else maps[0]
         return parameters
 

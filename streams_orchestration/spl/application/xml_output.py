@@ -1,0 +1,59 @@
+"""Output functions of XMLParse, whose values are columns here: each path in an element has a name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from streams_orchestration.spl.application.rewriting import rewritten
+from streams_orchestration.spl.models.invocations import Assigned
+from streams_orchestration.spl.typing.typed import Constant, Expression, Mistake, Node, OutputCall, PortAttribute
+
+_PARAMETERS = {"XPath": "paths", "XPathList": "pathLists"}
+"""Output function -> the parameter that has its paths."""
+
+
+@dataclass
+class XmlPaths:
+    """The paths in the output clauses of one XMLParse.
+
+    Attributes:
+        label: the name of the input port.
+        mistakes: the list that gets a mistake for each call that does not run here.
+        found: for each parameter and output port, the paths by name.
+    """
+
+    label: str
+    mistakes: list[Mistake]
+    found: dict[str, list[dict[str, str]]] = field(default_factory=dict[str, "list[dict[str, str]]"])
+
+    def without_calls(self, values: Sequence[Assigned]) -> list[Assigned]:
+        """Return the assignments of the next output port with columns in place of calls of output functions."""
+        for name in _PARAMETERS.values():
+            self.found.setdefault(name, []).append({})
+        return [replace(each, value=self._without_calls(each.value)) for each in values]
+
+    def _without_calls(self, value: Expression) -> Expression:
+
+        def change(node: Node) -> Expression | None:
+            if not isinstance(node, OutputCall):
+                return None
+            match node.arguments:
+                case (Constant(value=str(path)),) if node.name in _PARAMETERS:
+                    paths = self.found[_PARAMETERS[node.name]][-1]
+                    known = next((name for name, each in paths.items() if each == path), None)
+                    name = known or f"{node.name}{len(paths) + 1}"
+                    paths[name] = path
+                    return PortAttribute(node.span, node.type, self.label, name)
+                case (inner,) if node.name == "AsIs":
+                    return rewritten(inner, change)
+                case _:
+                    message = f"{node.name} runs with one constant path here, and not with a second argument"
+                    self.mistakes.append(Mistake("SO0734", message, node.span))
+                    return None
+
+        return rewritten(value, change)
+
+    def parameters(self) -> dict[str, list[dict[str, str]]]:
+        """Return the parameters with paths, without empty ones."""
+        return {name: maps for name, maps in self.found.items() if any(maps)}
