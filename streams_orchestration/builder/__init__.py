@@ -8,8 +8,9 @@ Example:
 
 from streams_orchestration.builder import functions, operators
 from streams_orchestration.builder.annotations import consistent, threading
-from streams_orchestration.builder.application import Application, Composite, Drawing
+from streams_orchestration.builder.application import Application, Composite
 from streams_orchestration.builder.columns import Column, col, lit, when
+from streams_orchestration.builder.drawing import Drawing
 from streams_orchestration.builder.event_time import calendar, event_time, session, time_interval
 from streams_orchestration.builder.nodes import BuildError
 from streams_orchestration.builder.references import (

@@ -14,6 +14,7 @@ import yaml
 
 from streams_orchestration.builder.composites import Composite
 from streams_orchestration.builder.declarations import Declarations
+from streams_orchestration.builder.drawing import Drawing
 from streams_orchestration.builder.event_time import import_use
 from streams_orchestration.builder.inference import refuse_misfits
 from streams_orchestration.builder.nodes import (
@@ -29,7 +30,8 @@ from streams_orchestration.builder.nodes import (
     reached,
     schema_of,
 )
-from streams_orchestration.builder.places import CallSite, calling_place, located
+from streams_orchestration.builder.outputs import named_outputs
+from streams_orchestration.builder.places import calling_place, located
 from streams_orchestration.builder.reading import read_into
 from streams_orchestration.builder.schemas import SchemaLike
 from streams_orchestration.builder.streams import Input, Invoked, Outputs, Stream, parallel, ports_of, source
@@ -72,10 +74,16 @@ class Application(Declarations):
     # operators
 
     def stream(
-        self, operator: Use, *inputs: Input, schema: SchemaLike | None = None, name: str | None = None,
-        uid: str | None = None, rate: float | None = None, consistent: Json | None = None,
+        self,
+        operator: Use,
+        *inputs: Input,
+        schema: SchemaLike | None = None,
+        name: str | None = None,
+        uid: str | None = None,
+        rate: float | None = None,
+        consistent: Json | None = None,
         event_time: Json | None = None,
-    ) -> Stream:  # fmt: skip
+    ) -> Stream:
         """Add an operator with one output.
 
         Args:
@@ -177,9 +185,15 @@ class Application(Declarations):
 
     @contextmanager
     def parallel(
-        self, name: str, width: int | str, *, partition_by: Sequence[str] | Mapping[Any, Sequence[str]] | None = None,
-        broadcast: Sequence[Stream | str] = (), replicate_host_tags: Sequence[str] = (), uid: str | None = None,
-    ) -> Iterator[Invoked]:  # fmt: skip
+        self,
+        name: str,
+        width: int | str,
+        *,
+        partition_by: Sequence[str] | Mapping[Any, Sequence[str]] | None = None,
+        broadcast: Sequence[Stream | str] = (),
+        replicate_host_tags: Sequence[str] = (),
+        uid: str | None = None,
+    ) -> Iterator[Invoked]:
         """Run the operators of the `with` block as `width` replicas; `parallel` describes the other arguments."""
         annotation = parallel(
             width, partition_by=partition_by, broadcast=broadcast, replicate_host_tags=replicate_host_tags
@@ -196,9 +210,14 @@ class Application(Declarations):
             self._graphs.remove(graph)
 
     def _add(
-        self, operator: Use | Definition, inputs: Sequence[Input], outputs: Outputs | None, *, name: str | None = None,
+        self,
+        operator: Use | Definition,
+        inputs: Sequence[Input],
+        outputs: Outputs | None,
+        *,
+        name: str | None = None,
         uid: str | None = None,
-    ) -> DraftNode:  # fmt: skip
+    ) -> DraftNode:
         place, graph = calling_place(), self._graphs[-1]
         node = DraftNode(
             graph, self._declared(operator) if isinstance(operator, Use) else operator, place, name, uid=uid
@@ -212,7 +231,7 @@ class Application(Declarations):
         elif outputs is not None:
             node.outputs = [
                 DraftOutput(graph, node, stream, None if schema is None else self._ddl(schema))
-                for stream, schema in _pairs(outputs, place)
+                for stream, schema in named_outputs(outputs, place)
             ]
         graph.nodes.append(node)
         return node
@@ -358,38 +377,6 @@ class Application(Declarations):
             message = "an application runs only from a Python file that has it in a variable; save it, or `to_yaml` it"
             raise BuildError(message, self._place)
         return f"{self._place.file}:{names[0]}"
-
-
-def _pairs(outputs: Any, place: CallSite) -> list[tuple[str | None, Any]]:
-    """Return the name and the schema of each output; both may be None.
-
-    Raises:
-        BuildError: `outputs` is no list of names and of pairs of name and schema.
-    """
-    pairs: list[tuple[str | None, Any]] = []
-    for each in outputs if isinstance(outputs, list | tuple) else [None]:
-        pair: Any = (each, None) if isinstance(each, str) else each
-        is_pair = isinstance(pair, tuple | list) and len(pair) == 2
-        named = is_pair and (pair[0] is None or (isinstance(pair[0], str) and pair[0].isidentifier()))
-        if not named:
-            what = f"{each!r:.80} in it" if isinstance(outputs, list | tuple) else f"{outputs!r:.80}"
-            message = (
-                f"outputs: {what} is no output; say how many streams there are, or what each is called, with its "
-                'schema where it has one: outputs=2, outputs=["few", ("many", "n bigint")]'
-            )
-            raise BuildError(message, place)
-        pairs.append((pair[0], pair[1]))
-    return pairs
-
-
-class Drawing:
-    """A picture in SVG."""
-
-    def __init__(self, svg: str) -> None:
-        self.svg = svg
-
-    def _repr_html_(self) -> str:
-        return self.svg
 
 
 def _unlocated(value: Any) -> Any:
