@@ -49,7 +49,7 @@ VAGUE = re.compile(
 """Constructions that leave out the noun or the act, of which a package has a budget."""
 RIDDLES = re.compile(
     r"\b(?:stood|stands?(?! for\b)|(?:goes|go) (?:with|together)|(?:is|are) wanted|nothing says|what comes|what it goes"
-    r"|anew|brings? (?:it|them) back|(?:is|are) none that|that there is not)\b",
+    r"|anew|brings? (?:it|them) back|(?:is|are) none that|that there is not|behind (?:an?|it|them|partitioned))\b",
     re.IGNORECASE,
 )
 """Constructions that no message may have, since they name neither the fault nor the remedy."""
@@ -181,6 +181,7 @@ def test_vague_constructions_are_found(text: str, vague: list[str]):
     [
         ('raise E(f"{key} stands twice, {kind} is wanted")', ["stands", "is wanted"]),
         ('say("Bring it back, or start anew")', ["Bring it back", "anew"]),
+        ('raise E("the text behind a line; lag behind the watermark")', ["behind a"]),
         ('def f():\n    """It stands there."""\n    report("T stands for any type")', []),
         ('sql = "goes"', []),
     ],

@@ -1630,7 +1630,7 @@ def TCPSink(
         quote_strings: Quote CSV values that require it.
         suppress: Attributes that are not written.
         encoding: Encoding of the texts in splCsv, splTxt and line.
-        eol_marker: Marker behind a tuple in splCsv, splTxt and line.
+        eol_marker: Text that ends a tuple in splCsv, splTxt and line.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
         visibility: read_uncommitted: send tuples with their batch.
         role: client: connect. server: listen, and send to one client at a time.
@@ -1754,7 +1754,7 @@ def UDPSink(
         quote_strings: Quote CSV values that require it.
         suppress: Attributes that are not written.
         encoding: Encoding of the texts in splCsv, splTxt and line.
-        eol_marker: Marker behind a tuple in splCsv, splTxt and line.
+        eol_marker: Text that ends a tuple in splCsv, splTxt and line.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
         visibility: read_uncommitted: send tuples with their batch.
         time_to_live: Routers that datagrams to a group may pass.

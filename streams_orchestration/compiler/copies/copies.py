@@ -18,7 +18,7 @@ def enqueue_copies(physical: PhysicalGraph, enqueued: Iterable[Connection]) -> i
     """Return the number of copies that queues take if every output port sends one tuple.
 
     A splitter sends the tuple into one of its channels, and the channel with the most queues is counted. The queues
-    behind an inner splitter are added to the channel that leads to it.
+    after an inner splitter are added to the channel that leads to it.
 
     Args:
         physical: the expanded graph.

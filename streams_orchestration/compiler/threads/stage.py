@@ -83,7 +83,7 @@ def _compute(done: Progress) -> tuple[ThreadPlan, list[Diagnostic]]:
 
 
 def queues_are_placed(done: Stages) -> Iterator[str]:
-    """Check that every added queue is behind a splitter of its PE, or in front of an operator with its own thread.
+    """Check that every added queue is after a splitter of its PE, or in front of an operator with its own thread.
 
     Rules 65 and 66.
     """

@@ -127,7 +127,7 @@ class JoinParameters(ExpressionParameters):
             message = "a window for each of the two streams is expected"
             raise ValueError(message)
         if any(window.partitions for window in windows):
-            message = "window: Join evicts no partitions; leave out the policy behind partitioned"
+            message = "window: Join evicts no partitions; leave out the policy after partitioned"
             raise ValueError(message)
         triggered = any(clause.count("(") > 1 for clause in clauses)
         if triggered or any(window.tumbling for window in windows):

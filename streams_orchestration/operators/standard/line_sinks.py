@@ -45,7 +45,7 @@ class LineSinkParameters(CsvParameters):
         alias="eolMarker",
         min_length=1,
         max_length=2,
-        description="Marker behind a tuple in splCsv, splTxt and line.",
+        description="Text that ends a tuple in splCsv, splTxt and line.",
     )
     types: dict[str, str] = Field(
         default_factory=dict,
