@@ -38,9 +38,7 @@ def implementation_name(operator: LogicalOperator) -> str:
             f"operators: {{{operator.kind}: {{implementation: package.module:Class}}}}"
         )
         raise NoImplementationError(message)
-    own = operator.engine != "tuples" or (
-        operator.implementation is None and runs_logic(operator.kind, inputs=bool(operator.inputs))
-    )
+    own = operator.engine != "tuples" or (operator.implementation is None and runs_logic(operator.kind))
     return f"{name}{LOGIC_SUFFIX}" if not own and has_handlers(operator.parameters) else name
 
 

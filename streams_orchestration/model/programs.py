@@ -86,9 +86,9 @@ def has_process(parameters: Any) -> bool:
     return is_mapping(logic) and bool(logic.get("onProcess"))
 
 
-def runs_logic(kind: str, *, inputs: bool) -> bool:
-    """Return True if a standard operator runs SPL logic itself; a FileSource does so only without input ports."""
-    return kind in OWN_LOGIC and not (inputs and kind == "FileSource")
+def runs_logic(kind: str) -> bool:
+    """Return True if a standard operator runs SPL logic itself."""
+    return kind in OWN_LOGIC
 
 
 def has_handlers(parameters: Any) -> bool:

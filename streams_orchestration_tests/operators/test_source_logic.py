@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration.operators.errors import TupleError
 from streams_orchestration.operators.standard.directory_scan import DirectoryScan
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration.operators.standard.named_files import NamedFiles
@@ -94,3 +95,22 @@ def test_wrong_outputs_of_a_source_are_refused(tmp_path: Path, kind: Any, parame
     row = "n int NOT NULL, f string NOT NULL" if kind is FileSource else "n string NOT NULL, f string NOT NULL"
     with pytest.raises(ValueError, match=message):
         OperatorHarness(kind, [], [row], parameters={**place, **parameters})
+
+
+def test_logic_of_a_source_with_an_input_port_goes_on_after_a_restart(tmp_path: Path):
+    logic = {
+        "state": "mutable int32 seen = 0; mutable int32 rows = 0;",
+        "onTuple": {0: "{ seen++; if (seen == 4) abort(); }"},
+    }
+    named = OperatorHarness(
+        NamedFiles, ["name string"], ["n int NOT NULL, f int NOT NULL, r int NOT NULL"],
+        parameters={"format": "splCsv", "output": {"f": {"spl": "seen"}, "r": {"spl": "++rows"}}, "spl": logic},
+    )  # fmt: skip
+    name = str(files(tmp_path) / "two.csv")
+    named.send([(name,)]).restart()
+    named.send([(name,)])
+    assert named.rows() == [(7, 1, 1), (7, 2, 2)]
+    with pytest.raises(TupleError) as failed:
+        named.send([(name,), (name,)])
+    assert failed.value.position == 1
+    assert "abort" in str(failed.value.__cause__)

@@ -26,7 +26,14 @@ class SourceLogic:
     """The logic of a source: the assignments of its output, evaluated one tuple after the other."""
 
     def __init__(
-        self, context: OperatorContext, logic: SplLogic | None, output: Mapping[str, str], source: pa.Schema, label: str
+        self,
+        context: OperatorContext,
+        logic: SplLogic | None,
+        output: Mapping[str, str],
+        source: pa.Schema,
+        label: str,
+        *,
+        after_input: bool = False,
     ) -> None:
         """Compile the logic.
 
@@ -36,6 +43,7 @@ class SourceLogic:
             output: the expression of each attribute that has one, over the columns of `source`.
             source: the columns that the source makes.
             label: the name of the tuple with these columns.
+            after_input: True if the logic also runs for the tuples of the operator's input port, port 0 of the program.
 
         Raises:
             ValueError: something does not fit; the message names the parameter.
@@ -47,12 +55,14 @@ class SourceLogic:
                 raise UnknownAttributeError(message)
         self._names = [name for name in self._target.names if name in output]
         texts = [(program_of(output[name], f"output.{name}"), f"output.{name}", None) for name in self._names]
-        inner = dataclasses.replace(context, inputs=(source,), ports=(label,))
-        self.logic = LogicProgram(inner, _common(output) if logic is None else logic, {0: texts})
+        before = (context.inputs[:1], context.ports[:1]) if after_input else ((), ())
+        self._port = len(before[0])
+        inner = dataclasses.replace(context, inputs=(*before[0], source), ports=(*before[1], label))
+        self.logic = LogicProgram(inner, _common(output) if logic is None else logic, {self._port: texts})
         self._reached: Offset | None = None
         from streams_orchestration.spl.programs.columns import arrow_type
 
-        for name, tree in zip(self._names, self.logic.program.expressions[0], strict=True):
+        for name, tree in zip(self._names, self.logic.program.expressions[self._port], strict=True):
             wanted, kind = self._target.field(name).type, arrow_type(tree.type)
             if kind != wanted:
                 message = f"output.{name}: the value is {tree.type}, the attribute is {type_name(wanted)}; cast it"
@@ -70,7 +80,7 @@ class SourceLogic:
             source: the columns that the expressions read.
             others: the columns of the attributes without expressions, if they are not in `source`.
         """
-        _, values = self.logic.tuples(0, TupleBatch(source))
+        _, values = self.logic.tuples(self._port, TupleBatch(source))
         made = dict(zip(self._names, values, strict=True))
         kept = source if others is None else others
         columns = {name: made[name] if name in made else kept.column(name) for name in self._target.names}

@@ -106,8 +106,16 @@ def made_columns(
     ]
 
 
-def output_logic(context: OperatorContext, parameters: RowReadingParameters) -> SourceLogic | None:
-    """Return the expressions of SPL in `output`, compiled; None if there are none."""
+def output_logic(
+    context: OperatorContext, parameters: RowReadingParameters, *, after_input: bool = False
+) -> SourceLogic | None:
+    """Return the expressions of SPL in `output`, compiled; None if there are none.
+
+    Args:
+        context: the operator's context.
+        parameters: the parameters.
+        after_input: True if the operator runs logic for the tuples of its input port, too.
+    """
     logic: SplLogic | None = getattr(parameters, "spl", None)
     if logic is None and not any(isinstance(each, SplText) for each in parameters.output.values()):
         return None
@@ -119,7 +127,7 @@ def output_logic(context: OperatorContext, parameters: RowReadingParameters) -> 
         for name, text in parameters.output.items()
     }
     source = pa.schema([("FileName", pa.string()), ("TupleNumber", pa.int64())])
-    return SourceLogic(context, logic, written, source, "File")
+    return SourceLogic(context, logic, written, source, "File", after_input=after_input and logic is not None)
 
 
 class Delays:

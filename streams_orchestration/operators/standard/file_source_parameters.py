@@ -44,6 +44,9 @@ class FileParameters(RowReadingParameters):
     encoding: str = Field(
         default="utf-8", description="Encoding of the texts, in which a line feed is one byte, such as ISO-8859-1."
     )
+    spl: SplLogic | None = Field(
+        default=None, description="Logic in SPL: state, which the expressions of output may read and change."
+    )
 
     @model_validator(mode="after")
     def _suits_the_encoding(self) -> FileParameters:
@@ -78,9 +81,6 @@ class FileSourceParameters(FileParameters):
     file: str = Field(
         min_length=1,
         description="File, directory or pattern relative to the spec, package://<package>/<path>, or an address.",
-    )
-    spl: SplLogic | None = Field(
-        default=None, description="Logic in SPL: state, which the expressions of output may read and change."
     )
     hot_file: bool = Field(
         default=False,

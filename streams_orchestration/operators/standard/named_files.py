@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.errors import DataError, TupleError
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.logic.operator import LogicOperator
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.file_rows import file_schema, made_columns, output_logic, source_file
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters
@@ -17,7 +18,7 @@ from streams_orchestration.operators.storage.port import File, StorageRefusedErr
 from streams_orchestration.operators.storage.storages import storage_of
 
 
-class NamedFiles(Operator):
+class NamedFiles(LogicOperator):
     """Reads the file that each tuple names to its end. A window marker follows its last tuple.
 
     The second output port is the same as in a `FileSource` without an input port. With `ignoreOpenErrors`, it gets the
@@ -32,7 +33,7 @@ class NamedFiles(Operator):
         "file": "the tuples of the input port name the files; leave it out",
         "interleave": "a file is read to its end before the next name; read the directory without an input port",
     }
-    free_parameters = frozenset(("parsing", "storage"))
+    free_parameters = frozenset(("parsing", "storage", "spl"))
 
     @classmethod
     def mentions(cls, parameters: FileParameters) -> Mentions:
@@ -44,7 +45,7 @@ class NamedFiles(Operator):
         """Raise ValueError unless one attribute names the file, and the format and the ports suit the attributes."""
         cls._attribute(context)
         schema = file_schema(context, parameters)
-        output_logic(context, parameters)
+        output_logic(context, parameters, after_input=True)
         if len(context.outputs) > 1:
             check_second_port(context.outputs[1], permissive=parameters.parsing == "permissive")
         source_file(context.base, parameters, schema, context).check_schema()
@@ -64,7 +65,9 @@ class NamedFiles(Operator):
         """Prepare the reader, which has no open file yet."""
         self.attribute = self._attribute(self.context)
         self.schema = file_schema(self.context, self.parameters)
-        self.logic_of_output = output_logic(self.context, self.parameters)
+        self.logic_of_output = output_logic(self.context, self.parameters, after_input=True)
+        if self.parameters.spl is not None and self.logic_of_output is not None:
+            self.use(self.logic_of_output.logic)
         self.background = Background()
         self.base = self.context.base / (self.parameters.directory or "")
 
@@ -77,8 +80,14 @@ class NamedFiles(Operator):
 
         Raises:
             DataError: a file is missing or a row does not fit; the message names the file.
+            TupleError: the logic has no value for a tuple.
         """
-        for name in batch.arrow.column(self.attribute).to_pylist():
+        for place, name in enumerate(batch.arrow.column(self.attribute).to_pylist()):
+            if self.logic is not None:
+                try:
+                    self.logic.tuples(0, batch.slice(place, 1))
+                except TupleError as error:
+                    raise TupleError(place) from error.__cause__
             if name is None:
                 message = f"{self.attribute} is null, the name of a file is expected"
                 raise DataError(message)

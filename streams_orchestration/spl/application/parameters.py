@@ -112,7 +112,7 @@ class ParameterWriter:
         typed: list[Node] = []
         self._untyped = len(self.names.files.natives.untyped)
         self.with_logic = bool(invocation.logic) and not self.native
-        self.with_logic = self.with_logic and runs_logic(self.kind, inputs=bool(self.inputs))
+        self.with_logic = self.with_logic and runs_logic(self.kind)
         logic, known = check_logic(
             invocation.logic,
             self.scope,
