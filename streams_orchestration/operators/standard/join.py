@@ -324,6 +324,9 @@ class Join(ClockOperator):
             places = [each[~lonely] for each in places]
             if watermarks is not None:
                 watermarks = watermarks.taken(np.flatnonzero(~lonely))
+        if watermarks is not None and not len(places[0]):
+            self.submit(TupleBatch.bearing(watermarks, self.context.output_schema()))
+            return False
         taken = [
             taken_with(side.log, each, absent)
             for side, each, absent in zip(self.sides, places, self.absent, strict=True)

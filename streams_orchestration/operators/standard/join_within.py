@@ -122,12 +122,14 @@ class TimedSide:
             return nothing
         own = self.log.notes["time"][: self.log.size]
         earliest, latest = shifted(times.min(keepdims=True), least), shifted(times.max(keepdims=True), greatest)
-        near = self.log.alive[: self.log.size] & (own >= earliest) & (own <= latest)
+        alive = self.log.alive[: self.log.size]
         which = known_keys(keys) if keys else np.arange(len(times))
         if keys and len(which) <= _ONE_BY_ONE and pa.types.is_integer(keys[0].type):
             few = key_batch(keys, which)
-            near &= self.log.tested(self.keys, lambda tuples: _may_be_among(_keys_of(tuples), few))
-        places = np.flatnonzero(near)
+            places = np.flatnonzero(alive & self.log.tested(self.keys, lambda each: _may_be_among(_keys_of(each), few)))
+            places = places[(own[places] >= earliest) & (own[places] <= latest)]
+        else:
+            places = np.flatnonzero(alive & (own >= earliest) & (own <= latest))
         if not len(places):
             return nothing
         which, wanted = self._find(keys, which, places) if keys else (which, np.zeros_like(which))

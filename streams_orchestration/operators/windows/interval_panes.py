@@ -94,7 +94,7 @@ class IntervalPanes:
             gone = last <= self._closed(current[places])
             inside = self._grid.inside(times[places])
             late[places] = gone if inside is None else gone & inside
-        else:
+        elif self._age:
             late &= times < less(current, self._age)
         return Judged(count, late if late.any() else None)
 
