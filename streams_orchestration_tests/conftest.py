@@ -12,7 +12,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,6 +22,8 @@ from streams_orchestration_tests.examples import register_profiles
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from xdist.scheduler import Scheduling
 
     from streams_orchestration_tests import mariadb as mariadb_server
     from streams_orchestration_tests.postgresql import Server
@@ -156,6 +158,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     waiting = 0 if config.option.markexpr == "quick" else 2
     return min(usable + waiting, MOST_WORKERS)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
+    """Distribute tests by groups in a time that does not grow with the tests that are over."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from streams_orchestration_tests.scheduling import QuickGroupScheduling
+
+    return QuickGroupScheduling(config, log)
 
 
 def kind(item: pytest.Item) -> str:

@@ -1,0 +1,48 @@
+"""The distribution of tests to workers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from streams_orchestration_tests.scheduling import QuickGroupScheduling
+
+TESTS = ["a.py::one", "a.py::two@java", "a.py::three", "b.py::four@java", "b.py::five[x@y]", "b.py::six"]
+
+
+class Worker:
+    """A worker that notes which tests it is to run."""
+
+    gateway = SimpleNamespace(id="gw")
+    shutting_down = False
+
+    def __init__(self) -> None:
+        self.waiting: list[int] = []
+        self.run: list[str] = []
+
+    def send_runtest_some(self, indices: list[int]) -> None:
+        self.waiting += indices
+
+    def shutdown(self) -> None:
+        self.shutting_down = True
+
+
+def test_each_test_runs_once_a_group_in_one_worker_and_what_is_over_is_forgotten():
+    option = SimpleNamespace(loadscopereorder=False, maxprocesses=None)
+    config: Any = SimpleNamespace(getvalue=lambda _: ["popen", "popen"], option=option)
+    scheduling, workers = QuickGroupScheduling(config), [Worker(), Worker()]
+    for worker in workers:
+        scheduling.add_node(worker)  # type: ignore[arg-type]
+        scheduling.add_node_collection(worker, TESTS)  # type: ignore[arg-type]
+    scheduling.schedule()
+    while any(worker.waiting for worker in workers):
+        for worker in workers:
+            if worker.waiting:
+                index = worker.waiting.pop(0)
+                worker.run.append(TESTS[index])
+                scheduling.mark_test_complete(worker, index)  # type: ignore[arg-type]
+    assert sorted([*workers[0].run, *workers[1].run]) == sorted(TESTS)
+    assert [{name.endswith("@java") for name in worker.run} for worker in workers].count({True, False}) <= 1
+    assert [*scheduling.assigned_work.values()] == [{}, {}]
+    assert scheduling.tests_finished
+    assert all(worker.shutting_down for worker in workers)
