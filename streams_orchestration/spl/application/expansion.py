@@ -277,9 +277,8 @@ class _Body:
 
     def _composite(self, operator: CompositeOperator, invocation: Invocation, inputs: tuple[Port, ...]) -> str:
         composite = operator.composite
-        if not self.expansion.checks_only and self.expansion.bodies.refuse(
-            operator.kind, self.chain, invocation.operator, self.report
-        ):
+        expands = not self.expansion.checks_only or operator.kind in self.chain
+        if expands and self.expansion.bodies.refuse(operator.kind, self.chain, invocation.operator, self.report):
             return operator.kind
         check_composite_ports(invocation, operator.kind, composite, self.report)
         check_composite_clauses(invocation, operator.kind, self.report)

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import definitions, tree
+from streams_orchestration.spl.language.printing import text_of
 from streams_orchestration.spl.models.operators import OutputPorts, ParameterModel, SplOperatorModel
 from streams_orchestration.spl.types.types import NULL, UNKNOWN, VOID, Enumeration, Optional, Tuple, Type, parts_of_type
 from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
@@ -113,7 +114,8 @@ def check_parameters(
             continue
         values = _expressions(argument)
         if values is None:
-            typing.report("CDISP0373E", f"{name} of {model.name} is a value, and this is a type", argument.label)
+            node = argument.label if isinstance(argument.values, tuple) else argument.values
+            typing.report("CDISP0373E", f"{name} of {model.name} is a value, and {text_of(node)} is a type", node)
             continue
         if parameter is None:
             number = name.removeprefix("partitionBy")
@@ -229,7 +231,7 @@ def _complete(
             if kind.default and kind.default != "AsIs":
                 value = OutputCall(span, attribute.type, kind.default, (value,))
             done[attribute.name] = Assigned(attribute.name, value, written=False)
-        elif kind.complete and attribute.type != UNKNOWN and all(each.is_known for each in inputs):
+        elif kind.complete and inputs and attribute.type != UNKNOWN and all(each.is_known for each in inputs):
             message = f"{attribute} of {port.label} has no assignment, and no input attribute of its name and type"
             typing.report("CDISP0206E", message, written.operator)
 
@@ -349,7 +351,8 @@ def _word(
     if isinstance(sought, tree.Name) and (sought.name in parameter.words or not parameter.words):
         return Constant(typing.span(written), type_, sought.name)
     words = ", ".join(parameter.words)
-    typing.report("CDISP0088E", f"{parameter.name} of {model.name} is one of these words: {words}", written)
+    message = f"{parameter.name} of {model.name} is one of these words, and not {text_of(written)}: {words}"
+    typing.report("CDISP0088E", message, written)
     return typing.wrong(written)
 
 

@@ -95,7 +95,7 @@ class CallTyping(Naming):
                 wanted = expected.content if isinstance(expected, Optional) else expected
                 if isinstance(wanted, Enumeration) and written.name in wanted.words and not written.namespace:
                     return Constant(span, wanted, written.name)
-                if not self.scope.is_open:
+                if not self.scope.is_open or written.name.startswith("$"):
                     self.report("CDISP0053E", f"there is no {written} here", written)
                 return self.wrong(written)
             case _:
