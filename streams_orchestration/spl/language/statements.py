@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams_orchestration.spl.language.expressions import ExpressionReader
-from streams_orchestration.spl.language.recovery import BEYOND, CLAUSES
+from streams_orchestration.spl.language.recovery import BEYOND, CLAUSES, FaultError
 from streams_orchestration.spl.language.tree import (
     Block,
     Break,
@@ -122,17 +122,43 @@ class StatementReader(ExpressionReader):
         body = self.statement()
         return While(first, self.at - 1, condition, body)
 
-    def _for(self) -> For:
+    def _for(self) -> For | Block:
+        """Read a loop. One whose head is faulty, as in `for (int32 i = 0; i < 3; i++)`, counts as an empty block."""
         first = self.at
         self.at += 1
         self.expect("(")
-        written = self.type()
-        name = self.declared("the name of a variable")
-        self.expect("in")
-        collection = self.expression()
-        self.expect(")")
+        closing, depth = self._closing(self.at), self.depth
+        try:
+            written = self.type()
+            name = self.declared("the name of a variable")
+            self.expect("in")
+            collection = self.expression()
+            self.expect(")")
+        except FaultError as fault:
+            if closing is None:
+                raise
+            self.caught(fault)
+            self.at, self.depth = closing + 1, depth
+            self.statement()
+            return Block(first, self.at - 1, ())
         body = self.statement()
         return For(first, self.at - 1, written, name, collection, body)
+
+    def _closing(self, at: int) -> int | None:
+        """Return the index of the mark that closes a parenthesis; None if a brace or the end of the file comes first.
+
+        Args:
+            at: the index of the first token in the parenthesis.
+        """
+        depth = 1
+        for index in range(at, len(self.texts)):
+            text = self.texts[index]
+            depth += (text == "(") - (text == ")")
+            if not depth:
+                return index
+            if text in ("", "{", "}"):
+                return None
+        return None
 
     def _expression_statement(self) -> ExpressionStatement:
         first = self.at
