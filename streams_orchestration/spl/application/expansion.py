@@ -333,6 +333,8 @@ class Expansion:
         data: Path,
         operators: NativeOperators,
         intrinsics: Intrinsics,
+        *,
+        checks_only: bool = False,
     ) -> None:
         self.files = files
         self.data = data
@@ -342,7 +344,7 @@ class Expansion:
         self.bodies = Bodies()
         self.expanded: set[tuple[Path, int]] = set()
         """The composites of which a body was made, by their files and first tokens."""
-        self.checks_only = False
+        self.checks_only = checks_only
         """True if composites are checked one by one, without those that they invoke."""
         self.operators = operators
         self.intrinsics = intrinsics

@@ -12,8 +12,9 @@ from streams_orchestration.spl.toolkits.units import LoadedUnit
 def check_unused(unit: LoadedUnit, used: Expansion) -> None:
     """Report the mistakes in those composites of a file that an expansion has left out."""
     operators = NativeOperators(used.operators.given, used.operators.companion)
-    checking = Expansion(used.files, used.mistakes, Submission(), used.data, operators, used.intrinsics)
-    checking.checks_only = True
+    checking = Expansion(
+        used.files, used.mistakes, Submission(), used.data, operators, used.intrinsics, checks_only=True
+    )
     for each in unit.composites():
         if (unit.path, each.first) not in used.expanded:
             checking.check(CompositeOperator(unit, each))
