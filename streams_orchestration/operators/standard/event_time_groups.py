@@ -7,8 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
+from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.event_time.clause import CalendarWindow, IntervalWindow, SessionWindow
 from streams_orchestration.operators.event_time.role import EventTimeRole
@@ -18,6 +17,7 @@ from streams_orchestration.operators.event_time_input import LATE_PORT
 from streams_orchestration.operators.failed_tuples import own_outputs
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.aggregate_parameters import PaneWindow
+from streams_orchestration.operators.standard.firing_sender import FiringSender
 from streams_orchestration.operators.standard.group_results import GroupResults
 from streams_orchestration.operators.standard.pane_arrivals import PaneArrivals
 from streams_orchestration.operators.standard.pane_functions import PaneFunction
@@ -25,7 +25,6 @@ from streams_orchestration.operators.standard.sent_results import PaneResults, S
 from streams_orchestration.operators.standard.value_measures import Measure, Reached
 from streams_orchestration.operators.states.rescaling import Route, renamed
 from streams_orchestration.operators.states.state import State, StateError
-from streams_orchestration.operators.watermarks import Watermarks
 from streams_orchestration.operators.windows.calendar_grid import CalendarGrid
 from streams_orchestration.operators.windows.interval_grid import IntervalGrid
 from streams_orchestration.operators.windows.interval_panes import IntervalPanes
@@ -96,7 +95,7 @@ class EventTimeGroups:
         """The attributes that the groups need; None for all, since a failure shows the whole tuple."""
         divides = len(own_outputs(operator.context, operator.parameters)) > LATE_PORT
         self._arrivals = PaneArrivals(operator, role, self.panes, divides=divides)
-        self._sender = _Sender(operator, role)
+        self._sender = FiringSender(operator, role)
 
     def clear(self) -> None:
         """Forget all panes and the watermark."""
@@ -168,10 +167,17 @@ class EventTimeGroups:
             groups, firings = groups.only(groups.fresh), firings[groups.fresh]
         of = groups.range
         results = PaneResults(
-            groups.key, groups.partition, due.panes[of], due.starts[of], due.ends[of], fired.nth[firings],
-            fired.timing[firings], np.zeros(len(of), bool), firings,
+            groups.key,
+            groups.partition,
+            due.panes[of],
+            due.starts[of],
+            due.ends[of],
+            fired.nth[firings],
+            fired.timing[firings],
+            np.zeros(len(of), bool),
+            firings,
             {name: measure.result(*groups.running[name]) for name, measure in self.groups.measures.items()},
-        )  # fmt: skip
+        )
         if self.sent is not None:
             results = self.sent.retracting(results, due.last_panes[of])
         at = due.steps[ranges]
@@ -257,63 +263,6 @@ class EventTimeGroups:
                 parts["sent"] = sent.sent
             divided.append(parts)
         return divided
-
-
-class _Sender:
-    """Submits results with window markers, and each watermark after the firings that it caused (EV21, EV35)."""
-
-    def __init__(self, operator: Operator, role: EventTimeRole) -> None:
-        self._operator = operator
-        self._placed = 0 in role.outputs
-        schema = operator.context.output_schema()
-        self._nothing = pa.RecordBatch.from_pylist([], schema=schema)
-        self._values = np.zeros(0, np.int64)
-        self._sent = 0
-
-    def begin(self, watermarks: Watermarks | None) -> None:
-        """Prepare to send the results of a batch with these watermarks."""
-        self._values = np.zeros(0, np.int64) if watermarks is None else watermarks.values
-        self._sent = 0
-
-    def send(self, result: TupleBatch, sizes: np.ndarray, marks: np.ndarray) -> None:
-        """Submit firings, and the watermarks in front of and among them.
-
-        Args:
-            result: the tuples of all firings.
-            sizes: the number of tuples of each firing.
-            marks: for each firing, the position of the watermark that caused it; ascending.
-        """
-        if self._operator.context.unheeded(0):
-            self._send_at_once(result, sizes, marks)
-            return
-        position = 0
-        for size, mark in zip(sizes.tolist(), marks.tolist(), strict=True):
-            if mark > self._sent:
-                self._send_watermarks(mark)
-            if size:
-                self._operator.submit(result.slice(position, size))
-                position += size
-            self._operator.punctuate(Punctuation.WINDOW)
-
-    def _send_at_once(self, result: TupleBatch, sizes: np.ndarray, marks: np.ndarray) -> None:
-        """Submit firings as one batch, and only count their window markers, since no operator handles them."""
-        sent, self._sent = self._sent, int(marks.max(initial=self._sent))
-        if self._placed and self._sent > sent:
-            behind = np.searchsorted(marks, np.arange(sent, self._sent), side="right")
-            places = np.r_[0, np.cumsum(sizes)][behind]
-            result = result.with_watermarks(Watermarks(places, self._values[sent : self._sent]))
-        self._operator.submit(result)
-        self._operator.context.count_marks(0, len(sizes))
-
-    def end(self) -> None:
-        """Submit the remaining watermarks."""
-        self._send_watermarks(len(self._values))
-
-    def _send_watermarks(self, upto: int) -> None:
-        values, self._sent = self._values[self._sent : upto], upto
-        if self._placed and len(values):
-            marks = Watermarks(np.zeros(len(values), np.int64), values)
-            self._operator.submit(TupleBatch(self._nothing, watermarks=marks))
 
 
 def keeps_panes(before: PaneWindow, refined: Refinement, after: PaneWindow, refining: Refinement) -> bool:
