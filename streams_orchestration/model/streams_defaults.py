@@ -23,6 +23,9 @@ class Difference(NamedTuple):
     set."""
 
 
+_CSV = {"format": "csv", "nullTexts": ["\0"]}
+"""The parameters of CSV in which no text of a message means null."""
+
 STREAMS_DEFAULTS: tuple[Difference, ...] = (
     Difference(
         "Aggregate",
@@ -182,6 +185,15 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
         "server",
     ),
     Difference("TCPSink", "`format` is json.", "It is csv, with SPL literals.", {"format": "splCsv"}, "csv"),
+    Difference(
+        "TCPSource",
+        "A server listens at 127.0.0.1.",
+        "It listens at all addresses of the machine.",
+        {"address": "0.0.0.0"},  # noqa: S104 - as in IBM Streams
+        "server",
+    ),
+    Difference("TCPSource", "`format` is json.", "It is csv, and no text means null.", _CSV, "csv"),
+    Difference("UDPSource", "`format` is json.", "It is csv, and no text means null.", _CSV, "csv"),
     Difference("UDPSink", "`format` is json.", "It is csv, with SPL literals.", {"format": "splCsv"}, "csv"),
 )
 """The defaults that differ from IBM Streams, by operator."""

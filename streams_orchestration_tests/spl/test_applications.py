@@ -184,6 +184,23 @@ def test_sinks_of_the_network_write_literals_as_in_streams(tmp_path: Path):
     ]
 
 
+def test_sources_of_the_network_read_csv_and_lines(tmp_path: Path):
+    file = tmp_path / "Main.spl"
+    tcp = "stream<int32 n, rstring s> T = TCPSource() { param role : server; port : 9000u; parsing : permissive; }"
+    udp = 'stream<rstring s> U = UDPSource() { param address : "h"; port : 9001u; format : line; parsing : strict; }'
+    file.write_text(f'composite Main {{ graph {tcp} {udp} () as K = FileSink(T) {{ param file : "k"; }} }}')
+    document, findings = read_tree(file)
+    assert errors_of(findings) == []
+    csv = {"format": "csv", "nullTexts": ["\0"], "onBadTuple": "drop"}
+    assert [node["parameters"] for node in document["graph"][:2]] == [
+        csv | {"address": "0.0.0.0", "port": 9000, "role": "server"},
+        {"address": "h", "format": "raw", "onBadTuple": "fail", "port": 9001},
+    ]
+    compiled = compile_read(read_application(file))
+    assert errors_of(compiled.diagnostics) == []
+    deployable(compiled)
+
+
 def test_an_import_names_an_application_as_it_is_deployed(tmp_path: Path):
     file = tmp_path / "Main.spl"
     text = 'stream<int32 n> I = Import() { param applicationName : "com.acme.shop::Main"; streamId : "orders"; }'

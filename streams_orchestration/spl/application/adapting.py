@@ -18,6 +18,7 @@ from streams_orchestration.spl.typing.scopes import Port
 _READ = {"FileSource": "file", "DirectoryScan": "directory", "Split": "file"}
 """Operator -> its parameter that names a file or directory to read, relative to the data directory."""
 _SENDING = ("TCPSink", "UDPSink")
+_RECEIVING = ("TCPSource", "UDPSource")
 _WRITING = ("FileSink", *_SENDING)
 """Operators that write the tuples of their input port."""
 _FORMATS = {"csv": "splCsv", "txt": "splTxt"}
@@ -94,6 +95,8 @@ def adapted(
         parameters["directory"] = str(data)
     if kind in ("FileSource", "Parse") and ports[0] and "hasDelayField" in parameters:
         ignored("hasDelayField")
+    if kind in _RECEIVING:
+        _receive(parameters)
     if kind == "TCPSink" and parameters.get("closeMode") == "never":
         del parameters["closeMode"]
     if kind in _SENDING:
@@ -107,6 +110,14 @@ def adapted(
         if own and own[0].is_known and (attributes := beyond_column(own[0].type).attributes):
             parameters["types"] = {each.name: str(each.type) for each in attributes}
     return added | parameters
+
+
+def _receive(parameters: dict[str, Any]) -> None:
+    """Replace parameters of a source of the network: lines are raw messages here, and `parsing` is `onBadTuple`."""
+    if parameters.get("format") == "line":
+        parameters["format"] = "raw"
+    if (parsing := parameters.pop("parsing", None)) is not None:
+        parameters["onBadTuple"] = "drop" if parsing == "permissive" else "fail"
 
 
 def _with_channels(program: dict[str, Any]) -> dict[str, Any]:
