@@ -12,6 +12,10 @@ class DataError(ValueError):
     """The data is wrong and would be wrong again after a reset, so the application stops without a retry."""
 
 
+class AbortedError(DataError):
+    """The logic of an operator ends its PE. A reset may help, since the logic can read the relaunch count."""
+
+
 class OutsideError(Exception):
     """The cause is outside of the application and temporary, such as an unavailable service.
 

@@ -54,3 +54,17 @@ def test_a_program_that_aborts_by_its_relaunch_count_goes_on_from_its_cut(place:
     stepped.run()
     lines = [line for file in stepped.published("sums.csv") for line in file.read_text().splitlines()]
     assert lines == [f"{n},{n * (n + 1) // 2}" for n in range(40)]
+
+
+@pytest.mark.parametrize(("statement", "permanent"), [("abort()", False), ("assert(false)", True)])
+def test_only_a_program_that_aborts_may_go_another_way_after_a_reset(statement: str, permanent: bool, tmp_path: Path):
+    spec = tmp_path / "Main.spl"
+    spec.write_text(
+        "composite Main { graph stream<int32 n> Src = Beacon() { param iterations : 1; }\n"
+        f"() as Ends = Custom(Src) {{ logic onTuple Src : {statement}; }} }}"
+    )
+    stepped = SteppedApplication(Home(tmp_path / "home"), compile_spec(spec, Options(fusion="manual")), 4)
+    [program] = stepped.programs
+    plan = stepped.plan(program)
+    assert plan is not None
+    assert [each.permanent for each in stepped.execute(program, plan)] == [permanent]

@@ -12,7 +12,7 @@ from streams_orchestration.model.programs import is_native
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.contract import Operator, Punctuation
-from streams_orchestration.operators.errors import DataError, FaultyExpressionError, TupleError
+from streams_orchestration.operators.errors import AbortedError, DataError, FaultyExpressionError, TupleError
 from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.logic.variables import from_json, restored, stored, to_json
@@ -22,7 +22,7 @@ from streams_orchestration.operators.spl.text import SplText, place_of
 from streams_orchestration.operators.spl.types import written_tuple_type
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.spl.programs.errors import ProgramError, RunError
+from streams_orchestration.spl.programs.errors import AbortError, ProgramError, RunError
 from streams_orchestration.spl.programs.logic import LogicTexts, Program, read_logic
 from streams_orchestration.spl.programs.reading import ProgramTextError
 from streams_orchestration.spl.types.types import BOOLEAN
@@ -109,6 +109,11 @@ class SplLogic(BaseModel):
     def natives(self) -> tuple[NativeEntry, ...]:
         """The native functions."""
         return tuple(each for each in self.functions if isinstance(each, NativeEntry))
+
+
+def data_error(error: Exception) -> DataError:
+    """Return the error of the data for the failure of a program; an `AbortedError` if the program called abort."""
+    return (AbortedError if isinstance(error.__cause__, AbortError) else DataError)(str(error))
 
 
 class LogicProgram:
@@ -220,7 +225,7 @@ class LogicProgram:
         try:
             return self.program.on_tuples(port, self.state, batch.arrow)
         except FailedError as error:
-            raise TupleError(error.position) from DataError(str(error))
+            raise TupleError(error.position) from data_error(error)
 
     def mark(self, port: int, mark: Punctuation) -> list[PortOutput]:
         """Run the logic for a punctuation mark.
@@ -233,7 +238,7 @@ class LogicProgram:
         try:
             return self.program.on_mark(port, self.state, _WORDS[mark])
         except FailedError as error:
-            raise DataError(str(error)) from error
+            raise data_error(error) from error
 
     def submit(self, operator: Operator, outputs: Sequence[PortOutput]) -> None:
         """Submit the outputs of a program, port by port. Marks keep their positions among the tuples of their port.

@@ -10,7 +10,7 @@ from pydantic import Field
 from streams_orchestration import world
 from streams_orchestration.operators.contract import OperatorContext, Parameters, SourceOperator
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.logic.program import LogicProgram, SplLogic
+from streams_orchestration.operators.logic.program import LogicProgram, SplLogic, data_error
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.results import Offset, ProducedTo
 
@@ -118,4 +118,4 @@ class CustomSource(SourceOperator):
         try:
             return next(self._steps, -1.0)
         except FailedError as error:
-            raise DataError(str(error)) from error
+            raise data_error(error) from error

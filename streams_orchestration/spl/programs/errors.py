@@ -9,6 +9,10 @@ class RunError(Exception):
     """The SPL operation has no result for its operands, so processing of the tuple fails."""
 
 
+class AbortError(RunError):
+    """The program ends its PE. It may go another way after a reset, for example by its relaunch count."""
+
+
 class ProgramError(ValueError):
     """The program cannot be run here, for example because a function has no implementation.
 

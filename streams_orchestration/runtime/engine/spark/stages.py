@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from streams_orchestration.compiler.pe_program import PeProgram, Task
-from streams_orchestration.operators.errors import DataError, RefusedError
+from streams_orchestration.operators.errors import AbortedError, DataError, RefusedError
 from streams_orchestration.operators.outside import is_outside
 from streams_orchestration.operators.states.state import StateError
 from streams_orchestration.runtime.engine.spark.exchange import RowSender, take_over
@@ -84,7 +84,8 @@ def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) ->
         log = operator_logger("task", directories.log, directories.log_size)
         log.exception("batch %s failed", plan.batch)
         final = DataError | RefusedError | StateError
-        permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, final)
+        cause = error.__cause__ if isinstance(error, OperatorError) else None
+        permanent = isinstance(cause, final) and not isinstance(cause, AbortedError)
         result = TaskResult(
             task.level,
             task.partition,

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from streams_orchestration.spl.programs.errors import RunError
+from streams_orchestration.spl.programs.errors import AbortError, RunError
 from streams_orchestration.spl.programs.library.collection_types import element_of
 from streams_orchestration.spl.programs.library.registry import plain, typed
 from streams_orchestration.spl.programs.values import copying, plain_function, text_function
@@ -97,7 +97,7 @@ plain("swap", assigns=(0, 1))(lambda one, other: (None, other, one))
 def abort() -> None:
     """End the PE with an error."""
     message = "abort: the application ends itself"
-    raise RunError(message)
+    raise AbortError(message)
 
 
 plain("shutdownPE", run=True)(lambda _run, *_: abort())
