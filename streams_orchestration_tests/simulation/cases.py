@@ -70,10 +70,26 @@ def sent(make: Make) -> Shape:
     return Shape("sent", graph, ("Out", "Line"))
 
 
+def received(make: Make) -> Shape:
+    """Return a source that keeps letters in a journal, an operator with state, and a sink: 3 PEs."""
+    source = make.source("A", period=make.period())
+    letters = {"operator": "Mailbox", "parameters": {"letters": LETTERS}}
+    counted = node("Counted", "Columns", "A", schema="Total")
+    return Shape("received", [source | letters, counted, sink("Out", "Counted")], ("Out",))
+
+
 SIMULATED: dict[str, Callable[[Make], Shape]] = {
-    **SHAPES, "event_time": event_time, "delivered": delivered, "sent": sent,
+    **SHAPES, "event_time": event_time, "delivered": delivered, "sent": sent, "received": received,
 }  # fmt: skip
-"""The shapes of chaos, one of event time, and two with sinks that are not files."""
+"""The shapes of chaos, one of event time, two with sinks that are not files, and one whose source has a journal."""
+LETTERS = 240
+MAILBOX = {
+    "implementation": "streams_orchestration_tests.simulation.mailbox:Mailbox",
+    "inputs": [],
+    "outputs": [{"mutable": True}],
+    "consistent": {"start": True},
+}
+"""The declaration of the operator `Mailbox`."""
 
 
 class Hurried(Shape):
@@ -87,6 +103,8 @@ class Hurried(Shape):
                 each["operator"] = "Beacon"
                 each["parameters"] = {name: value for name, value in each["parameters"].items() if name != "hurry"}
         document["operators"] = {name: each for name, each in document["operators"].items() if name != "Paced"}
+        if any(each["operator"] == "Mailbox" for each in document["graph"]):
+            document["operators"]["Mailbox"] = MAILBOX
         return document
 
     def results(self, home: Home) -> dict[str, Tuples]:

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from streams_orchestration.operators.journal.source import JOURNAL
 from streams_orchestration_tests.simulation import targets
-from streams_orchestration_tests.simulation.scheduler import Scheduler
+from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 
 BLOCK = 512
 """Bytes that a disk writes as a whole."""
@@ -43,6 +44,8 @@ class Disk:
     """Names of files of which a bit was flipped."""
     changes: int = 0
     """The number of calls that have made, moved or removed a name, and of losses of power."""
+    _sizes: dict[int, int] = field(default_factory=dict[int, int])
+    """Inode of a file -> its bytes that are on disk."""
     _names: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
     """Inode of a directory -> the names in it that are on disk, each with its inode."""
 
@@ -57,7 +60,7 @@ class Disk:
         for directory, _, _ in os.walk(self.root):
             for entry in self._synchronised(directory, Path(directory).stat().st_ino):
                 if entry.is_file(follow_symlinks=False):
-                    self._keep(entry.path, entry.inode())
+                    self._keep(entry.path, entry.inode(), entry.stat().st_size)
 
     def flip(self, path: Path) -> str:
         """Flip a bit of a file that is at rest, whatever names it has; return where."""
@@ -81,13 +84,15 @@ class Disk:
             for name in sorted(names):
                 path = Path(directory, name)
                 status = path.lstat()
-                if name.startswith(SERVERS) or not stat.S_ISREG(status.st_mode) or self._is_kept(status.st_ino):
+                kept = self._sizes.get(status.st_ino, 0) if self._is_kept(status.st_ino) else -1
+                if name.startswith(SERVERS) or not stat.S_ISREG(status.st_mode) or kept >= status.st_size:
                     continue
                 if status.st_ino not in torn:
-                    blocks = -(-status.st_size // BLOCK)
+                    rest = status.st_size - max(kept, 0)
+                    blocks = -(-rest // BLOCK)
                     # nothing, all, or a part
                     share = self.scheduler.choices.pick("torn", (2, 2, 1, 1, 1)) / 4
-                    torn[status.st_ino] = min(int(blocks * share) * BLOCK, status.st_size)
+                    torn[status.st_ino] = max(kept, 0) + min(int(blocks * share) * BLOCK, rest)
                     os.truncate(path, torn[status.st_ino])
         self.settle()
         return f"{len(lost)} names and {len(torn)} contents were not on disk"
@@ -119,7 +124,8 @@ class Disk:
     def _is_kept(self, inode: int) -> bool:
         return (self.aside / str(inode)).exists()
 
-    def _keep(self, path: str, inode: int) -> None:
+    def _keep(self, path: str, inode: int, size: int) -> None:
+        self._sizes[inode] = size
         with contextlib.suppress(FileExistsError):
             os.link(path, self.aside / str(inode))
 
@@ -137,6 +143,16 @@ class Disk:
 
     def __post_init__(self) -> None:
         self._prefix = str(self.root)
+
+    def _descriptors(self) -> set[int]:
+        """Return the open files of the process that runs."""
+        assert self.scheduler.current is not None
+        return self.scheduler.current.process.state.setdefault("open files", set())
+
+    def end(self, process: SimulatedProcess) -> None:
+        """Close the files of a process that has ended, which frees its locks."""
+        for descriptor in process.state.pop("open files", ()):
+            os.close(descriptor)
 
     def _below(self, path: object) -> bool:
         return self.scheduler.current is not None and str(path).startswith(self._prefix)
@@ -168,7 +184,30 @@ class Disk:
             if stat.S_ISDIR(status.st_mode):
                 self._synchronised(path, status.st_ino)
             elif status.st_nlink:
-                self._keep(path, status.st_ino)
+                self._keep(path, status.st_ino, status.st_size)
+
+        open_descriptor, close, pwrite = os.open, os.close, os.pwrite
+
+        def descriptor_of(path: Any, flags: int, *more: Any, **named: Any) -> int:
+            if not self._below(path):
+                return open_descriptor(path, flags, *more, **named)
+            (self._refuse if flags & os.O_CREAT else self._require)(path)
+            descriptor = open_descriptor(path, flags, *more, **named)
+            if f"/{JOURNAL}/" in str(path):  # others may close theirs in ways that are not seen here
+                self._descriptors().add(descriptor)
+            return descriptor
+
+        def closed(descriptor: int) -> None:
+            if self.scheduler.current is not None:
+                self._descriptors().discard(descriptor)
+            close(descriptor)
+
+        def written(descriptor: int, content: bytes, at: int) -> int:
+            path = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115  a Path costs more than the call
+            if self._below(path):
+                self.scheduler.step("write")
+                self._refuse(path)
+            return pwrite(descriptor, content, at)
 
         def stepped(call: Callable[..., None], name: str, *, new: int | None = None) -> Callable[..., None]:
             """Return a call that is a step; `new` is the number of the argument that is a new name."""
@@ -191,6 +230,10 @@ class Disk:
 
         with (
             patch.object(os, "fsync", fsync),
+            patch.object(os, "fdatasync", fsync),
+            patch.object(os, "open", descriptor_of),
+            patch.object(os, "close", closed),
+            patch.object(os, "pwrite", written),
             patch.object(os, "link", stepped(os.link, "link", new=1)),
             patch.object(os, "rename", stepped(os.rename, "rename")),
             patch.object(os, "replace", stepped(os.replace, "rename")),

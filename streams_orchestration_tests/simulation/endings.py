@@ -6,6 +6,7 @@ from collections.abc import Iterator, Set
 
 from sqlalchemy import select
 
+from streams_orchestration.operators.journal.source import JOURNAL
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
@@ -45,6 +46,7 @@ def left(
     kinds = ("streams", "states", "waiting")
     there = {path for kind in kinds for path in home.store.below(f"data/{application}/{kind}")}
     there |= {str(path) for path in home.results(application).glob("*/_pending/*")}
+    there = {path for path in there if f"/{JOURNAL}/" not in path}
     if gone := named - there:
         yield f"{len(gone)} files that a commit names are gone, as {min(gone)}"
     if garbage := there - named - late:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from streams_orchestration_tests.simulation.disk_faults import bad_disk, flip, full, power
 from streams_orchestration_tests.simulation.faults import AWAY_SECONDS, LENGTH_WEIGHTS, Faults
+from streams_orchestration_tests.simulation.mailbox import OFFICE
 from streams_orchestration_tests.simulation.sweeps import swept_pe
 
 STOP_SECONDS = (0.5, 2.0, 8.0, 40.0)
@@ -262,6 +263,14 @@ def break_down(faults: Faults, step: str) -> str | None:
     return f"{machine.name} {way} for ever at {step}"
 
 
+def unacknowledged(faults: Faults, _step: str) -> str | None:
+    """Let the next acknowledgement of a receiver be lost, so that the sender repeats what the journal has."""
+    if OFFICE.senders is None:
+        return None
+    OFFICE.senders.lose_next = True
+    return f"after letter {OFFICE.senders.acknowledged}"
+
+
 def target_away(faults: Faults, _step: str) -> str:
     """Let the server that sinks write to answer nobody for some time."""
     seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
@@ -346,6 +355,7 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "target_lost": target_lost,
     "late_delivery": late_delivery,
     "late_sweep": late_sweep,
+    "unacknowledged": unacknowledged,
     "unheard": unheard,
     "slow_commit": slow_commit,
 }

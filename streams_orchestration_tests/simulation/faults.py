@@ -39,13 +39,15 @@ OF_SERVERS = ("unheard", "slow_commit")
 """Kinds of faults that need PostgreSQL."""
 OF_TARGETS = ("target_away", "target_lost", "late_delivery")
 """Kinds of faults that need sinks that write to a server."""
+OF_RECEIVERS = ("unacknowledged",)
+"""Kinds of faults that need a source with a journal."""
 WEIGHTS = {
     "kill": 4, "suicide": 4, "stop": 2, "zombie": 15, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2,
     "savepoint": 1, "power": 1, "full": 1, "jump": 1, "die": 1, "freeze": 1, "cut_catalog": 1, "cut_storage": 1,
     "cut_all": 1, "break": 1, "flip": 1, "bad_disk": 1,
     "jump_server": 1, "lost_rare": 8, "late": 2, "store_away": 1, "unseen": 2, "slow": 2,
     "lost_behind": 8, "target_away": 1, "target_lost": 3, "late_delivery": 15, "late_sweep": 15,
-    "unheard": 2, "slow_commit": 8,
+    "unacknowledged": 2, "unheard": 2, "slow_commit": 8,
 }  # fmt: skip
 """The weights of the kinds of faults, relative to the others."""
 RARE = ("healer", "agent", "host", *NAMES)

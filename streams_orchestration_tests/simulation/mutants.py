@@ -14,6 +14,7 @@ from typing import Any
 from streams_orchestration.operators import durable_files
 from streams_orchestration.operators.databases.table import DatabaseTable
 from streams_orchestration.operators.event_time.entries import Entries
+from streams_orchestration.operators.journal.writing import Journal
 from streams_orchestration.operators.kafka.producer import TransactionalProducer
 from streams_orchestration.runtime import clock, processes
 from streams_orchestration.runtime.catalog import start_lock
@@ -95,6 +96,13 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a delivery counts before it is made": Mutant(
         delivering.Deliverer._deliver, "self.sink.deliver_files(key, left)", "pass"
+    ),
+    "letters are acknowledged before they are on disk": Mutant(Journal._append, "os.fdatasync(self._file)", "pass"),
+    "keys of letters are forgotten when a journal is opened": Mutant(
+        Journal._recover, "self._keys = keys", "self._keys = {}"
+    ),
+    "a segment of a journal goes before all of it was read": Mutant(
+        Journal.trim, "if following <= number:", "if first <= number:"
     ),
     "messages have no mark": Mutant(
         TransactionalProducer._write,

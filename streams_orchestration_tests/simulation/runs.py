@@ -34,7 +34,7 @@ from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.failures import LAUNCHES, failures
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome
 from streams_orchestration_tests.runtime.locked import deploy
-from streams_orchestration_tests.simulation import processes, servers, sweeps, worlds
+from streams_orchestration_tests.simulation import loops, mailbox, processes, servers, sweeps, worlds
 from streams_orchestration_tests.simulation.brokers import Broker, topics_of
 from streams_orchestration_tests.simulation.cases import compiled, plans, shape_at, undisturbed
 from streams_orchestration_tests.simulation.catalogs import Tables
@@ -49,6 +49,7 @@ from streams_orchestration_tests.simulation.faults import (
     CALM_WEIGHTS,
     DISRUPTIVE,
     OF_MACHINES,
+    OF_RECEIVERS,
     OF_SERVERS,
     OF_STORES,
     OF_TARGETS,
@@ -180,6 +181,10 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         stack.enter_context(Pipes(scheduler, cluster.engine).installed())
         stack.enter_context(disk.installed())
         stack.enter_context(sweeps.installed(scheduler))
+        stack.enter_context(loops.installed(scheduler))
+        is_received = case.shape == "received"
+        if is_received:
+            stack.enter_context(mailbox.installed())
         shape = shape_at(case.shape, case.variant)
         topics = topics_of(shape)
         target = Broker(scheduler, home.root) if topics else Target(scheduler, path_of(home))
@@ -221,6 +226,8 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
             (store is not None, OF_STORES),
             (tables or topics, OF_TARGETS),
             (is_many, OF_SERVERS),
+            (is_received, OF_RECEIVERS),
+            (not is_received, ("break",)),  # the lock of a journal would stay with a stopped machine
         )
         impossible = [kind for there, kinds in needed if not there for kind in kinds]
         kinds = tuple(kind for kind in case.kinds if kind not in impossible)
@@ -243,6 +250,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
             faults.release()
 
         def ended(process: SimulatedProcess) -> None:
+            disk.end(process)
             shared.end(process)
             target.end(process)
 

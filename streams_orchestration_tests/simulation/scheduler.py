@@ -10,6 +10,7 @@ import contextlib
 import heapq
 import itertools
 import zlib
+from asyncio import AbstractEventLoop, _set_running_loop
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -106,6 +107,8 @@ class SimulatedThread:
     notified: bool = False
     finished: bool = False
     done: Signal = field(default_factory=Signal)
+    loop: AbstractEventLoop | None = None
+    """The event loop that the thread runs."""
 
 
 Switch = Callable[[SimulatedProcess, SimulatedProcess | None], None]
@@ -181,6 +184,8 @@ class Scheduler:
 
         self.note(f"start {pid} {name}")
         self.start(process, run, "main")
+        if parent is not None and not parent.alive:
+            self.later(ORPHAN_SECONDS, partial(self.end, process))
         return process
 
     def _free_pid(self, machine: SimulatedMachine) -> int:
@@ -358,7 +363,11 @@ class Scheduler:
                 self._switch(process, self._last)
                 self._last = process
             self.current = thread
+            if thread.loop is not None:
+                _set_running_loop(thread.loop)
             thread.greenlet.switch()
+            if thread.loop is not None:
+                _set_running_loop(None)
             self.current = None
         return done()
 

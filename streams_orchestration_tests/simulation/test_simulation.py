@@ -22,6 +22,7 @@ PROGRAM = (sys.executable, "-m", "streams_orchestration_tests.simulation", "--se
 are never freed beside other tests."""
 DELIVERED = ("--shape", "delivered", "--kind", "target_lost", "--rate", "0.2")
 SENT = ("--shape", "sent", "--kind", "target_lost", "--rate", "0.1", "--faults", "20")
+RECEIVED = ("--shape", "received", "--faults", "20", "--kind")
 RESTLESS: dict[str, tuple[str, ...]] = {
     "a region": ("--shape", "diamond", "--runs", "6"),
     "operators outside of regions": ("--shape", "outside", "--runs", "6"),
@@ -64,6 +65,9 @@ FOUND: dict[str, tuple[str, ...]] = {
     "a delivery has no mark": DELIVERED,
     "a mark is not in the transaction of its rows": DELIVERED,
     "a delivery counts before it is made": DELIVERED,
+    "letters are acknowledged before they are on disk": (*RECEIVED, "power", "--rate", "0.01"),
+    "keys of letters are forgotten when a journal is opened": (*RECEIVED, "kill", "unacknowledged", "--rate", "0.05"),
+    "a segment of a journal goes before all of it was read": (*RECEIVED, "kill", "--rate", "0.02"),
     "messages have no mark": SENT,
     "the mark of messages is not in their transaction": SENT,
     "messages are sent without a look at the mark": SENT,
@@ -164,6 +168,12 @@ def test_a_topic_that_sinks_write_to_fails_and_its_readers_see_each_tuple_once()
     (verdict,) = simulate(*SENT, "--kind", "target_lost", "target_away", "--seed", "1")
     assert (verdict["wrong"], verdict["resets"]) == ([], 0), verdict
     assert any("the next delivery" in fault for fault in verdict["faults"])
+
+
+def test_a_receiver_fails_and_each_letter_is_read_once():
+    (verdict,) = simulate(*RECEIVED, "kill", "suicide", "unacknowledged", "power", "full", "--rate", "0.05")
+    assert verdict["wrong"] == [], verdict
+    assert any("unacknowledged" in fault for fault in verdict["faults"])
 
 
 def test_a_publisher_that_comes_late_delivers_nothing_twice():

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
@@ -210,14 +211,17 @@ class Receivers:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._loop = None
 
-    def _run_on_loop(self, work: object) -> None:
+    def _run_on_loop(self, work: Coroutine[Any, Any, None]) -> None:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             world.Thread(target=_run, args=(self._loop,), name="receivers", daemon=True).start()
             asyncio.run_coroutine_threadsafe(self._trim_again_and_again(), self._loop)
-        try:
-            asyncio.run_coroutine_threadsafe(work, self._loop).result(END_SECONDS)  # type: ignore[arg-type]
-        except TimeoutError:
+        done = world.Event()
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future.add_done_callback(lambda _: done.set())
+        if done.wait(END_SECONDS):
+            future.result()
+        else:
             log.error("receivers have not ended in time; the new receivers start when they have ended")
 
 
