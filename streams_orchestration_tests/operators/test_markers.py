@@ -45,6 +45,8 @@ OPERATORS: dict[str, dict[str, Any]] = {
     "ThreadedSplit": {},
     "Throttle": {"rate": 1e9},
     "Union": {"inputs": [ROW, ROW]},
+    "XMLParse": {"inputs": ["d string"], "outputs": ["x string"], "trigger": "/a", "paths": {"p": "."},
+                 "output": {"x": "p"}, "rows": [("<a/>",)]},
 }  # fmt: skip
 """Operator -> parameters; `inputs`, `outputs` and `rows` of it where others go in or come out."""
 ELSEWHERE = frozenset(("Lookup", *DATAFRAMES))
