@@ -76,6 +76,8 @@ class OperatorContext:
     local_max_channels: int = 0
     pe: int = 0
     """The number of the operator's PE after fusion. Decoupling, which splits PEs at run time, does not change it."""
+    application: str = ""
+    """The name of the deployed application; empty outside of one."""
     base: Path = Path()
     """The spec's directory; relative input paths are resolved against it."""
     results: Path = Path()

@@ -22,6 +22,7 @@ class Surroundings(Protocol):
     local_channel: int
     local_max_channels: int
     pe: int
+    application: str
     resets: int
     base: Path
     logger: logging.Logger
@@ -58,6 +59,7 @@ def run_of(context: Surroundings, constants: Mapping[str, Any]) -> Run:
     output = PrintedLines(context)
     return Run(
         operator=context.name,
+        application=context.application,
         zone=context.time_zone,
         channel=context.channel,
         max_channels=context.max_channels,

@@ -32,6 +32,8 @@ class Directories:
     """Streams that only processes of this machine read, and that a reset makes again."""
     compression: str | None = None
     """The compression of written segments: `lz4` or `zstd`; None for none."""
+    application: str = ""
+    """The name of the deployed application."""
     log_size: int = LOG_BYTES
     """The size in bytes at which the log is rotated; 0 for never."""
 
@@ -53,5 +55,6 @@ def directories_of(
         waiting=waiting_of(application, pe),
         here=here if home.store.address else frozenset(),
         compression=None if compression == "none" else compression,
+        application=application,
         log_size=log_size,
     )

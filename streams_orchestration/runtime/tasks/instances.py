@@ -128,6 +128,7 @@ def operator_context(program: OperatorProgram, directories: Directories) -> Oper
         local_channel=program.local_channel,
         local_max_channels=program.local_max_channels,
         pe=program.pe,
+        application=directories.application,
         time_zone=program.time_zone,
         region=program.region,
         event_time=program.event_time,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import socket
 import time
 from collections.abc import Callable
@@ -28,7 +29,6 @@ class Run:
     """
 
     operator: str = ""
-    logical: str = ""
     application: str = ""
     zone: str = "UTC"
     channel: int = -1
@@ -49,6 +49,11 @@ class Run:
     files: OpenFiles = field(default_factory=OpenFiles)
     documents: dict[str, Any] = field(default_factory=dict[str, Any])
     generator: random.Random = field(default_factory=lambda: random.Random(0))
+
+    @property
+    def logical(self) -> str:
+        """The operator's name without the indexes of its channels, as in `Out.A` for `Out[0].A`."""
+        return re.sub(r"\[\d+\]", "", self.operator)
 
     def random(self) -> float:
         """Return a random number of at least 0 and below 1."""
