@@ -35,7 +35,7 @@ def pmod(*arguments: Value) -> Column:
 
 
 def try_add(*arguments: Value) -> Column:
-    """Return the same as `+`, or null where `+` fails.
+    """Return the same as `+`, or null if `+` fails.
 
     `try_add(2147483647, 2147483647)` is `NULL`.
     """
@@ -43,7 +43,7 @@ def try_add(*arguments: Value) -> Column:
 
 
 def try_subtract(*arguments: Value) -> Column:
-    """Return the same as `-`, or null where `-` fails.
+    """Return the same as `-`, or null if `-` fails.
 
     `try_subtract(2147483647, 2147483647)` is `0`.
     """
@@ -51,7 +51,7 @@ def try_subtract(*arguments: Value) -> Column:
 
 
 def try_multiply(*arguments: Value) -> Column:
-    """Return the same as `*`, or null where `*` fails.
+    """Return the same as `*`, or null if `*` fails.
 
     `try_multiply(2147483647, 2147483647)` is `NULL`.
     """
@@ -471,7 +471,7 @@ def conv(number: Value, from_: Value, to: Value, /) -> Column:
 
 
 def format_number(value: Value, digits: Value, /) -> Column:
-    """Return the number as text with commas between thousands, rounded half to even to so many decimal places.
+    """Return the number as text with commas between thousands, rounded half to even to these decimal places.
 
     `format_number(value number, digits int) -> string`
     `format_number(12332.123456, 4)` is `12,332.1235`.
@@ -708,7 +708,7 @@ def rpad(value: Value, length: Value, pad: Value = MISSING, /) -> Column:
 
 
 def repeat(value: Value, times: Value, /) -> Column:
-    """Concatenate so many copies of a text.
+    """Repeat a text this number of times.
 
     `repeat(value string, times int) -> string`
     `repeat('ab', 2)` is `abab`.
@@ -919,7 +919,7 @@ def url_decode(value: Value, /) -> Column:
 
 
 def like(*arguments: Value) -> Column:
-    """Return true if the whole text matches: `_` is any character, `%` any text. A backslash, or the character of ESCAPE, quotes the next character.
+    """Return true if the whole text matches: `_` is any character, `%` any text. A backslash, or the character after ESCAPE, makes the next character literal.
 
     `'Spark' LIKE 'S%k'` is `true`.
     """
@@ -1408,7 +1408,7 @@ def unix_date(value: Value, /) -> Column:
 
 
 def date_from_unix_date(days: Value, /) -> Column:
-    """Return the date that is so many days after 1970-01-01.
+    """Return the date that is this number of days after 1970-01-01.
 
     `date_from_unix_date(days int) -> date`
     `date_from_unix_date(5)` is `1970-01-06`.
@@ -1417,7 +1417,7 @@ def date_from_unix_date(days: Value, /) -> Column:
 
 
 def timestamp_seconds(*arguments: Value) -> Column:
-    """Return the time that is so many seconds after 1970 began; they may have a fraction.
+    """Return the time that is this number of seconds after 1970 began; the number may have a fraction.
 
     `timestamp_seconds(1.5)` is `1970-01-01 00:00:01.5`.
     """
@@ -1425,7 +1425,7 @@ def timestamp_seconds(*arguments: Value) -> Column:
 
 
 def timestamp_millis(value: Value, /) -> Column:
-    """Return the time that is so many milliseconds after 1970 began.
+    """Return the time that is this number of milliseconds after 1970 began.
 
     `timestamp_millis(value whole) -> timestamp`
     `timestamp_millis(1500)` is `1970-01-01 00:00:01.5`.
@@ -1434,7 +1434,7 @@ def timestamp_millis(value: Value, /) -> Column:
 
 
 def timestamp_micros(value: Value, /) -> Column:
-    """Return the time that is so many microseconds after 1970 began.
+    """Return the time that is this number of microseconds after 1970 began.
 
     `timestamp_micros(value whole) -> timestamp`
     `timestamp_micros(1500)` is `1970-01-01 00:00:00.0015`.

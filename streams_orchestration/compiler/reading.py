@@ -81,5 +81,5 @@ def _compiled(file: Path) -> tuple[Any, list[Diagnostic]]:
     except AdlError as error:
         return None, [Diagnostic.of("SO0741", str(error), location=f"{file}:{error.line or 1}")]
     except OSError as error:
-        reason = "this file does not exist" if isinstance(error, FileNotFoundError) else (error.strerror or str(error))
+        reason = "there is no such file" if isinstance(error, FileNotFoundError) else (error.strerror or str(error))
         return None, [Diagnostic.of("SO0001", reason, location=f"{file}:1")]

@@ -71,7 +71,7 @@ def _whole(kind: Type) -> int:
 
 
 def _like(node: Call | Coalesce, arguments: tuple[TypedNode, ...]) -> TypedNode:
-    """Return a call with other arguments, in the decimal type that holds the values of all arguments."""
+    """Return a call whose type and arguments are cast to the narrowest decimal type that holds all arguments."""
     wide = _widest(node.type, arguments)
     if wide == node.type:
         return node

@@ -269,5 +269,5 @@ def _top_level_comma(text: str) -> int:
         depth += (mark in "<(") - (mark in ">)")
         if mark == "," and depth == 0:
             return position
-    message = f"{text!r}: a map has a key and a value type"
+    message = f"{text!r}: a map needs a key type and a value type"
     raise ValueError(message)

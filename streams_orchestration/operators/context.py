@@ -32,7 +32,9 @@ def _drop(port: int, batch: TupleBatch) -> None:
 
 def _sets_no_watermark(watermark: int) -> None:
     """Refuse to set a watermark: the default of `OperatorContext.set_watermark`, for all modes but `manual`."""
-    message = f"it sets the watermark {watermark}, but only an operator in the event-time mode `manual` sets any"
+    message = (
+        f"it sets the watermark {watermark}, but only an operator in the event-time mode `manual` may set watermarks"
+    )
     raise ResultError(message)
 
 

@@ -45,7 +45,7 @@ class EventTimeInput:
         if role is None:
             message = (
                 f"{parameter} needs event time, and no event time arrives here; name the times of the stream in the "
-                "annotation eventTime of an operator in front"
+                "annotation eventTime of an operator upstream"
             )
             raise ValueError(message)
         self.role = role
@@ -71,7 +71,7 @@ class EventTimeInput:
         return whole_ticks(name, Fraction(repr(seconds)), self.role.ticks)
 
     def moments(self, batch: TupleBatch) -> Moments:
-        """Return the numbering of a batch's arrivals and watermarks in their order."""
+        """Return the moments of a batch, which number its tuples and watermarks in the order of their arrival."""
         return Moments.of(batch.watermarks, len(batch), self.watermark)
 
     def advance(self, moments: Moments) -> None:
@@ -144,8 +144,8 @@ class EventTimeInput:
         stored = state[_PART]
         if (stored["attribute"], stored["ticks"]) != (self.role.attribute, self.role.ticks):
             message = (
-                f"it counts time by {stored['attribute']}, {stored['ticks']:,} ticks a second; event time is "
-                f"{self.role.attribute} now, {self.role.ticks:,} ticks a second"
+                f"its state counts time by {stored['attribute']}, with {stored['ticks']:,} ticks a second; event time "
+                f"now is {self.role.attribute}, with {self.role.ticks:,} ticks a second"
             )
             raise StateError(message)
         self.watermark = stored["watermark"]

@@ -25,7 +25,7 @@ class ViewWatermark(Parameters):
     """The event time attribute and the watermark delay of one input stream."""
 
     attribute: str = Field(description="Timestamp attribute that holds the event time.")
-    delay: str = Field(description="Time by which a tuple may be later than the latest one, such as `10 minutes`.")
+    delay: str = Field(description="Time by which a tuple may be older than the newest one, such as `10 minutes`.")
 
     @field_validator("delay")
     @classmethod
@@ -38,8 +38,8 @@ class ViewWatermark(Parameters):
 
 EVENT_TIME = "eventTime"
 INNER_WATERMARK = (
-    "{} comes from an operator of the same query, so its watermark is that of the query's inputs; leave it out, or "
-    "take the operator out of the colocation"
+    "{} comes from an operator of the same query, so its watermark comes from the query's inputs; leave it out, or "
+    "remove the operator from the colocation"
 )
 """The value of `watermarks` for an input stream with the watermark of the event-time graph (EV66)."""
 
@@ -181,14 +181,14 @@ def _check_graph_time(context: OperatorContext, stream: str, schema: pa.Schema) 
     if "." in name:
         message = (
             f"watermarks: the event time {name} of {stream} is a field of {name.partition('.')[0]}, and Spark needs an "
-            "attribute of the tuple itself; add one with a Functor in front of it, and annotate that"
+            "attribute of the tuple itself; add such an attribute with a Functor upstream, and annotate the Functor"
         )
         raise ValueError(message)
     kind = schema.field(name).type if name in schema.names else None
     if kind is not None and not (pa.types.is_timestamp(kind) and kind.tz and kind.unit == "us"):
         message = (
             f"watermarks: the event time {name} of {stream} is {type_name(kind)}, and Spark's event time is a "
-            "timestamp; add one with a Functor in front of it, and annotate that"
+            "timestamp; add such an attribute with a Functor upstream, and annotate the Functor"
         )
         raise ValueError(message)
 

@@ -156,7 +156,7 @@ def schema_for(part: Mapping[str, Any], context: OperatorContext, port: int) -> 
         raise ResultError(str(error)) from None
     if part.keys() != set(schema.names):
         gave = ", ".join(map(str, part)) or "none"
-        message = f"the output stream has the attributes {', '.join(schema.names)}, the function gave {gave}"
+        message = f"the output stream has the attributes {', '.join(schema.names)}, but the function returned {gave}"
         raise ResultError(message)
     return schema
 
@@ -166,8 +166,8 @@ def _further_arguments(function: Function) -> list[str]:
     names = list(inspect.signature(function).parameters)
     if not names or names[0] == METRICS or len([name for name in names[1:] if name != METRICS]) > 1:
         message = (
-            f"{function.__qualname__}: an operator's function takes a batch, and if it wants them the parameters, "
-            f"and the metrics as `{METRICS}`"
+            f"{function.__qualname__}: an operator's function takes a batch, optionally the parameters, and "
+            f"optionally the metrics as `{METRICS}`"
         )
         raise TypeError(message)
     return names[1:]

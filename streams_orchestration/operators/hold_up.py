@@ -21,7 +21,7 @@ class HoldUp:
         """Record that the server could not be reached."""
         self._failures += 1
         self._context.away = True
-        self._context.logger.warning("%s; tried again in %.1f s, nothing is lost", error, self.pause)
+        self._context.logger.warning("%s; it is tried again in %.1f s, and nothing is lost", error, self.pause)
         self._context.metrics.errors.add(1)
         self._gauge().set(self._failures)
 

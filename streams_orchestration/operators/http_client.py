@@ -24,12 +24,12 @@ _CONTENT = frozenset((400, 413, 422))
 _OWN = frozenset(("content-type", "content-length", "content-encoding", "transfer-encoding", "host", "idempotency-key"))
 """Headers that the operator sets itself."""
 _REMEDIES = {
-    401: "see the credentials in token and headers",
-    403: "see the credentials in token and headers, and the rights that they give",
-    404: "see the path in url",
-    405: "see whether the path in url takes POST",
-    413: "make batchSize smaller",
-    415: "see which format the receiver takes",
+    401: "check the credentials in token and headers",
+    403: "check the credentials in token and headers, and their rights",
+    404: "check the path in url",
+    405: "check that the path in url accepts POST",
+    413: "reduce batchSize",
+    415: "check which format the receiver accepts",
 }
 
 
@@ -127,7 +127,7 @@ class HttpTarget:
         except ReferenceError as error:
             raise RefusedError(str(error)) from None
         if wrong := next((name for name, value in headers.items() if re.search(r"[\r\n\0]", value)), None):
-            message = f"header {wrong}: the value of its reference cannot be in a header: it has a line break"
+            message = f"header {wrong}: the value of its reference has a line break, which no header can have"
             raise RefusedError(message)
         self._session: Any = requests.Session()
         self._session.auth = lambda request: request  # else a .netrc would take the place of the header
@@ -175,7 +175,7 @@ class HttpTarget:
             if "EOF occurred" in str(error):  # the connection ended during the handshake
                 message = f"{self.place}: cannot be reached: the connection was closed"
                 raise HttpAwayError(message) from None
-            message = f"{self.place}: its certificate is not trusted, or it does not speak TLS; see ca"
+            message = f"{self.place}: its certificate is not trusted, or it does not speak TLS; check ca"
             raise RefusedError(message) from None
         except (requests.exceptions.InvalidURL, requests.exceptions.InvalidHeader, UnicodeError):
             message = f"{self.place}: the values of its references do not give a valid address or header"
@@ -201,12 +201,10 @@ class HttpTarget:
         if status_passes(status):
             raise HttpAwayError(text, _seconds(retry_after))
         if 300 <= status < 400:
-            message = (
-                f"{text}: the receiver has another address, and requests are not redirected; set url to that address"
-            )
+            message = f"{text}: the receiver has moved, and requests are not redirected; set url to its new address"
             raise RefusedError(message)
         error = HttpContentError if status in _CONTENT else RefusedError
-        message = f"{text}: it refuses; {_REMEDIES.get(status, 'see what the receiver wants')}"
+        message = f"{text}: it refuses; {_REMEDIES.get(status, 'check what the receiver requires')}"
         raise error(message)
 
     def close(self) -> None:

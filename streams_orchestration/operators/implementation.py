@@ -18,8 +18,8 @@ log = logging.getLogger("streams.operator")
 CLASSES = 1_000
 """The number of classes for which the result of the method checks is cached."""
 NO_WATERMARK = (
-    "{}, but no watermark arrives at it: annotate an operator in front of it with eventTime, and let the attribute "
-    "pass all operators in between (SO0806)"
+    "{}, but no watermark arrives at it: annotate an operator upstream of it with eventTime, and keep the attribute "
+    "in all streams between them (SO0806)"
 )
 """Message for an operator outside of event-time graphs. The placeholder is the feature that needs a watermark."""
 
@@ -83,7 +83,7 @@ def _uncallable_method(kind: type[Operator]) -> str | None:
         try:
             inspect.signature(getattr(kind, name)).bind(*(("self",) if on_object else ()), *names)
         except TypeError as error:
-            return f"{kind.__name__}.{name} is called as {name}({', '.join(names)}), which does not fit: {error}"
+            return f"{kind.__name__}.{name} cannot be called as {name}({', '.join(names)}): {error}"
         except ValueError:  # a method that is compiled may not show what it takes
             continue
     return None
@@ -127,7 +127,7 @@ def _check_timers(operator: Operator) -> None:
         message = NO_WATERMARK.format("it has timers")
         raise ResultError(message)
     if operator.keeps_places:
-        message = "it has timers, and its class sets `keeps_places`, so no timer fires; leave one of them out"
+        message = "it has timers, but its class sets `keeps_places`, with which no timer fires; remove one of the two"
         raise ResultError(message)
 
 

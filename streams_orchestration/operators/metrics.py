@@ -105,7 +105,7 @@ class Metrics:
     @property
     def errors(self) -> Counter:
         """The counter of errors that the operator handled itself; `streams status` points them out."""
-        return self.counter("errors", "errors that the operator has dealt with itself")
+        return self.counter("errors", "errors that the operator has handled itself")
 
     def lag(self, tuples: int, seconds: float) -> None:
         """Set a source's lag for `streams status`.
@@ -154,7 +154,7 @@ class Metrics:
                 message = f"metric {name!r}: a name has letters, digits and _ . - and begins with a letter"
                 raise ValueError(message)
             if len(self._all) >= METRICS_LIMIT:
-                message = f"metric {name}: an operator has at most {METRICS_LIMIT} metrics; count things together"
+                message = f"metric {name}: an operator has at most {METRICS_LIMIT} metrics; combine some of them"
                 raise ValueError(message)
             metric = self._all[name] = kind(description)
         if not isinstance(metric, kind):

@@ -95,7 +95,10 @@ def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str,
         case "literal_error":
             wanted = _values(implementation, str(item["loc"][0]))
             if _is_one_of(value, streams):
-                return f"the parameter {name}: {value} of Streams cannot be used here; use {_or(wanted)}", False
+                return (
+                    f"the value {value} of the parameter {name} of Streams cannot be used here; use {_or(wanted)}",
+                    False,
+                )
             return _none_of(name, value, wanted, contrast), True
         case "bool_parsing" | "bool_type":
             return _none_of(name, value, ("true", "false"), contrast), True

@@ -82,6 +82,6 @@ def fire_timers(operator: Operator, watermark: int) -> None:
         return
     for key, time in timers.expire(watermark):
         if kind.on_timer is Operator.on_timer:
-            message = "its timers fire, but it has no method `on_timer(key, time)`, nor `on_timers(due)`"
+            message = "it sets timers, but has neither the method `on_timer(key, time)` nor `on_timers(due)`"
             raise ResultError(message)
         check_nothing(operator.on_timer(key, time), "on_timer")

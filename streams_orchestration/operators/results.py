@@ -84,13 +84,13 @@ def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]
 
 def no_mark(mark: object) -> str:
     """Return the message about a value that is no punctuation mark."""
-    return f"it punctuates with {described(mark)}; a mark is Punctuation.WINDOW or Punctuation.FINAL"
+    return f"it punctuates with {described(mark)}; a mark must be Punctuation.WINDOW or Punctuation.FINAL"
 
 
 def check_port(port: Any, outputs: Sequence[pa.Schema | None]) -> None:
     """Raise ResultError when there is no output port of this number."""
     if not isinstance(port, int) or not 0 <= port < len(outputs):
-        there = f"there are {len(outputs)}, numbered from 0" if outputs else "it has none"
+        there = f"there are {len(outputs)}, numbered from 0" if outputs else "it has no output ports"
         message = f"there is no output port {port!r:.{SHOWN}}; {there}"
         raise ResultError(message)
 
@@ -123,7 +123,7 @@ def partitions_of(partitions: Any, count: int) -> pa.DictionaryArray:
         message = f"it submits tuples of the partitions {described(partitions)}; a partition is a number or a text"
         raise ResultError(message) from error
     if len(names) != count:
-        message = f"it submits {count} tuples and names {len(names)} partitions; it names one for each tuple"
+        message = f"it submits {count} tuples and names {len(names)} partitions; it must name one for each tuple"
         raise ResultError(message)
     encoded = names if isinstance(names, pa.DictionaryArray) else names.dictionary_encode()
     kind = encoded.dictionary.type
@@ -139,17 +139,17 @@ def check_nothing(result: object, method: str) -> None:
     if result is None:
         return
     if inspect.isgenerator(result) or inspect.iscoroutine(result):
-        message = f"its `{method}` contains `yield` or is `async`, so nothing of it ran; "
+        message = f"its `{method}` contains `yield` or is `async`, so it did not run; "
     else:
         message = f"its `{method}` returned {described(result)}; "
-    message += f"`{method}` returns nothing, what it makes is submitted: self.submit(batch)"
+    message += f"`{method}` must return nothing, and submit its tuples: self.submit(batch)"
     raise ResultError(message)
 
 
 def check_state(state: Any) -> Mapping[str, Any]:
     """Return the result of `checkpoint`. Raise ResultError if it is not a mapping with text keys."""
     if not isinstance(state, Mapping) or not all(isinstance(name, str) for name in state):
-        message = f"its `checkpoint` returned {described(state)}; it returns the parts of the state by name"
+        message = f"its `checkpoint` returned {described(state)}; it must return the parts of the state by name"
         raise ResultError(message)
     return state
 
@@ -162,7 +162,7 @@ def check_offset(offset: object) -> None:
             return
     except (TypeError, ValueError):
         pass
-    message = f"the offset is {described(offset)}; an offset is a dictionary of JSON values by name"
+    message = f"the offset is {described(offset)}; an offset must be a dictionary of JSON values by name"
     raise ResultError(message)
 
 
@@ -174,7 +174,7 @@ def type_text(schema: pa.Schema) -> str:
 def check_produced(produced: ProducedTo) -> ProducedTo:
     """Return the result of `produce`. Raise ResultError if it has a wrong type."""
     if not isinstance(produced, ProducedTo):
-        message = f"its `produce` returned {described(produced)}; it returns ProducedTo(offset, exhausted)"
+        message = f"its `produce` returned {described(produced)}; it must return ProducedTo(offset, exhausted)"
         raise ResultError(message)
     check_offset(produced.offset)
     return produced
@@ -183,7 +183,7 @@ def check_produced(produced: ProducedTo) -> ProducedTo:
 def check_available(bound: Offset | None) -> Offset | None:
     """Return the result of `available`. Raise ResultError if it has a wrong type."""
     if bound is not None and not isinstance(bound, dict):
-        message = f"its `available` returned {described(bound)}; it returns a dict of JSON, or None"
+        message = f"its `available` returned {described(bound)}; it must return a dict of JSON, or None"
         raise ResultError(message)
     return bound
 
@@ -191,7 +191,7 @@ def check_available(bound: Offset | None) -> Offset | None:
 def check_pause(pause: float | None) -> float | None:
     """Return the result of `pause`. Raise ResultError if it has a wrong type."""
     if pause is not None and not (isinstance(pause, int | float) and pause >= 0):
-        message = f"its `pause` returned {described(pause)}; it returns seconds, 0 or more, or None"
+        message = f"its `pause` returned {described(pause)}; it must return seconds, 0 or more, or None"
         raise ResultError(message)
     return pause
 
@@ -199,6 +199,6 @@ def check_pause(pause: float | None) -> float | None:
 def check_files(files: tuple[PendingFile, ...]) -> tuple[PendingFile, ...]:
     """Return the result of `prepare_commit`. Raise ResultError if it has a wrong type."""
     if not isinstance(files, tuple | list) or not all(isinstance(file, PendingFile) for file in files):
-        message = f"its `prepare_commit` returned {described(files)}; it returns a tuple of PendingFile"
+        message = f"its `prepare_commit` returned {described(files)}; it must return a tuple of PendingFile"
         raise ResultError(message)
     return tuple(files)

@@ -176,7 +176,7 @@ def _keep_keys(store: ArtifactStore, application: str, keys: dict[str, list[str]
         if (store.get(application, KEYS) or {}) != keys:
             store.put(application, KEYS, keys)
     except (OSError, api.StreamsRuntimeError) as error:
-        logger.warning("%s: commands record under its own keys: %s", application, error)
+        logger.warning("%s: commands record its assets under their default keys: %s", application, error)
 
 
 def described_as(file: Path) -> tuple[str, str]:
@@ -206,8 +206,8 @@ def watched_specs(
     for name, paths in described.items():
         if len(paths) > 1:
             problems[name] = (
-                f"{' and '.join(map(str, paths))} describe an application of this name: give all but one another name "
-                "(`application:`), or move them to another directory"
+                f"{' and '.join(map(str, paths))} describe applications of this name: give all but one of them "
+                "another name (`application:`), or move them to another directory"
             )
     return {name: WatchedSpec(name, tuple(paths), problems.get(name, "")) for name, paths in described.items()}
 

@@ -187,8 +187,8 @@ class ArtifactStore:
         if stale:
             message = (
                 f"{application}: the compiled stages do not belong together: {'; '.join(stale)}. "
-                f"Run job {job_name(application, 'compile')} (or {job_name(application, 'redeploy')}) so that all "
-                "stages are of one compilation."
+                f"Run job {job_name(application, 'compile')} (or {job_name(application, 'redeploy')}), so that all "
+                "stages come from one compilation."
             )
             raise StagesOutOfStepError(message)
         broken = [f"{stage}: {violation}" for stage, document in read.items() for violation in document.violations]

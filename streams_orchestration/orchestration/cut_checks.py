@@ -17,21 +17,21 @@ STABLE, MACHINES, STORAGE = "units_are_stable", "machines_are_up", "storage_is_r
 PLACED, WORKING, COMPLETE = "hosts_are_placed", "units_work", "sinks_are_complete"
 CHECKS = {
     FRESH: "Every consistent region of a running application has completed an epoch within its usual time.",
-    RESTORABLE: "All files are there that a reset to the last complete epoch needs.",
-    MENDED: "No region or PE has failed in a way that only a person can mend.",
+    RESTORABLE: "All files exist that a reset to the last complete epoch needs.",
+    MENDED: "No region or PE has a failure that only a person can fix.",
     STABLE: f"No region or PE was reset {api.UNSTABLE_RESETS} times or more in the last {api.STABLE_SECONDS / 60:.0f} "
     "minutes because it had failed.",
     MACHINES: "Every machine that is registered takes hosts.",
     STORAGE: "Every host reaches the storage that machines share.",
-    PLACED: "Every host has a machine, and is apart from the hosts that it is to be apart from.",
-    WORKING: "Every region and PE of an application that is to run works, or has ended.",
+    PLACED: "Every host has a machine, and shares it with no host from which a config keeps it apart.",
+    WORKING: "Every region and PE of an application that should run works, or has ended.",
     COMPLETE: "The outputs of every sink are complete up to an event time that is no older than its completeWithin.",
 }
 """Check of the deployment -> its description."""
 _WHY_NOT_UP = {
-    "LOST": "its lease has ended; mend it, or use `streams machines remove {name}` when it is given up",
-    "DOWN": "its agent has ended; start it again, or use `streams machines remove {name}` when it is given up",
-    "DRAINING": "it is drained; `streams machines resume {name}` when it is to take hosts again",
+    "LOST": "its lease has ended; repair it, or give it up with `streams machines remove {name}`",
+    "DOWN": "its agent has ended; start it again, or give the machine up with `streams machines remove {name}`",
+    "DRAINING": "it is drained; `streams machines resume {name}` lets it take hosts again",
 }
 ENDED = ("COMPLETED", "STOPPED")
 """States of an application in which its units need not work."""
@@ -81,7 +81,7 @@ def judge(
         if age > limit:
             late.append(
                 f"{unit.name} is {status.state_of_unit(unit)} and has completed no epoch for {age:.0f} s; "
-                f"one is to come every {unit.period:g} s{_with_cause(unit)}"
+                f"its period is {unit.period:g} s{_with_cause(unit)}"
             )
     broken = tuple(
         f"{unit.name} is {status.state_of_unit(unit)}{_with_cause(unit)}"

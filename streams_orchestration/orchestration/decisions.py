@@ -48,8 +48,8 @@ def decided_options(store: ArtifactStore, application: str, options: Options, ga
     document = store.get(application, DECISION)
     if document is None:
         message = (
-            f"{application}: nothing was decided yet. Run job {job_name(application, 'profile')} while the application "
-            "works."
+            f"{application}: there is no decoupling decision yet. Run job {job_name(application, 'profile')} while "
+            "the application works."
         )
         raise NotDecoupledError(message)
     promised = promised_gain(document)

@@ -41,12 +41,12 @@ def gain_sensor(application: str, gain: float, key: str, keys: AssetKeys) -> dg.
     ) -> dg.RunRequest | dg.SkipReason:
         document = streams.artifacts.get(application, DECISION)
         if document is None:
-            return dg.SkipReason("the decision is not there any more")
+            return dg.SkipReason("the decision no longer exists")
         predicted = promised_gain(document)
         if predicted <= 1:
-            return dg.SkipReason("the PEs that the application runs in take as much")
+            return dg.SkipReason("the PEs in which the application runs have the same predicted throughput")
         if predicted < gain:
-            return dg.SkipReason(f"a predicted gain of {predicted:.2f} over what runs is less than {gain:g}")
+            return dg.SkipReason(f"a predicted gain of {predicted:.2f} over the running PEs is less than {gain:g}")
         return dg.RunRequest(
             run_key=context.cursor,
             run_config={"ops": {f"{application}__{LOGICAL}": {"config": {"decision_gain": gain}}}},

@@ -168,6 +168,6 @@ def _key(asset_key: KeyLike) -> dg.AssetKey:
 
 def _number(epochs: int) -> int:
     if epochs < 1:
-        message = f"epochs={epochs} of an epochs sensor or condition: it must be 1 or more"
+        message = f"epochs={epochs} of a sensor or condition must be 1 or more"
         raise ValueError(message)
     return epochs

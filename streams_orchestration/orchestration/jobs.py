@@ -108,8 +108,8 @@ def available_job(application: str, assets: Sequence[dg.AssetKey]):
         assets: the keys of the compiler's stages and of the deployment.
     """
     description = (
-        f"Let {application} process the data that is available now, complete the epoch, and stop. The next run goes on "
-        "after that data."
+        f"Let {application} process the data that is available now, complete the epoch, and stop. The next run "
+        "continues after that data."
     )
     return _asset_job(application, "available", assets, description, KEEP, MAX_AVAILABLE_RUNTIME)
 

@@ -133,7 +133,7 @@ def _columns(columns: Origins) -> list[str]:
 
 
 def _influences(influences: Influences) -> list[str]:
-    """Return a line for each column that influences all columns, with the way it does: filter, join, sort ..."""
+    """Return a line for each column that influences all columns, with the kind of influence: filter, join, sort ..."""
     names = {f"{node}.{column}": ways for (node, column), ways in sorted(influences.items())}
     width = max(map(len, names))
     return [f"{name:<{width}}  {', '.join(sorted(each.subtype for each in ways))}" for name, ways in names.items()]

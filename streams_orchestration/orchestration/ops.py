@@ -45,13 +45,16 @@ Result = TypeVar("Result")
 class DeployApplication(dg.Config):
     """The config of the op that deploys an application."""
 
-    fresh: bool = Field(default=False, description="Drop the state, streams and results that are kept, and start over.")
+    fresh: bool = Field(default=False, description="Drop the kept state, streams and results, and start over.")
     redeploys: bool = Field(
         default=True,
         description="Let another plan replace the deployed one and keep its state. If false, another plan is refused.",
     )
     drop_state: list[str] = Field(
-        default=[], description="Operators whose state may be lost when another plan takes over, as --drop-state names."
+        default=[],
+        description=(
+            "Operators whose state may be lost when another plan replaces the deployed one, as with --drop-state."
+        ),
     )
     revert: bool = Field(
         default=False,
@@ -68,7 +71,9 @@ class DeployApplication(dg.Config):
 class LaunchHosts(dg.Config):
     """The config of the op that launches hosts."""
 
-    asked_at: float | None = Field(default=None, description="Unix seconds of the request, from which start-up counts.")
+    asked_at: float | None = Field(
+        default=None, description="Unix seconds of the request, from which the start-up time is measured."
+    )
 
 
 class AwaitHeartbeats(dg.Config):

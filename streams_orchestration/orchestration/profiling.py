@@ -45,16 +45,20 @@ from streams_orchestration.runtime import api
 class ProfileOptions(dg.Config):
     """The config of the op that measures the profile of an application."""
 
-    seconds: float = Field(default=30.0, gt=0, le=600, description="How long to measure the running application.")
+    seconds: float = Field(
+        default=30.0, gt=0, le=600, description="Seconds for which the running application is measured."
+    )
 
 
 class DecisionOptions(dg.Config):
     """The config of the op that decides which operators to move to PEs of their own."""
 
-    machines: int = Field(default=2, ge=1, le=1000, description="Into how many parts a PE may be split.")
-    pe: int | None = Field(default=None, description="The PE to part; the busiest one when it is left out.")
+    machines: int = Field(default=2, ge=1, le=1000, description="Largest number of parts into which a PE may be split.")
+    pe: int | None = Field(default=None, description="The PE to split; the busiest one by default.")
     solver: Literal["highs", "search"] = "highs"
-    time_limit: float = Field(default=60.0, gt=0, le=600, description="Seconds; then the best decision so far counts.")
+    time_limit: float = Field(
+        default=60.0, gt=0, le=600, description="Seconds after which the best decision so far is taken."
+    )
 
 
 def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
@@ -142,7 +146,9 @@ def compare(context: dg.OpExecutionContext, streams: StreamsResource, keys: Asse
         api.outcome_of(api.deployed_compilation(home, application), profile, applied) if applied is not None else None
     )
     if outcome is None:
-        context.log.info("%s runs without a decision of its assets, so there is nothing to compare", application)
+        context.log.info(
+            "%s runs without a decoupling decision of its assets, so there is nothing to compare", application
+        )
         return
     path, kept = api.keep_outcome(home, application, outcome, api.now())
     context.log_event(_made(keys.of(application, OUTCOME), kept, outcome_metadata(outcome, kept, path)))
@@ -183,7 +189,7 @@ def _made(key: dg.AssetKey, document: Any, metadata: dict[str, dg.MetadataValue]
 def _stored_profile(store: ArtifactStore, application: str) -> Profile:
     document = store.get(application, PROFILE)
     if document is None:
-        message = f"{application} was not profiled yet. Run job {job_name(application, 'profile')} while it works."
+        message = f"{application} was not profiled yet. Run job {job_name(application, 'profile')} while it runs."
         raise StageMissingError(message)
     return profile_from_mapping(document)
 

@@ -32,10 +32,10 @@ class Rescaling(BaseModel):
     @model_validator(mode="after")
     def _go_together(self) -> Rescaling:
         if self.low > _FILL * self.target / 2:
-            message = f"low is at most {_FILL / 2:g} of target, else a region that was just changed is changed again"
+            message = f"low must be at most {_FILL / 2:g} of target, else a region would be changed again and again"
             raise ValueError(message)
         if self.most is not None and self.most < self.least:
-            message = "most is at least least"
+            message = "`most` must be at least `least`"
             raise ValueError(message)
         return self
 
@@ -106,8 +106,8 @@ def width_change(loads: Iterable[RegionLoad], policy: Rescaling, processors: int
             what = f"the busiest channel of {each.region} takes {each.busiest:.2f} processors, over {policy.target:g}"
             if min(wanted, most) > each.width:
                 return NewWidth(each.region, min(wanted, most), what)
-            limit = f"{most} is the largest width" if wanted > each.width else "the others have little to do"
-            remarks.append(f"{what}, and more channels would not help: {limit}")
+            limit = f"{most} is the largest width" if wanted > each.width else "the other channels have little to do"
+            remarks.append(f"{what}, but more channels would not help: {limit}")
     for each in sorted(loads, key=lambda load: load.busiest):
         wanted = max(policy.least, ceil(each.width * each.busiest / (_FILL * policy.target)))
         if each.busiest < policy.low and wanted < each.width:

@@ -52,7 +52,7 @@ def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY)
         default_status=dg.DefaultSensorStatus.STOPPED,
         description=f"Redeploys {application} with another width of the parallel region whose busiest channel takes "
         f"more than {policy.target:g} processors, or less than {policy.low:g}, by its last profile. "
-        f"One change at a time, {policy.pause:g} s apart at least; state, positions and results are kept.",
+        f"It makes one change at a time, at least {policy.pause:g} s apart; state, positions and results are kept.",
         tags={APPLICATION_TAG: application},
     )
     @under_key(key)
@@ -66,7 +66,7 @@ def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY)
                 return dg.SkipReason(profile)
             busy = _busy(context.instance, home, application)
             if busy is None and now - cursor.requested_at < policy.pause:
-                busy = f"the last change is {now - cursor.requested_at:.0f} s ago; {policy.pause:g} s are to pass"
+                busy = f"the last change was {now - cursor.requested_at:.0f} s ago; the pause is {policy.pause:g} s"
             if busy is not None:
                 return dg.SkipReason(busy)
             compilation = api.deployed_compilation(home, application)
@@ -99,7 +99,7 @@ def _profile(store: ArtifactStore, application: str, cursor: RescaleCursor, now:
         return f"{application} was not profiled yet; the schedule {job_name(application, 'profile')} does it"
     profile = profile_from_mapping(document)
     if profile.measured_at is None or profile.measured_at <= cursor.measured_at:
-        return "there is no new profile since the last look"
+        return "there is no new profile since the last tick"
     if now - profile.measured_at > FRESH_SECONDS:
         return f"the last profile is {now - profile.measured_at:.0f} s old"
     return profile
@@ -120,13 +120,13 @@ def _busy(instance: dg.DagsterInstance, home: api.Home, application: str) -> str
     runs = instance.get_runs(dg.RunsFilter(tags={APPLICATION_TAG: application}, statuses=UNDER_WAY))
     harmless = {job_name(application, "profile"), job_name(application, "compile")}
     others = (run for run in runs if run.job_name not in harmless)
-    return next((f"run {run.run_id} of {run.job_name} is not over" for run in others), None)
+    return next((f"run {run.run_id} of {run.job_name} has not ended yet" for run in others), None)
 
 
 def _change(compilation: Compilation, profile: Profile, policy: Rescaling) -> NewWidth | str:
     running = fusion_fingerprint(compilation.logical, compilation.physical, compilation.fusion)
     if profile.fingerprint != running:
-        return "the last profile is of another plan than the one that runs"
+        return "the last profile was measured with another plan than the running one"
     return width_change(region_loads(compilation, profile), policy, profile.processors)
 
 
@@ -146,4 +146,6 @@ def _failed(instance: dg.DagsterInstance, request: dg.RunRequest) -> str | None:
     """Return a message if an earlier run that requested the same change has failed; otherwise None."""
     mark = {RESCALE_TAG: request.tags[RESCALE_TAG]}
     runs = instance.get_runs(dg.RunsFilter(tags=mark, statuses=[dg.DagsterRunStatus.FAILURE]), limit=1)
-    return f"run {runs[0].run_id} has failed to do this before: {request.tags['streams/reason']}" if runs else None
+    return (
+        f"run {runs[0].run_id} has already failed with this change: {request.tags['streams/reason']}" if runs else None
+    )

@@ -36,19 +36,22 @@ class ResetUnit(dg.Config):
         description="`region-0` for a consistent region, `pe-3` for an autonomous PE; by default all failed units.",
     )
     generation: int | None = Field(
-        default=None, description="The generation that failed; nothing is done if the unit has a later one already."
+        default=None, description="The generation that failed; nothing is done if the unit is in a later generation."
     )
     deployment: int | None = Field(
         default=None, description="Unix seconds of the deployment that failed; nothing is done for a later deployment."
     )
-    force: bool = Field(default=False, description="Reset even if no attempt is left, and add the configured attempts.")
+    force: bool = Field(
+        default=False,
+        description="Reset even if all attempts are used up, and grant the configured number of attempts again.",
+    )
 
 
 Units = dict[str, int | None]
 """Unit to reset -> the generation in which it failed; None if the request did not name a generation."""
 
 
-@keyed_op(out=dg.Out(dg.Nothing, is_required=False, description="Missing when there is nothing to wait for."))
+@keyed_op(out=dg.Out(dg.Nothing, is_required=False, description="Missing if no reset has begun."))
 def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsResource) -> Iterator[dg.Output[None]]:
     """Begin the reset of consistent regions or autonomous PEs, unless another process has begun the reset.
 
@@ -85,7 +88,7 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home) 
         require_lasting(context, application, home)
         gone = _past(home, application, config)
         if gone is not None:
-            context.log.info("the reset is not needed any more: %s", gone)
+            context.log.info("the reset is no longer needed: %s", gone)
             return {}
         units = [config.unit] if config.unit else list(api.failed_units(api.read_status(home, application), api.now()))
         generations = [
@@ -113,14 +116,14 @@ def _past(home: api.Home, application: str, config: ResetUnit) -> str | None:
     try:
         status = api.read_status(home, application)
     except api.NotDeployedError:
-        return f"{application} is not deployed any more"
+        return f"{application} is no longer deployed"
     if config.deployment is not None and int(status.deployed_at) != config.deployment:
-        return f"{application} was deployed again since"
+        return f"{application} was deployed again meanwhile"
     unit = next((each for each in status.units if each.name == config.unit), None)
     if status.state in ("COMPLETED", "STOPPED"):
         return f"{application} is {status.state}"
     if unit is not None and unit.works and unit.generation > config.generation + 1:
-        return f"{unit.name} was reset again since, and works as generation {unit.generation}"
+        return f"{unit.name} was reset again meanwhile, and works in generation {unit.generation}"
     return None
 
 

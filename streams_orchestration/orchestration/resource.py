@@ -59,7 +59,7 @@ class StreamsResource(dg.ConfigurableResource[Any]):
 
     home: str | None = Field(default=None, description="State directory (STREAMS_HOME).")
     catalog: str | None = Field(default=None, description="Address of the catalog (STREAMS_CATALOG).")
-    storage: str | None = Field(default=None, description="Place that all machines reach (STREAMS_STORAGE).")
+    storage: str | None = Field(default=None, description="Storage that all machines share (STREAMS_STORAGE).")
     storage_options: str | None = Field(
         default=None, description="Options of an object store as NAME=VALUE words (STREAMS_STORAGE_OPTIONS)."
     )

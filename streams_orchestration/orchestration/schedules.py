@@ -23,8 +23,8 @@ from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime import api
 
 _AT_REST = {
-    "STOPPED": "redeploy it by hand to run it with its current spec",
-    "COMPLETED": "no part of it could continue with another plan",
+    "STOPPED": "redeploy it by hand to run its current spec",
+    "COMPLETED": "it is complete, so nothing could continue with another plan",
 }
 
 
@@ -75,7 +75,9 @@ def profile_schedule(
         except api.StreamsRuntimeError as error:
             return dg.SkipReason(str(error))
         if status.state != "RUNNING":
-            return dg.SkipReason(f"{application} is {status.shown_state}, and only what runs can be measured")
+            return dg.SkipReason(
+                f"{application} is {status.shown_state}, and only a running application can be measured"
+            )
         return dg.RunRequest()
 
     return profile_what_runs
@@ -161,7 +163,7 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Ho
         status = api.read_status(home, source.name)
     except api.NotDeployedError:
         jobs = f"{job_name(source.name, 'deploy')} or {job_name(source.name, 'redeploy')}"
-        return f"{source.name} is not deployed: job {jobs} by hand begins it"
+        return f"{source.name} is not deployed: start job {jobs} by hand first"
     if status.state in _AT_REST:
         return f"{source.name} is {status.state}: {_AT_REST[status.state]}"
     spec = in_time(source.spec, lambda: read_application(source.spec))

@@ -89,7 +89,7 @@ def failed_units_sensor(
             except api.CatalogUnavailableError as error:
                 return dg.SkipReason(str(error))
             context.update_cursor(Cursor(cursor.applications).dump())
-            return dg.SkipReason("the catalog can be used again; hosts have time for a heartbeat until the next look")
+            return dg.SkipReason("the catalog can be used again; hosts may send a heartbeat until the next tick")
         memories = {name: cursor.applications.get(name) or Memory() for name in reset_jobs}
         tick = _Tick(context, home, keys, memories)
         if others is not None:
@@ -201,7 +201,7 @@ class _Tick:
         except Exception as error:  # noqa: BLE001  its stored data may be damaged in any way
             reason = masked(repr(error))
             if self.unreadable.get(application) != reason:
-                self.context.log.error("%s cannot be looked after: %s", application, reason)
+                self.context.log.error("%s cannot be checked: %s", application, reason)
             self.unreadable[application] = reason
             return []
 
@@ -257,7 +257,7 @@ class _Tick:
                 self.home, failure.application, failure.unit, generation=failure.generation, force=False
             )
         except api.StreamsRuntimeError as error:
-            self.context.log.warning("%s: %s; it is for the run to reset it", name, error)
+            self.context.log.warning("%s: %s; the requested run resets it", name, error)
         else:
             self.context.log.info("%s: %s; its reset has begun, generation %d", name, failure.reason, generation)
 
@@ -278,7 +278,7 @@ class _Tick:
         """
         requests: list[dg.RunRequest] = []
         remarks: list[str] = [self.away] if self.away else []
-        remarks += [f"{application} cannot be looked after: {error}" for application, error in self.unreadable.items()]
+        remarks += [f"{application} cannot be checked: {error}" for application, error in self.unreadable.items()]
         for application, memory in self.memories.items():
             waiting: dict[str, OwedRun] = {}
             for unit, owed in memory.owed.items():

@@ -15,7 +15,7 @@ from streams_orchestration.model.profile_document import profile_from_mapping
 class Width(dg.Config):
     """A width for the parallel regions whose operator's name matches a pattern."""
 
-    pattern: str = Field(description="Logical name of the region's operator, `*` stands for anything.")
+    pattern: str = Field(description="Logical name of the region's operator; `*` matches any text.")
     width: int = Field(ge=1)
 
 
@@ -24,7 +24,10 @@ class CompileOptions(dg.Config):
 
     keep: bool = Field(
         default=False,
-        description="Options that are left out have their deployed (else last compiled) values, not the definitions'.",
+        description=(
+            "Options that are left out keep their deployed (else last compiled) values; the values of the definitions "
+            "are not used."
+        ),
     )
     submission: dict[str, str] = Field(default_factory=dict, description="Submission-time values by name.")
     widths: list[Width] = Field(
@@ -48,10 +51,14 @@ class CompileOptions(dg.Config):
     decision_gain: float | None = Field(
         default=None,
         ge=0,
-        description="Compile with the last decision of `decoupling_decision`, whose predicted gain over what runs must "
-        "be at least this; other options that are left out are as deployed.",
+        description=(
+            "Compile with the last decision of `decoupling_decision`, whose predicted gain over the running plan must "
+            "be at least this; other options keep their deployed values."
+        ),
     )
-    faithful: bool | None = Field(default=None, description="Do as IBM Streams does where the compiler can do better.")
+    faithful: bool | None = Field(
+        default=None, description="Plan exactly as IBM Streams does, without this product's improvements."
+    )
 
     def options(self, defaults: Options) -> Options:
         """Return the compiler's options: these values, or the default of an option that was left out."""

@@ -51,8 +51,8 @@ class SpecTimeoutError(api.StreamsRuntimeError):
 
     def __init__(self, spec: Path, seconds: float) -> None:
         super().__init__(
-            f"{spec}: its code has not ended within {seconds:g} s. A spec is loaded often: have it only describe the "
-            "application, and read large data or wait for servers in operators"
+            f"{spec}: its code has not ended within {seconds:g} s. A spec is loaded often: it should only describe "
+            "the application; read large data or wait for servers in operators"
         )
 
 
@@ -143,7 +143,7 @@ class WatchedSpec:
             return SpecState(version, (str(error),))
         errors = [str(error) for error in errors_of(read.diagnostics)]
         if not errors and read.application is not None and read.name != self.application:
-            errors = [f"{spec}: it describes {read.name} now: reload the definitions"]
+            errors = [f"{spec}: it now describes {read.name}: reload the definitions"]
         return SpecState(version, tuple(errors), in_order(read.diagnostics))
 
 

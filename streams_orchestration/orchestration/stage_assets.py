@@ -32,7 +32,7 @@ from streams_orchestration.runtime import api
 
 RUNS_HERE = "runs_here"
 """The check in which the operators themselves judge the deployment plan, as in `streams check`."""
-NOT_ASKED = "the operators were not asked, since the plan has errors"
+NOT_ASKED = "the operators were not checked, since the plan has errors"
 
 
 @dataclass(frozen=True, slots=True)

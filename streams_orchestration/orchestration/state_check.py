@@ -30,7 +30,7 @@ def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDef
     @dg.asset_check(
         asset=keys.of(source.name, "deployment"),
         name=KEEPS_STATE,
-        description="A redeploy with the spec as it is now, and the options of what is deployed, would lose no state.",
+        description="A redeploy with the present spec and the deployed options would lose no state.",
     )
     @under_key(source.resource)
     def check(streams: StreamsResource) -> dg.AssetCheckResult:

@@ -21,9 +21,9 @@ STEPS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 
 INK, FAINT, LINE = "#0f172a", "#64748b", "#cbd5e1"
 WORKS, BROKEN, CUT, LOST, UNKNOWN = "#dcf5e4", "#fde2ec", "#15803d", INK, "#f1f5f9"
 PHASES = {
-    "detect": ("#dc2626", "until it is noticed"),
+    "detect": ("#dc2626", "until the failure is noticed"),
     "decide": ("#d97706", "until the reset is taken up"),
-    "hosts": ("#a16207", "until all hosts are there, and back to the cut"),
+    "hosts": ("#a16207", "until all hosts run, and are back at the cut"),
     "restart": ("#2563eb", "until every PE runs"),
     "first commit": ("#7e22ce", "until the first commit"),
 }

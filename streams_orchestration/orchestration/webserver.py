@@ -1,4 +1,4 @@
-"""Dagster's web server behind a guard, which answers only programs and pages of the server's own address.
+"""Dagster's web server with a guard, which refuses requests that pages of other addresses make a browser send.
 
 Dagster checks neither Host nor Origin and takes mutations in the query string, so that without the guard any page in
 a browser could launch runs. `python -m streams_orchestration.orchestration.webserver` takes the options of
@@ -83,9 +83,9 @@ class UiGuard:
         if (refused := foreign_refusal(headers, self._is_own_host, "this UI", may_link=may_link)) is not None:
             return refused
         if not reads and not is_json(headers):
-            return 415, "The body of a request is JSON."
+            return 415, "The body of a request must be JSON."
         if reads and path.startswith(GRAPHQL) and "text/html" not in headers.get("accept", ""):
-            return 405, "A query of GraphQL is posted as JSON."
+            return 405, "A GraphQL query must be posted as JSON."
         return None
 
     def _is_own_host(self, host: str) -> bool:

@@ -249,11 +249,11 @@ def test_a_null_time_is_an_error_of_the_data():
             {"aggregateIncompleteWindows": True, "atEnd": "drop"},
             "submits windows at the end, and atEnd: drop drops them",
         ),
-        ("tumbling, count(5)", {"aggregateEvictedPartitions": True}, "tumbling windows whose partitions are given up"),
+        ("tumbling, count(5)", {"aggregateEvictedPartitions": True}, "tumbling windows whose partitions are evicted"),
         (
             "sliding, count(5), partitioned, partitionCout(5)",
             {},
-            "is no policy that gives up.*partitionCount",
+            "is not a policy that evicts.*partitionCount",
         ),
         ("sliding, count(5), partitioned, partitionCount(0)", {}, "'0' in partitionCount.* is not a positive integer"),
         ("sliding, count(5), partitioned, tupleCount(1), tupleCount(1)", {}, "may have one policy after it"),

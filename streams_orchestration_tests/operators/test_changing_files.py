@@ -73,7 +73,7 @@ def test_a_file_that_was_replaced_is_named_and_not_mixed_in(tmp_path: Path, chan
     path.write_text(HEAD + text(0, 100))
     _, offset, _ = read(path, limit=limit)
     change(path)
-    with pytest.raises(DataError, match=rf"{path}: \d+ rows were read of it.*put the former file back.*--fresh"):
+    with pytest.raises(DataError, match=rf"{path}: \d+ rows were read.*restore the former file.*--fresh"):
         read(path, offset)
 
 
@@ -94,7 +94,7 @@ def test_from_a_savepoint_a_copy_stands_for_the_file_and_another_one_is_named(tm
     path.write_text(HEAD + text(0, 100))
     assert read(path, offset)[0] == rows(30, 100)
     rewritten(path)
-    with pytest.raises(DataError, match=r"30 rows were read of it when it had 794 bytes"):
+    with pytest.raises(DataError, match=r"30 rows were read when it had 794 bytes"):
         read(path, offset)
 
 
@@ -152,8 +152,8 @@ def test_a_hot_file_is_waited_for(tmp_path: Path, restarts: bool):
     [
         ({"format": "parquet"}, "hotFile is for one uncompressed file of lines"),
         ({"interleave": True}, "hotFile is for one uncompressed file of lines"),
-        ({"file": "."}, "hotFile: . is no local file"),
-        ({"file": "*.csv"}, "hotFile: .*csv is no local file"),
+        ({"file": "."}, "hotFile: . is not a local file"),
+        ({"file": "*.csv"}, "hotFile: .*csv is not a local file"),
     ],
 )
 def test_a_hot_file_is_one_file_that_can_grow(tmp_path: Path, parameters: dict[str, Any], message: str):

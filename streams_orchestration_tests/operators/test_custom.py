@@ -104,11 +104,11 @@ def test_a_function_of_a_tuple_gives_tuples_and_marks_in_order():
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        ({"k": "b"}, "the output stream has the attributes k, n, the function gave k"),
+        ({"k": "b"}, "the output stream has the attributes k, n, but the function returned k"),
         ({"k": "b", "n": "x"}, "attribute n: a value does not fit bigint"),
         ([1], "it returned [1] (list); onTuple of Custom returns or yields tuples, each a dictionary"),
         (42, "it returned 42 (int); onTuple of Custom returns or yields tuples"),
-        ((0, {"k": "b", "n": 1}, 0), "it gave (0, {'k': 'b', 'n': 1}, 0) (tuple); onTuple of Custom returns"),
+        ((0, {"k": "b", "n": 1}, 0), "it returned (0, {'k': 'b', 'n': 1}, 0) (tuple); onTuple of Custom returns"),
         ([(2, {"k": "b", "n": 1})], "there is no output port 2; there are 2"),
     ],
 )

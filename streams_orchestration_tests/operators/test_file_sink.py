@@ -154,7 +154,7 @@ def test_a_relative_place_does_not_depend_on_the_working_directory(tmp_path: Pat
 
 def test_a_file_in_the_place_of_the_directory_is_named(tmp_path: Path):
     (tmp_path / "taken").touch()
-    with pytest.raises(ValueError, match=r"file: .*taken/out cannot be created or written: .*taken is no directory"):
+    with pytest.raises(ValueError, match=r"file: .*taken/out cannot be created or written: .*taken is not a directory"):
         sink(tmp_path, file=str(tmp_path / "taken" / "out"))
 
 
@@ -173,7 +173,7 @@ def test_a_csv_file_has_the_separator_the_quotes_and_the_attributes_that_are_wan
 
 
 def test_a_text_that_cannot_stand_without_quotes_is_an_error_of_the_data(tmp_path: Path):
-    with pytest.raises(DataError, match="attribute s: 'a,b' needs quotes to be told from other values"):
+    with pytest.raises(DataError, match="attribute s: 'a,b' needs quotes to be distinct from other values"):
         sink(tmp_path, format="csv", quoteStrings=False).send([(1, "a,b")]).commit()
 
 
@@ -244,8 +244,8 @@ def test_when_a_file_is_closed(parameters: dict[str, Any], roll: Roll | None):
         ({"epochsPerFile": 0}, "greater than or equal to 1"),
         ({"partitionBy": ["m"]}, "partitionBy: the input stream has no attribute m.*n"),
         ({"partitionBy": ["n", "s"]}, "partitionBy: no attribute is left"),
-        ({"partitionBy": ["n", "n"]}, "partitionBy: an attribute is named once"),
-        ({"partitionBy": ["n"], "suppress": ["n"]}, "partitionBy: an attribute is named once"),
+        ({"partitionBy": ["n", "n"]}, "partitionBy: each attribute may be named once"),
+        ({"partitionBy": ["n"], "suppress": ["n"]}, "partitionBy: each attribute may be named once"),
     ],
 )
 def test_wrong_parameters_for_closing_and_placing_files_are_refused(
@@ -257,7 +257,7 @@ def test_wrong_parameters_for_closing_and_placing_files_are_refused(
 
 @pytest.mark.parametrize("kind", ["double", "binary", "array<int>"])
 def test_directories_are_not_named_by_values_without_a_plain_text(kind: str):
-    with pytest.raises(ValueError, match=r"partitionBy: k is .*; directories are named by texts, truth values"):
+    with pytest.raises(ValueError, match=r"partitionBy: k is .*; only texts, truth values"):
         Bench(FileSink, [f"k {kind}, n int"], file="out", partitionBy=["k"])
 
 

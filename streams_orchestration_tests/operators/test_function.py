@@ -100,7 +100,7 @@ def test_a_function_writes_to_its_tuples_only_where_it_says_so():
 
 
 def test_other_columns_than_the_stream_s_are_refused():
-    with pytest.raises(ValueError, match="has the attributes k, n, the function gave k"):
+    with pytest.raises(ValueError, match="has the attributes k, n, but the function returned k"):
         harness(wrong).send(DATA)
 
 

@@ -40,7 +40,7 @@ def test_a_file_is_published_whole_and_may_be_again(gs: GoogleStorage, tmp_path:
 
 @pytest.mark.parametrize(
     ("place", "wanted"),
-    [(f"gs://{BUCKET}/missing.csv", "missing.csv: no files there"), ("gs://nobucket/rows.csv", "bucket or container")],
+    [(f"gs://{BUCKET}/missing.csv", "missing.csv: no files match"), ("gs://nobucket/rows.csv", "bucket or container")],
 )
 def test_a_missing_object_or_bucket_is_named(gs: GoogleStorage, place: str, wanted: str):
     with pytest.raises(DataError, match=wanted):

@@ -58,15 +58,14 @@ class NoSuper(Operator):
 @pytest.mark.parametrize(
     ("kind", "wanted"),
     [
-        (NoPort, "process is called as process(port, batch), which does not fit: too many positional arguments"),
+        (NoPort, "process cannot be called as process(port, batch): too many positional arguments"),
         (
             OneArgument,
-            "__init__ is called as __init__(context, parameters), which does not fit: too many positional arguments",
+            "__init__ cannot be called as __init__(context, parameters): too many positional arguments",
         ),
         (
             CheckOfObjects,
-            "check is called as check(context, parameters), which does not fit: "
-            "missing a required argument: 'parameters'",
+            "check cannot be called as check(context, parameters): missing a required argument: 'parameters'",
         ),
     ],
 )

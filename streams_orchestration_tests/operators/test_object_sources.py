@@ -77,7 +77,7 @@ def test_an_object_that_was_replaced_is_named(s3: S3, directory: str, format: st
     address = s3.put(f"{directory}/{file}", encode(CSV.encode()))
     offset = source(address, s3.storage, **parameters).produce(limit=5).offset
     s3.put(f"{directory}/{file}", encode(CSV.replace("1", "2").encode()))
-    with pytest.raises(DataError, match=rf"{address}: 5 rows were read of it .* replaced"):
+    with pytest.raises(DataError, match=rf"{address}: 5 rows were read .* replaced"):
         source(address, s3.storage, **parameters).produce(offset)
 
 
@@ -122,7 +122,7 @@ def test_a_connection_cut_in_the_middle_loses_and_repeats_nothing(
     ("change", "place", "named"),
     [
         ({}, "s3://nobucket/rows.csv", "s3://nobucket/rows.csv"),
-        ({}, f"s3://{BUCKET}/missing.csv", f"s3://{BUCKET}/missing.csv: no files there"),
+        ({}, f"s3://{BUCKET}/missing.csv", f"s3://{BUCKET}/missing.csv: no files match"),
         ({"secretKey": "${env:NOT_SET}"}, f"s3://{BUCKET}/rows.csv", "NOT_SET is not set"),
         ({"secretKey": "${file:/nowhere}"}, f"s3://{BUCKET}/rows.csv", "the file /nowhere cannot be read"),
     ],

@@ -133,7 +133,7 @@ READ: dict[str, tuple[bytes, str, dict[str, Any], list[Any]]] = {
 
 WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no bytes": (parse, {"inputs": "n int"}, "parseInput: n is int, binary or string is expected"),
-    "several attributes": (parse, {"inputs": ROW}, "parseInput: say which attribute has the bytes: n, s"),
+    "several attributes": (parse, {"inputs": ROW}, "parseInput: name the attribute that has the bytes: n, s"),
     "bytes that are not there": (parse, {"parseInput": "dat"}, "no attribute dat; the nearest is data"),
     "nested values": (parse, {"outputs": "a array<int>"}, "format csv: the attribute a is array"),
     "lines of two attributes": (parse, {"format": "line"}, "format line: .* the output stream has n, s"),

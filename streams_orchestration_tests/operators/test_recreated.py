@@ -93,12 +93,12 @@ def with_a_new_slot(target: Target, offset: Offset) -> Offset:
 CHANGED: dict[str, tuple[Callable[[Target, Offset], Offset], str]] = {
     "a slot that was created again": (
         with_a_new_slot,
-        r"was advanced to .* by somebody else, or dropped and created again there",
+        r"was advanced to .* by another reader, or dropped and created again",
     ),
-    "another server": (lambda _, offset: offset | {"server": "1"}, "is of another server than the one that was read"),
+    "another server": (lambda _, offset: offset | {"server": "1"}, "belongs to another server than before"),
     "a server of yesterday": (
         lambda _, offset: offset | {"lsn": offset["lsn"] + (1 << 40)},
-        "is of a server whose log ends at .*, as after its restore from an earlier copy",
+        "belongs to a server whose log ends at .*; it may have been restored from an earlier copy",
     ),
 }
 

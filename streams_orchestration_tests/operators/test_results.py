@@ -43,8 +43,8 @@ def columns(**changed: Any) -> Callable[[TupleBatch], Any]:
         (lambda batch: "text", f"it returned 'text' (str); {MAY}"),
         (lambda batch: batch.arrow, "(RecordBatch); "),
         (lambda batch: batch.to_pylist(), "attribute k: 'a' is str, no column of values"),
-        (lambda batch: {}, "the output stream has the attributes k, n, the function gave none"),
-        (lambda batch: {1: [2]}, "the output stream has the attributes k, n, the function gave 1"),
+        (lambda batch: {}, "the output stream has the attributes k, n, but the function returned none"),
+        (lambda batch: {1: [2]}, "the output stream has the attributes k, n, but the function returned 1"),
         (yielding(42), f"it yielded 42 (int); {MAY}"),
         (yielding(None), f"it yielded None (NoneType); {MAY}"),
         (columns(n=5), "attribute n: 5 is int, no column of values"),
@@ -71,7 +71,7 @@ def test_a_wrong_result_of_a_function_is_an_error_of_the_data(function: Any, mes
 
 def test_a_function_without_an_output_stream_gives_nothing():
     harness = OperatorHarness(operator(lambda batch: batch), [ROW])
-    with pytest.raises(DataError, match="there is no output port 0; it has none"):
+    with pytest.raises(DataError, match="there is no output port 0; it has no output ports"):
         harness.send(DATA)
 
 
@@ -96,11 +96,14 @@ def generating(self: Operator, batch: TupleBatch) -> Any:
         (lambda self, batch: self.submit(batch, 1), "there is no output port 1; there are 1, numbered from 0"),
         (lambda self, batch: self.submit(batch, -1), "there is no output port -1; there are 1"),
         (lambda self, batch: self.submit(batch, "a"), "there is no output port 'a'; there are 1"),
-        (lambda self, batch: self.punctuate("window"), "it punctuates with 'window' (str); a mark is Punctuation"),
+        (lambda self, batch: self.punctuate("window"), "it punctuates with 'window' (str); a mark must be Punctuation"),
         (lambda self, batch: self.punctuate(Punctuation.WINDOW, 1), "there is no output port 1; there are 1"),
         (lambda self, batch: batch, "its `process` returned TupleBatch(2 tuples"),
-        (lambda self, batch: [], "its `process` returned [] (list); `process` returns nothing, what it makes is"),
-        (generating, "its `process` contains `yield` or is `async`, so nothing of it ran"),
+        (
+            lambda self, batch: [],
+            "its `process` returned [] (list); `process` must return nothing, and submit its tuples:",
+        ),
+        (generating, "its `process` contains `yield` or is `async`, so it did not run"),
         (
             lambda self, batch: TupleBatch.from_columns({"k": ["a"]}, batch.schema),
             "no column for the attribute n; there are k",
@@ -121,7 +124,7 @@ def test_a_wrong_submission_of_a_class_is_an_error_of_the_data(process: Any, mes
         ({"checkpoint": lambda _: [1]}, OperatorHarness.checkpoint, "its `checkpoint` returned [1] (list)"),
         ({"checkpoint": lambda _: {1: 2}}, OperatorHarness.checkpoint, "its `checkpoint` returned {1: 2} (dict)"),
         ({"prepare_commit": lambda _: None}, OperatorHarness.commit, "its `prepare_commit` returned None (NoneType)"),
-        ({"prepare_commit": lambda _: ("a",)}, OperatorHarness.commit, "it returns a tuple of PendingFile"),
+        ({"prepare_commit": lambda _: ("a",)}, OperatorHarness.commit, "it must return a tuple of PendingFile"),
     ],
 )
 def test_a_wrong_result_of_any_other_method_is_an_error_of_the_data(methods: dict[str, Any], call: Any, message: str):
@@ -133,10 +136,10 @@ def test_a_wrong_result_of_any_other_method_is_an_error_of_the_data(methods: dic
 @pytest.mark.parametrize(
     ("produced", "message"),
     [
-        (None, "its `produce` returned None (NoneType); it returns ProducedTo(offset, exhausted)"),
-        (({}, True), "its `produce` returned ({}, True) (tuple); it returns ProducedTo(offset, exhausted)"),
-        (ProducedTo(5, False), "the offset is 5 (int); an offset is a dictionary of JSON values by name"),  # type: ignore[arg-type]
-        (ProducedTo({"n": np.int64(5)}, False), "an offset is a dictionary of JSON values by name"),
+        (None, "its `produce` returned None (NoneType); it must return ProducedTo(offset, exhausted)"),
+        (({}, True), "its `produce` returned ({}, True) (tuple); it must return ProducedTo(offset, exhausted)"),
+        (ProducedTo(5, False), "the offset is 5 (int); an offset must be a dictionary of JSON values by name"),  # type: ignore[arg-type]
+        (ProducedTo({"n": np.int64(5)}, False), "an offset must be a dictionary of JSON values by name"),
     ],
 )
 def test_a_wrong_result_of_a_source_is_an_error_of_the_data(produced: Any, message: str):

@@ -169,5 +169,5 @@ def test_a_file_that_was_cut_before_the_offset_is_named(tmp_path: Path):
     path.write_text(csv_text([(n, "text") for n in range(100)], header=True, end="\n", quoted=False))
     offset, _ = source(path).produce(limit=80)
     path.write_text("s,n\nx,1\n")
-    with pytest.raises(DataError, match=r"rows.csv: 80 rows were read of it.*8 bytes.* now: it was cut, replaced"):
+    with pytest.raises(DataError, match=r"rows.csv: 80 rows were read.*now it has 8 bytes.*: it was cut, replaced"):
         source(path).produce(offset)

@@ -80,7 +80,7 @@ def test_the_second_port_has_the_files_that_were_read_as_in_streams(directory: P
     [
         ("n\n1\n", "c.csv: the file has no column s"),
         ("n,t\n1,a\n", "c.csv: the file has no column s"),
-        ("", "c.csv: the file is empty, a first line with the column names is expected"),
+        ("", "c.csv: the file is empty; its first line must have the column names"),
     ],
 )
 def test_a_file_whose_columns_are_others_is_named_before_it_runs_and_when_it_comes_later(
@@ -166,7 +166,7 @@ def test_names_start_from_a_directory_and_may_be_of_missing_files(directory: Pat
     ("name", "message"),
     [
         ("missing.csv", "missing.csv: no such file"),
-        ("d.csv", "d.csv: this is a directory, a file is expected"),
+        ("d.csv", "d.csv: this is a directory, but a file is expected"),
         (None, "file is null, the name of a file is expected"),
         ("t.csv", "t.csv: the file has no column s"),
         ("x.csv", "x.csv: line 2, column n: 'x' is no int"),
@@ -182,8 +182,8 @@ def test_a_file_that_cannot_be_read_is_named(directory: Path, name: str | None, 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"names": "n int"}, "with their one string attribute; there are 0"),
-        ({"names": "a string, b string"}, "with their one string attribute; there are 2"),
+        ({"names": "n int"}, "exactly one string attribute, the name of a file; it has 0"),
+        ({"names": "a string, b string"}, "exactly one string attribute, the name of a file; it has 2"),
         ({"file": "a.csv"}, "Extra inputs are not permitted"),
         ({"format": "line"}, "format line: the output stream must have exactly one string attribute"),
     ],

@@ -98,8 +98,8 @@ def test_a_delta_closes_a_window_before_the_tuple_that_exceeds_it():
 
 
 WRONG = {
-    "a sliding window of time": ({"window": "sliding, time(3)", "timeAttribute": "t"}, "is of a count"),
-    "as many orders as expressions": ({"order": ["ascending", "descending"]}, "order: 2 for 1 expressions"),
+    "a sliding window of time": ({"window": "sliding, time(3)", "timeAttribute": "t"}, "must be a count"),
+    "as many orders as expressions": ({"order": ["ascending", "descending"]}, "order: 2 entries for 1 expressions"),
     "an order that there is not": ({"order": "up"}, "'ascending' or 'descending'"),
     "partitions without attributes": ({"window": "tumbling, count(1), partitioned"}, "require each other"),
     "an attribute that is not there": ({"sortBy": ["nn"]}, "nn"),

@@ -85,7 +85,7 @@ def test_an_expression_without_variables_needs_no_logic(tmp_path: Path):
         (FileSource, {"output": {"f": {"spl": "1"}}}, "output.f: the value is int32"),
         (FileSource, {"output": {"f": {"spl": '"x"'}}, "interleave": True}, "interleave reads files side by side"),
         (FileSource, {"output": {"g": {"spl": '"x"'}}}, "no attribute g"),
-        (DirectoryScan, {"output": {"f": "x"}}, "is no expression of SPL"),
+        (DirectoryScan, {"output": {"f": "x"}}, "is not an SPL expression"),
         (DirectoryScan, {"output": {"f": {"spl": "(rstring) Atime()"}}}, "Atime"),
     ],
 )

@@ -203,8 +203,8 @@ def test_tuples_wait_for_their_delay(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ("parameters", "message"),
     [
         ({"format": "csv", "compression": "gzip"}, "compression is for format line or splCsv or splTxt or block"),
-        ({"encoding": "utf-16"}, "encoding: 'utf-16' is none in which a line feed is one byte"),
-        ({"encoding": "klingon"}, "encoding: 'klingon' is none"),
+        ({"encoding": "utf-16"}, "encoding: 'utf-16' is not an encoding with a line feed of one byte"),
+        ({"encoding": "klingon"}, "encoding: 'klingon' is not"),
         ({"format": "csv", "hasHeaderLine": 2}, "hasHeaderLine is true or false"),
         ({"defaultTuple": {"y": 1}}, "defaultTuple: the stream has no attribute y"),
         ({"output": {"n": "FileName()"}}, r"output.n: FileName\(\) is a string"),

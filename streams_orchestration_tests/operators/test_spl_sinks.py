@@ -229,7 +229,7 @@ def test_files_of_one_batch_have_names_of_their_own(tmp_path: Path):
         (NAMED | {"writePunctuations": True}, "writePunctuations: with closeMode: dynamic no file has all tuples"),
         (NAMED | {"nameBy": "n"}, "nameBy"),
         (NAMED | {"nameBy": "m"}, "m"),
-        ({"encoding": "utf-16"}, "encoding: 'utf-16' is none in which a line feed is one byte"),
+        ({"encoding": "utf-16"}, "encoding: 'utf-16' is not an encoding with a line feed of one byte"),
     ],
 )
 def test_wrong_combinations_of_parameters_of_a_file_sink_are_refused(

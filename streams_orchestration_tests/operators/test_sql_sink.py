@@ -114,7 +114,9 @@ def test_types_come_back(tmp_path: Path, target: Target):
 def test_a_failed_delivery_leaves_neither_rows_nor_the_mark(tmp_path: Path, target: Target):
     target.run("CREATE TABLE totals (k TEXT, n BIGINT CHECK (n < 3))")
     bench = sink(tmp_path, target)
-    with pytest.raises(DatabaseError, match=r"table totals.*; a constraint refuses the rows; mend the table"):
+    with pytest.raises(
+        DatabaseError, match=r"table totals.*; a constraint refuses the rows; correct the rows, the table"
+    ):
         deliver(bench, ROWS)
     assert target.rows() == []
     target.run("DROP TABLE totals")

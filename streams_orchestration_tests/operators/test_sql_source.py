@@ -108,7 +108,7 @@ def test_a_row_that_comes_behind_the_position_is_no_silent_loss(target: Target, 
     offset, _ = drained(bench)
     events(target, (2, "b"), (4, "d"))
     clock.now += 10
-    with pytest.raises(DataError, match=r"table events: 1 rows came with id up to 3 after .*make settle longer"):
+    with pytest.raises(DataError, match=r"table events: 1 rows with id up to 3 became visible .*increase settle"):
         bench.produce(offset)
     bench = source(target, onLostData="skip")
     offset, _ = drained(bench, offset)
@@ -219,7 +219,7 @@ WRONG = [
     ("id INT, kk VARCHAR(9)", (), {}, "table events has no column k; the nearest is kk"),
     ("idd INT, k VARCHAR(9)", (), {}, "table events has no column id; the nearest is idd"),
     ("id DOUBLE PRECISION, k VARCHAR(9)", (1.5, "a"), {}, "table events, column id: its values are float"),
-    ("id INT, k VARCHAR(9)", (None, "a"), {}, "table events, column id: a row is NULL there, so that it is never read"),
+    ("id INT, k VARCHAR(9)", (None, "a"), {}, "table events, column id: a row has NULL there, so it would never"),
     ("id INT, k INT", (7, 5), {}, "table events, id 7, column k: 5 is no string; onBadTuple: drop"),
     ("id BIGINT, k VARCHAR(9)", (1 << 40, "a"), {"schema": "id int"}, "table events, id .*, column id: .* is no int"),
     ("id INT, k VARCHAR(9)", (1, "a"), {"table": "nothing"}, "table nothing .*nothing.*; check the table's columns"),

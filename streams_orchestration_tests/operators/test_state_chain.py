@@ -153,7 +153,7 @@ def test_a_file_is_refused_where_it_does_not_follow():
         stored.store()
     base, first, second, *_ = [data for _, data in stored.chain]
     for chain in ([first], [base, second], [base, base]):
-        with pytest.raises(StateError, match="does not follow"):
+        with pytest.raises(StateError, match="does not continue"):
             load_state(chain)
 
 

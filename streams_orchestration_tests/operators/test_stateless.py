@@ -159,12 +159,12 @@ def test_lookup_by_several_columns(tmp_path_factory: Any, tuples: list[Any], inn
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"attribute": ["code"]}, "attribute: one for each of the 2 columns of key"),
+        ({"attribute": ["code"]}, "attribute: one attribute for each of the 2 columns of key"),
         ({"attribute": ["code", "yr"]}, "the input stream has no attribute yr; the nearest is year"),
         ({"key": "code"}, "planes.csv has the same code in several rows"),
         ({"key": ["code", "y"], "attribute": ["code", "year"]}, "has no column y"),
         ({"take": {"seat": "seats"}}, "take: seats has no value"),
-        ({"outputs": 2}, "algorithm: the second output port gets tuples without a row under inner only"),
+        ({"outputs": 2}, "algorithm: a second output port, for tuples without a row, needs algorithm: inner"),
         ({"algorithm": "outer"}, "'leftOuter' or 'inner'"),
     ],
 )

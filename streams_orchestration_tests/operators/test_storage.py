@@ -43,14 +43,14 @@ def test_an_address_is_known_by_its_scheme(text: str, wanted: bool):
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"file": "s4://bucket/a"}, "s4://: no such kind of storage is known; the nearest is s3"),
+    ({"file": "s4://bucket/a"}, "s4://: this kind of storage is not known; the nearest is s3"),
     ({"file": f"s3://key:{PLANTED}@bucket/a"}, "the address contains credentials"),
     ({"file": f"hdfs://user:{PLANTED}@node:8020/a"}, "the address contains credentials"),
     ({"file": f"hdfs://user:pass/{PLANTED}@node/a"}, "the address contains credentials"),
     ({"file": f"s3://bucket/a?secretKey={PLANTED}"}, "the address contains credentials"),
     ({"file": "s3://b/a", "storage": {"endpoint": f"http://me:{PLANTED}@host"}}, "it contains a user or password"),
-    ({"file": "s3:///a"}, "this is no address of s3"),
-    ({"file": "abfs://container/a"}, "this is no address of abfs"),
+    ({"file": "s3:///a"}, "this is not an address of s3"),
+    ({"file": "abfs://container/a"}, "this is not an address of abfs"),
     ({"file": "s3://bucket/a", "storage": {"accountKey": "${env:K}"}}, "accountKey cannot be combined with s3://"),
     ({"file": "rows.csv", "storage": {"region": "x"}}, "storage is for addresses"),
     ({"file": "s3://bucket/a", "storage": {"secretKey": PLANTED}}, "secretKey: it contains a secret"),

@@ -115,7 +115,7 @@ def test_altered_bytes_in_a_compressed_file_are_noticed(tmp_path: Path):
         (CSV, "n int, text string", {}, r"the file has no column text"),
         (CSV, "n int, ss string", {}, r"the file has no column ss; .*s"),
         ("n,s,n\n1,a,2\n", SCHEMA, {}, "the file has 2 columns n"),
-        ("", SCHEMA, {}, "the file is empty, a first line with the column names is expected"),
+        ("", SCHEMA, {}, "the file is empty; its first line must have the column names"),
         ("1,2,3\n", SCHEMA, {"hasHeaderLine": False}, "3 columns in line 1, the output stream has 2 attributes"),
         (CSV, SCHEMA, {"format": "line"}, "exactly one string attribute"),
         (CSV, "n int", {"format": "line"}, "exactly one string attribute"),
@@ -151,7 +151,7 @@ def test_a_parquet_value_out_of_range_is_an_error_of_the_data(tmp_path: Path):
 def test_missing_files_and_packages_are_named(tmp_path: Path):
     with pytest.raises(ValueError, match=r"absent.csv: no such file; relative paths start from the directory"):
         source(tmp_path / "absent.csv")
-    with pytest.raises(ValueError, match="no files there"):
+    with pytest.raises(ValueError, match="no files match"):
         Bench(FileSource, outputs=[SCHEMA], file=str(tmp_path))
     with pytest.raises(ValueError, match=r"package absent_package is not installed; .*pip install absent_package"):
         Bench(FileSource, outputs=[SCHEMA], file="package://absent_package/x.csv")

@@ -176,7 +176,7 @@ def test_a_tuple_without_a_time_is_bad_data():
 
 WRONG: dict[str, tuple[type[Operator], dict[str, Any], str]] = {
     "no time": (Delay, {"timeAttribute": "n"}, "n is bigint, a timestamp is expected"),
-    "a time that is not there": (Delay, {"timeAttribute": "tt"}, "no attribute tt; the nearest is t"),
+    "a time directory.": (Delay, {"timeAttribute": "tt"}, "no attribute tt; the nearest is t"),
     "a negative delay": (Delay, {"delay": -1}, "greater than or equal to 0"),
     "no tuple may pass": (Gate, {"maxUnackedTupleCount": 0}, "greater than 0"),
     "an expression over the data": (Gate, {"numTuplesToAck": "n"}, "uses the attribute n"),

@@ -159,5 +159,5 @@ def test_a_sensor_requests_a_run_after_ten_new_epochs(instance: dg.DagsterInstan
 
 def test_no_epochs_are_too_few():
     for wrong in (lambda: epochs_since(SINK, 0), lambda: epochs_sensor(SINK, "nightly", -1)):
-        with pytest.raises(ValueError, match="it must be 1 or more"):
+        with pytest.raises(ValueError, match="must be 1 or more"):
             wrong()

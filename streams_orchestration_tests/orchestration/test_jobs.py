@@ -219,10 +219,13 @@ DEPLOYED_AT = int(running().deployed_at)
 @pytest.mark.parametrize(
     ("status", "reason"),
     [
-        (running(units=(replace(UNIT, generation=3),)), "region-0 was reset again since, and works as generation 3"),
+        (
+            running(units=(replace(UNIT, generation=3),)),
+            "region-0 was reset again meanwhile, and works in generation 3",
+        ),
         (running(state="STOPPED"), "demo is STOPPED"),
         (running(state="COMPLETED"), "demo is COMPLETED"),
-        (running(deployed_at=NOW), "demo was deployed again since"),
+        (running(deployed_at=NOW), "demo was deployed again meanwhile"),
         (None, "demo is not deployed any more"),
     ],
 )
@@ -235,7 +238,7 @@ def test_a_run_whose_cause_is_gone_is_skipped_and_says_why(
     assert result.success
     assert steps(result, "STEP_SKIPPED") == ["await_unit", "record"]
     assert set(runtime.names) == {"read_status"}
-    assert f"the reset is not needed any more: {reason}" in capfd.readouterr().err
+    assert f"the reset is no longer needed: {reason}" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("state", ["UNHEALTHY", "RESETTING"])

@@ -139,7 +139,7 @@ def test_a_profile_and_a_decision_are_assets(
 
 def test_a_decision_needs_a_profile(defs: dg.Definitions, measured: dict[str, Any]):
     run(defs, "demo__compile")
-    with pytest.raises(StageMissingError, match="Run job demo__profile while it works"):
+    with pytest.raises(StageMissingError, match="Run job demo__profile while it runs"):
         run(defs, "demo__profile", op_selection=["decide"])
 
 
@@ -259,9 +259,9 @@ def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured
         tick(instance)
         run(defs, "demo__decouple", APPLY, instance=instance)
         measured["deployed"] = store.compilation("demo")
-        assert tick(instance).skip_message == "the PEs that the application runs in take as much"
+        assert tick(instance).skip_message == "the PEs in which the application runs have the same predicted throughput"
         measured["profile"] = profile(Numbers=0.21, Even=0.2, Results=0.2)
-        assert "over what runs is less than 1.2" in (tick(instance).skip_message or ""), "2 over the PEs as fused"
+        assert "over the running PEs is less than 1.2" in (tick(instance).skip_message or ""), "2 over the PEs as fused"
         measured["profile"] = profile(Numbers=0.3, Even=0.2, Results=0.05)
         assert tick(instance).run_requests
         assert store.get("demo", "decoupling_decision")["decision"]["gain"] == pytest.approx(1.67, abs=0.01)

@@ -209,7 +209,7 @@ def test_an_application_that_cannot_be_looked_after_keeps_no_other_one_from_it(
     runtime.status = failed(running())
     with monkeypatch.context() as patch:
         patch.setattr(runtime, "observed_status", unreadable)
-        assert "demo cannot be looked after: KeyError('demo')" in daemon.tick().skip_message
+        assert "demo cannot be checked: KeyError('demo')" in daemon.tick().skip_message
     assert daemon.tick().run_requests
 
 
@@ -322,7 +322,7 @@ def test_a_catalog_that_was_away_is_looked_at_later_and_hosts_have_time_for_a_he
     assert daemon.tick().skip_message == "locked"
     assert daemon.tick().skip_message == "locked"
     runtime.error = None
-    assert "time for a heartbeat" in (daemon.tick().skip_message or "")
+    assert "send a heartbeat" in (daemon.tick().skip_message or "")
     assert daemon.tick().run_requests
 
 

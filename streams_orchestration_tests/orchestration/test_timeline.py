@@ -59,7 +59,7 @@ def test_the_picture_has_every_cut_every_recovery_and_what_is_lost():
     ]
     assert "host 0 is <gone>" in titles
     assert "the state of Sum is gone" in titles
-    assert "hosts 5.50 s: until all hosts are there, and back to the cut" in titles
+    assert "hosts 5.50 s: until all hosts run, and are back at the cut" in titles
     texts = [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
     assert {"region-0", "11.8 s", "2.0 s", "it was requested"} <= set(texts)
 

@@ -90,7 +90,7 @@ def _driven(compilation: Compilation, numbers: Set[int]) -> list[int]:
 
 
 def _unit(compilation: Compilation, parts: _Parts, places: Sequence[int]) -> Unit:
-    """Return the unit of one or several regions, with their shortest period and their largest other values (A29)."""
+    """Return the unit of one or several regions, their shortest period, longest timeouts and most attempts (A29)."""
     pes = tuple(sorted(parts.ids[place] for place in places))
     regions = [compilation.regions.expanded[number] for number in sorted(parts.regions_of(places))]
     if not regions:

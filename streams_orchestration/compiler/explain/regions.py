@@ -143,7 +143,7 @@ def _values(lookup: CompilationIndex, region: ConsistentRegion) -> Iterator[Fact
             provenance = f", from the submission-time value {origin}" if origin else ", as written"
             yield Fact(text + (provenance if key in annotations[0].values else ", the default"), "A1")
         elif any(key in annotation.submission for annotation in annotations):
-            yield Fact(f"{text}: a submission-time value beats what is written ({'; '.join(parts)})", "A29")
+            yield Fact(f"{text}: a submission-time value overrides the written values ({'; '.join(parts)})", "A29")
         else:
             yield Fact(f"{text}: the largest of {'; '.join(parts)}", "A29")
 

@@ -189,9 +189,9 @@ class Inheritance:
         return Tag("plain", str(self.substitution.value(text, placement, key, operator=operator.name)))
 
     def _by_text(self, text: str, member: str, operator: PrimitiveInstance) -> _Introduced | None:
-        """Return the composite that Streams names as a placement tag's origin: the innermost one with an equal tag.
+        """Return the innermost composite around the operator whose config has a placement tag with this text.
 
-        Another config may actually supply the tag.
+        Streams names it as the origin of the tag, even if the config of another composite supplies the tag.
         """
         own = operator.invocation.config.placement
         if own is not None and text in (getattr(own, member) or ()):

@@ -108,7 +108,7 @@ class ConnectionTemplate(NamedTuple):
     left: int
     """The number of source replicas that share each set of targets: the product of the widths of the regions left."""
     splitters: tuple[int, ...]
-    """The splitter for every rank of the target within the entered regions, -1 for none."""
+    """For every rank of the target within the regions that the connection enters, its splitter; -1 for none."""
     channels: tuple[int, ...]
     """For every rank in `splitters`, the channel of its splitter that leads to the target; -1 without a splitter."""
 

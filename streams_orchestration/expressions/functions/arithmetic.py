@@ -172,7 +172,8 @@ def _calculator(binding: Binding, whole: TupleFunction, floating: TupleFunction,
 
 @ARITHMETIC.bound(
     summary=(
-        "Return the sum. A date plus a number is a date so many days later; a time plus an interval is a later time."
+        "Return the sum. A date plus a number is the date that many days later; a time plus an interval is a later "
+        "time."
     ),
     examples=[("1 + 2", "3"), ("DATE '2024-01-31' + INTERVAL 1 MONTH", "2024-02-29")],
     resolver=_additive("+"),
@@ -308,7 +309,7 @@ def _pmod(binding: Binding) -> TupleFunction:
 for _name, _plain in (("try_add", _add), ("try_subtract", _subtract), ("try_multiply", _multiply)):
     _sign = {"try_add": "+", "try_subtract": "-", "try_multiply": "*"}[_name]
     ARITHMETIC.bound(
-        summary=f"Return the same as `{_sign}`, or null where `{_sign}` fails.",
+        summary=f"Return the same as `{_sign}`, or null if `{_sign}` fails.",
         examples=[(f"{_name}(2147483647, 2147483647)", "0" if _sign == "-" else "NULL")],
         resolver=_multiplied if _sign == "*" else _additive(_sign),
         name=_name,

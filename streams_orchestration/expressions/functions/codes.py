@@ -88,7 +88,7 @@ def _mask(
 ) -> str | None:
     for by in (upper, lower, digit, other):
         if by is not None and len(by) != 1:
-            message = f"mask takes single characters, {by!r} is none"
+            message = f"mask takes single characters, and {by!r} is not one"
             raise EvaluationError(message)
 
     def masked(mark: str) -> str:

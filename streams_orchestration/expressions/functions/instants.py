@@ -236,7 +236,7 @@ INSTANTS.function(
 )(lambda value: value)
 INSTANTS.function(
     "date_from_unix_date(days int) -> date",
-    summary="Return the date that is so many days after 1970-01-01.",
+    summary="Return the date that is this number of days after 1970-01-01.",
     examples=[("date_from_unix_date(5)", "1970-01-06")],
 )(lambda value: value)
 
@@ -248,7 +248,7 @@ def _one_numeric(operands: Sequence[Operand]) -> Resolved | None:
 
 
 @INSTANTS.bound(
-    summary="Return the time that is so many seconds after 1970 began; they may have a fraction.",
+    summary="Return the time that is this number of seconds after 1970 began; the number may have a fraction.",
     examples=[("timestamp_seconds(1.5)", "1970-01-01 00:00:01.5")],
     resolver=_one_numeric,
     name="timestamp_seconds",
@@ -274,7 +274,7 @@ def _timestamp_seconds(binding: Binding) -> TupleFunction:
 for _name, _unit in (("timestamp_millis", 1000), ("timestamp_micros", 1)):
     INSTANTS.function(
         f"{_name}(value whole) -> timestamp",
-        summary=f"Return the time that is so many {_name[10:-1]}seconds after 1970 began.",
+        summary=f"Return the time that is this number of {_name[10:-1]}seconds after 1970 began.",
         exact=True,
         examples=[(f"{_name}(1500)", "1970-01-01 00:00:01.5" if _unit > 1 else "1970-01-01 00:00:00.0015")],
         fails=True,

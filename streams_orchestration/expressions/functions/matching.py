@@ -35,8 +35,8 @@ def _like_types(operands: Sequence[Operand]) -> Resolved | None:
 
 PATTERNS.bound(
     summary=(
-        "Return true if the whole text matches: `_` is any character, `%` any text. A backslash, or the "
-        "character of ESCAPE, quotes the next character."
+        "Return true if the whole text matches: `_` is any character, `%` any text. A backslash, or the character "
+        "after ESCAPE, makes the next character literal."
     ),
     examples=[("'Spark' LIKE 'S%k'", "true")],
     resolver=_like_types,
@@ -107,7 +107,7 @@ def _regexp_extract_all(value: str, pattern: str, group: int = 1) -> tuple[str, 
 )
 def _regexp_replace(value: str, pattern: str, by: str, position: int = 1) -> str:
     if position < 1:
-        message = f"positions count from 1, {position} is none"
+        message = f"positions count from 1, and {position} is not a position"
         raise EvaluationError(message)
     start = position - 1
     if start and start >= len(value):

@@ -339,7 +339,7 @@ def _conv(number: str, source: int, target: int) -> str | None:
 
 @MATHEMATICS.bound(
     "format_number(value number, digits int) -> string",
-    summary="Return the number as text with commas between thousands, rounded half to even to so many decimal places.",
+    summary="Return the number as text with commas between thousands, rounded half to even to these decimal places.",
     examples=[("format_number(12332.123456, 4)", "12,332.1235")],
     exact=True,
     fails=True,

@@ -189,7 +189,7 @@ for _name, _before, _padded in (("lpad", True, "??hi"), ("rpad", False, "hi??"))
     )(_pad)
 TEXTS.function(
     "repeat(value string, times int) -> string",
-    summary="Concatenate so many copies of a text.",
+    summary="Repeat a text this number of times.",
     examples=[("repeat('ab', 2)", "abab")],
     fails=True,
 )(lambda value, times: value * max(times, 0) if within_limit(len(value) * times) else "")

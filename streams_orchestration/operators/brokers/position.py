@@ -24,7 +24,7 @@ class BrokerPosition:
     Notes in the source's journal tell the log from another one that was later created under the same name.
     """
 
-    lost: ClassVar[str] = "it was deleted since it was read, or created again; what was not read is lost"
+    lost: ClassVar[str] = "it was deleted since it was read, or created again; unread messages are lost"
     goes_on: ClassVar[str] = "reads the existing messages from the first one on"
     counted: ClassVar[str] = "recreated"
 

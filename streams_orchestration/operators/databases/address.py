@@ -45,7 +45,7 @@ def check_url(url: str) -> None:
     if not all(is_reference(secret) for secret in secrets_of(parsed)):
         message = (
             "url: it contains a password, which plans and logs would show; "
-            "name an environment variable in its place: ${env:NAME}"
+            "use an environment variable instead: ${env:NAME}"
         )
         raise DatabaseUrlError(message)
     _check_driver(parsed)

@@ -57,7 +57,10 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
         return sa.LargeBinary().with_variant(mysql.VARBINARY(KEY_LENGTH) if key else mysql.LONGBLOB(), "mysql")
     if types.is_decimal(kind):
         return sa.Numeric(kind.precision, kind.scale).with_variant(sa.Text(), "sqlite")
-    message = f"it is {type_name(kind)}, which no column can hold; take it apart before, or leave it out with suppress"
+    message = (
+        f"it is {type_name(kind)}, which no column can hold; split it in a Functor before the sink, or leave it out "
+        "with suppress"
+    )
     raise ValueError(message)
 
 
@@ -78,10 +81,16 @@ def check_numbers(row: Mapping[str, Any], columns: Iterable[str], kind: str) -> 
         value = row[column]
         if isinstance(value, float) and math.isnan(value):
             consequence = " and would store as NULL" if kind == "sqlite" else ""
-            reason = f"a number is NaN, which {WITHOUT_ALL_NUMBERS[kind]} has not{consequence}; make it null before"
+            reason = (
+                f"a number is NaN, which {WITHOUT_ALL_NUMBERS[kind]} does not have{consequence}; replace it by null "
+                "before the sink"
+            )
             raise NotStorableError(column, reason)
         if kind != "sqlite" and isinstance(value, float) and math.isinf(value):
-            reason = f"a number is infinite, which {WITHOUT_ALL_NUMBERS[kind]} has not; make it null before"
+            reason = (
+                f"a number is infinite, which {WITHOUT_ALL_NUMBERS[kind]} does not have; replace it by null before "
+                "the sink"
+            )
             raise NotStorableError(column, reason)
 
 

@@ -83,7 +83,7 @@ def explained(error: SQLAlchemyError, place: str, url: URL) -> DatabaseError:
         return DatabaseAwayError(message + "check that it is up, and that user, password and database are right")
     kind = DatabaseRefusedError if is_refused(error) else DatabaseError
     if is_constraint(error):
-        return kind(message + "a constraint refuses the rows; mend the table or its constraints")
+        return kind(message + "a constraint refuses the rows; correct the rows, the table or its constraints")
     if _is_login(error):
         return kind(message + "check that user, password and database are right")
     return kind(message + "check the table's columns and their types, and the rights of the user")

@@ -103,7 +103,7 @@ class ReplicationSlot:
             level = connection.exec_driver_sql("SHOW wal_level").scalar_one()
             if level != "logical":
                 message = (
-                    f"{self.name}: the server's wal_level is {level}, which has no changes of rows; "
+                    f"{self.name}: the server's wal_level is {level}, which does not record changes of rows; run "
                     "ALTER SYSTEM SET wal_level = logical, and restart the server"
                 )
                 raise DatabaseError(message)
@@ -211,7 +211,7 @@ class ReplicationSlot:
         )
         row = connection.exec_driver_sql(statement, (quoted,)).one_or_none()
         if row is None:
-            message = f"{self.table}: there is none of this name; check table, and the schema before its name"
+            message = f"{self.table}: there is no such table; check `table`, and the schema before its name"
             raise DatabaseError(message)
         self.schema_and_name = (row[0], row[1])
 
@@ -219,7 +219,7 @@ class ReplicationSlot:
         names = list(connection.exec_driver_sql("SELECT pubname FROM pg_publication").scalars())
         if self._publication not in names:
             message = (
-                f"publication {self._publication}: there is none of this name{nearest(self._publication, names)}; "
+                f"publication {self._publication}: it does not exist{nearest(self._publication, names)}; "
                 f"CREATE PUBLICATION {self._publication} FOR TABLE {self._wanted}"
             )
             raise DatabaseError(message)
@@ -229,8 +229,8 @@ class ReplicationSlot:
         owner, name = self.schema_and_name
         if not connection.exec_driver_sql(statement, (self._publication, owner, name)).scalar_one():
             message = (
-                f"publication {self._publication}: it does not have {self.table}; ALTER PUBLICATION "
-                f"{self._publication} ADD TABLE {self._wanted}, a partitioned one with publish_via_partition_root"
+                f"publication {self._publication}: it does not contain {self.table}; run ALTER PUBLICATION "
+                f"{self._publication} ADD TABLE {self._wanted}, for a partitioned table with publish_via_partition_root"
             )
             raise DatabaseError(message)
         there = [each["name"] for each in sa.inspect(connection).get_columns(name, schema=owner)]
@@ -259,7 +259,7 @@ class ReplicationSlot:
             return SlotInUseError(str(reason))
         if state == _NO_RIGHT:
             message = (
-                f"{str(reason).partition(';')[0]}; the user needs the right to replicate: ALTER ROLE … REPLICATION"
+                f"{str(reason).partition(';')[0]}; the user needs the right to replicate: run ALTER ROLE … REPLICATION"
             )
             return DatabaseError(message + ", and to select from the table")
         if state == _NO_SLOT_LEFT:

@@ -184,11 +184,11 @@ def parse_event_time_window(text: str) -> EventTimeWindow | None:
             raise _unknown_part(text, name, kinds[0])
         if name in given:
             code, often = ("CDISP0878E", "exactly once") if name in kind.required else ("CDISP0879E", "at most once")
-            raise _refusal(text, code, f"{name} may be there {often}")
+            raise _refusal(text, code, f"{name} may be written {often}")
         given[name] = (argument or "").strip()
     if missing := [name for name in kind.required if name not in given]:
         raise _refusal(
-            text, "CDISP0878E", f"a {kinds[0]} window has {missing[0]} exactly once, as in {_EXAMPLES[kinds[0]]!r}"
+            text, "CDISP0878E", f"a {kinds[0]} window needs {missing[0]} exactly once, as in {_EXAMPLES[kinds[0]]!r}"
         )
     try:
         return kind.build(given)
@@ -223,7 +223,11 @@ def refuse_event_time_parts(text: str) -> None:
             raise _refusal(text, "CDISP0880E", f"only Aggregate and Sort have {name} windows")
         if kinds := _kinds_with(name):
             first = parts[0][0]
-            other = "" if first == name or first in _OTHER_PARTS else f"; {first!r} is none{nearest(first, _KINDS)}"
+            other = (
+                ""
+                if first == name or first in _OTHER_PARTS
+                else f"; there is no kind {first!r}{nearest(first, _KINDS)}"
+            )
             raise _refusal(text, "CDISP0880E", f"{name} is for {' and '.join(kinds)} windows only{other}")
 
 

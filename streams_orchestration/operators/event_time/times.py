@@ -32,7 +32,7 @@ def times_of(tuples: pa.RecordBatch, role: EventTimeRole) -> np.ndarray:
     column = time_column(tuples, role)
     if column.null_count:
         place = pc.index(column.is_null(), value=True).as_py()
-        remedy = "let eventTime say onNull: ignore" if role.on_null == "fail" else "drop such tuples before"
+        remedy = "set onNull: ignore in eventTime" if role.on_null == "fail" else "drop such tuples upstream"
         message = (
             f"the event time {role.attribute} of tuple {place + 1} of {tuples.num_rows} is null: "
             f"{described_tuple(tuples, place)}; give it a time, or {remedy}"

@@ -174,7 +174,7 @@ class OperatorWatermark:
             at = f" at tuple {place} of {tuples.num_rows}: {described_tuple(tuples, place - 1)}" if place else ""
             self.jumped = (
                 f"the watermark jumps by {days[first]:,.1f} days{at}; tuples with earlier times are late from here on. "
-                f"If times of {self.role.attribute} can be wrong, give eventTime a maxAhead"
+                f"If times of {self.role.attribute} can be wrong, set maxAhead in eventTime"
             )
 
     @property

@@ -157,7 +157,11 @@ class CsvFile:
                 header = next(rows, []) if self.has_header_line else schema.names
                 missing = next((name for name in schema.names if name not in header), None)
                 if missing is not None:
-                    return f"the file has no column {missing}" if header else "the file is empty, a header is expected"
+                    return (
+                        f"the file has no column {missing}"
+                        if header
+                        else "the file is empty; it must begin with a header"
+                    )
                 positions = [(header.index(column.name), column) for column in schema]
                 for row in rows:
                     if row and len(row) != len(header):

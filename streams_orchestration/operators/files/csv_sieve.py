@@ -90,7 +90,7 @@ class CsvSieve:
     def _header(self, row: RawRow) -> list[str]:
         names = next(csv.reader([_text(row)], **reader_options(self.file.dialect)), [])
         if not names:
-            message = f"{self.file.path}: the file is empty, a header is expected"
+            message = f"{self.file.path}: the file is empty; it must begin with a header"
             raise DataError(message)
         for name in self.schema.names:
             if name not in names:

@@ -91,8 +91,8 @@ def check_same(
     else:
         what = "it was cut, replaced or rewritten"
     message = (
-        f"{file}: {row} rows were read of it when it had {before.shown}; it has {now.shown} now: {what}; "
-        "put the former file back, or read this one from its beginning with --fresh"
+        f"{file}: {row} rows were read when it had {before.shown}; now it has {now.shown}: {what}; restore the former "
+        "file, or read this one from its beginning with --fresh"
     )
     raise DataError(message)
 

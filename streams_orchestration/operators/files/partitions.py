@@ -33,7 +33,7 @@ def check_partitions(schema: pa.Schema, names: Sequence[str]) -> None:
         if not any(check(kind) for check in (*simple, types.is_timestamp)):
             message = (
                 f"partitionBy: {name} is {type_name(kind)}; "
-                "directories are named by texts, truth values, integers, decimals, dates and timestamps"
+                "only texts, truth values, integers, decimals, dates and timestamps can name directories"
             )
             raise ValueError(message)
 

@@ -150,7 +150,7 @@ def _check_csv(file: CsvFile, schema: pa.Schema, *, first_row: bool) -> None:
     names = file.first_line()
     if file.has_header_line:
         if not names:
-            message = f"{file.path}: the file is empty, a first line with the column names is expected"
+            message = f"{file.path}: the file is empty; its first line must have the column names"
             raise ValueError(message)
         _check_columns(file.path, names, schema)
     elif names and len(names) != len(schema):

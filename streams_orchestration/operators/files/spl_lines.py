@@ -24,7 +24,7 @@ LINE_FORMATS = ("line", "splCsv", "splTxt")
 OWN_FORMATS = (*LINE_FORMATS, "block", "bin")
 """The formats that `write_lines_file` writes."""
 DELAY = "@delay"
-"""The column in front of the tuples with the seconds since the tuple or mark before."""
+"""The name of the first column, with the seconds between a tuple and the tuple or mark before it."""
 _MARK_BYTES = {Punctuation.WINDOW: b"\1", Punctuation.FINAL: b"\2"}
 _MARKS = {Punctuation.WINDOW: "WindowMarker", Punctuation.FINAL: "FinalMarker"}
 

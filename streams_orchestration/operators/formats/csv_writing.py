@@ -45,8 +45,8 @@ def csv_rows(batch: pa.RecordBatch, dialect: CsvDialect) -> pl.Series:
         null = next(filter(None, dialect.null_texts), "")
         if not null and batch.column(0).null_count:
             message = (
-                f"attribute {batch.schema.names[0]}: null in a row of one value would be an empty line, which is no "
-                "row; name another text for it, as in nullTexts: ['', NA]"
+                f"attribute {batch.schema.names[0]}: null in a row of one value would be an empty line, which is not "
+                "a row; choose another text for null, as in nullTexts: ['', NA]"
             )
             raise DataError(message)
     frame = frame_of(batch)
@@ -115,7 +115,7 @@ def _check_unquoted(frame: pl.DataFrame, schema: pa.Schema, dialect: CsvDialect)
         if len(wrong):
             shown = wrong.item(0, 0)
             message = (
-                f"attribute {field.name}: {shown!r:.80} needs quotes to be told from other values, or from null: "
+                f"attribute {field.name}: {shown!r:.80} needs quotes to be distinct from other values, or from null: "
                 "leave out quoteStrings: false, or name other nullTexts or another separator"
             )
             raise DataError(message)

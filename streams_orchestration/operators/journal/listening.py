@@ -12,7 +12,7 @@ from streams_orchestration.operators.errors import RefusedError
 TAKEN_SECONDS = 10.0
 """Seconds for which a port may still be in use, for example by a host that is ending, before that is an error."""
 _REFUSED = {
-    errno.EACCES: "this process may not listen there; ports below 1024 need a right",
+    errno.EACCES: "this process may not listen there; ports below 1024 need a special right",
     errno.EADDRNOTAVAIL: "this machine has no such address; name one of its own, or 0.0.0.0 for all",
 }
 
@@ -35,7 +35,7 @@ class Listening:
         if error.errno == errno.EADDRINUSE:
             now = world.monotonic()
             self._taken_since = self._taken_since or now
-            message = f"address {place}: another process has the port; end that one, or name another port"
+            message = f"address {place}: another process uses the port; end that process, or name another port"
             return RefusedError(message) if now - self._taken_since >= TAKEN_SECONDS else ConnectionError(message)
         return ConnectionError(f"address {place}: {error.strerror or error}")
 

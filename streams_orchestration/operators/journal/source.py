@@ -120,7 +120,7 @@ class JournalSource(SourceOperator):
                 raise UnknownAttributeError(message)
             wanted = _metadata_types(cls.origin).get(kind)
             if wanted is None:
-                message = f"metadata: {attribute}: {kind} is none of {', '.join(_metadata_types(cls.origin))}"
+                message = f"metadata: {attribute}: {kind} is not one of {', '.join(_metadata_types(cls.origin))}"
                 raise ValueError(message)
             if not wanted(schema.field(attribute).type):
                 message = (
@@ -132,8 +132,8 @@ class JournalSource(SourceOperator):
         cls._check_second_port(context, parameters)
         if context.max_channels > 1:
             message = (
-                "every channel of the parallel region would receive at the same place; put the source in front of the "
-                "region"
+                "every channel of the parallel region would receive at the same address; put the source in front of "
+                "the region"
             )
             raise ValueError(message)
 
@@ -141,7 +141,7 @@ class JournalSource(SourceOperator):
     def _check_second_port(cls, context: OperatorContext, parameters: JournalParameters) -> None:
         second = context.outputs[1] if len(context.outputs) > 1 else None
         if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
-            message = "onBadTuple: stream needs a second output port for malformed messages, and that port needs it"
+            message = "onBadTuple: stream and a second output port, for malformed messages, require each other"
             raise ValueError(message)
         bad = {"number": "int64", cls.origin: "string", "reason": "string", "message": "string"}
         if len(context.outputs) > 1 and (
@@ -237,7 +237,7 @@ class JournalSource(SourceOperator):
             )
             raise DataError(message)
         self.context.logger.warning("%s: skipped", what)
-        self.context.metrics.counter("lost", "messages that were gone before they were read").add(count)
+        self.context.metrics.counter("lost", "messages that were deleted before they were read").add(count)
 
     def _former(self, journal: str) -> JournalReader | None:
         """Return the journal of the operator that this one replaced in a redeploy, found by its id."""
@@ -289,15 +289,18 @@ class JournalSource(SourceOperator):
         rows = [(messages[each.position], each.reason) for each in bad]
         places = [f"message {message.number} of the journal, from {message.origin}" for message, _ in rows]
         if self.parameters.on_bad_tuple == "fail":
-            message = f"{places[0]}: it is no tuple: {rows[0][1]}; onBadTuple says what else to do: drop, stream"
+            message = (
+                f"{places[0]}: it cannot become a tuple: {rows[0][1]}; with onBadTuple: drop or stream the "
+                "application goes on"
+            )
             raise DataError(message)
         for place, (_, reason) in list(zip(places, rows, strict=True))[: max(LOGGED - self.bad, 0)]:
-            self.context.logger.warning("%s: it is no tuple: %s", place, reason)
+            self.context.logger.warning("%s: it cannot become a tuple: %s", place, reason)
         self.bad += len(rows)
         if self.parameters.on_bad_tuple == "drop":
             self.context.metrics.dropped.add(len(rows))
             return
-        about = "messages that are no tuples, sent to the second output port"
+        about = "messages that could not become tuples, sent to the second output port"
         self.context.metrics.counter("bad", about).add(len(rows))
         columns = {
             "number": [message.number for message, _ in rows],

@@ -172,10 +172,10 @@ def _remedy(code: int) -> str:
     from confluent_kafka import KafkaError
 
     if code == KafkaError.MSG_SIZE_TOO_LARGE:
-        return "allow larger ones, by max.message.bytes of the topic and message.max.bytes under client"
+        return "allow larger messages, by max.message.bytes of the topic and message.max.bytes under client"
     if code in (KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION, KafkaError.UNKNOWN_TOPIC_OR_PART):
-        return "create the topic, with its former settings if it was deleted; or see its name and the right to see it"
-    return "see the topic, the rights and the credentials"
+        return "create the topic, with its former settings if it was deleted; or check its name and the right to see it"
+    return "check the topic, the rights and the credentials"
 
 
 def refusals_of_messages() -> frozenset[int]:

@@ -69,7 +69,7 @@ def metadata_faults(
             continue
         for position, message in enumerate(messages):
             if reason := utf8_fault(_value(message, kind) or b""):
-                faults[position] = f"{kind}: {reason}; declare {attribute} as binary to take it as it is"
+                faults[position] = f"{kind}: {reason}; declare {attribute} as binary to get it unchanged"
     return faults
 
 

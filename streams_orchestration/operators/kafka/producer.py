@@ -171,7 +171,7 @@ class TransactionalProducer:
         """Check that the topic was not recreated during the transaction, since earlier messages would be lost."""
         if self._topic_id() != self._made:
             message = (
-                f"topic {self._topic} at {self._cluster.brokers}: was created again while messages were on their way"
+                f"topic {self._topic} at {self._cluster.brokers}: was created again while messages were being sent"
             )
             raise KafkaAwayError(message)
 

@@ -60,7 +60,7 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
     @model_validator(mode="after")
     def _go_together(self) -> KafkaSourceParameters:
         if (self.topic is None) == (self.pattern is None) or self.topic == []:
-            message = "name what is read with topic or with pattern, one of them"
+            message = "either `topic` or `pattern` is expected"
             raise ValueError(message)
         if self.pattern is not None:
             try:
@@ -73,7 +73,7 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
             self.start_time()
         for attribute, kind in self.metadata.items():
             if kind not in METADATA and not (kind.startswith(HEADER) and kind != HEADER):
-                message = f"metadata: {attribute}: {kind} is none of {', '.join(METADATA)} and header.NAME"
+                message = f"metadata: {attribute}: {kind} is not one of {', '.join(METADATA)} and header.NAME"
                 raise ValueError(message)
         return self
 
@@ -103,7 +103,7 @@ def check_second_port(context: OperatorContext, parameters: KafkaSourceParameter
     """Raise ValueError if the second output port does not match `onBadTuple` or has wrong attributes."""
     second = context.outputs[1] if len(context.outputs) > 1 else None
     if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
-        message = "onBadTuple: stream needs a second output port for malformed messages, and that port needs it"
+        message = "onBadTuple: stream and a second output port, for malformed messages, require each other"
         raise ValueError(message)
     if len(context.outputs) > 1 and (second is None or any(BAD.get(each.name) != str(each.type) for each in second)):
         message = (

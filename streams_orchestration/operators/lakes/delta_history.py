@@ -189,7 +189,8 @@ class DeltaHistory:
     def _recreated(self, version: int) -> DataError:
         newest = self._opened.version()
         return DataError(
-            f"{self.place} has version {newest} only, but {version} was read; was it created again? Use --fresh"
+            f"{self.place} has only the versions up to {newest}, but {version} was read; was it created again? Start "
+            "over with --fresh"
         )
 
     def _log_file(self, version: int) -> tuple[int | None, int | None]:
@@ -271,7 +272,7 @@ class DeltaHistory:
             return action()
         except TableNotFoundError:
             self._opened = None
-            message = f"there is no Delta table at {self.place}; make it, or name another place with table"
+            message = f"there is no Delta table at {self.place}; create it, or name another place with `table`"
             raise LakeRefusedError(message) from None
         except (DeltaError, OSError) as error:
             self._opened = None
@@ -297,6 +298,6 @@ def _deletion_vectors(place: str, version: int | None) -> DataError:
     which = "" if version is None else f" in version {version}"
     message = (
         f"the table {place} has files with deletion vectors{which}, which cannot be read; "
-        "switch delta.enableDeletionVectors off, and have the table rewritten with REORG or OPTIMIZE"
+        "switch delta.enableDeletionVectors off, and rewrite the table with REORG or OPTIMIZE"
     )
     return DataError(message)

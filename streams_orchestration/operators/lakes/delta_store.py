@@ -118,7 +118,7 @@ class DeltaParameters(Parameters):
             return
         scheme = parse_address(self.table).scheme
         if scheme not in _OPTIONS:
-            message = f"table: {self.table}: tables of Delta Lake lie on this machine, or in {', '.join(_OPTIONS)}"
+            message = f"table: {self.table}: tables of Delta Lake must be on this machine, or in {', '.join(_OPTIONS)}"
             raise ValueError(message)
         options = (self.storage or StorageOptions()).model_dump(by_alias=True, exclude_none=True)
         if unknown := [name for name in options if name not in _OPTIONS[scheme]]:

@@ -254,11 +254,11 @@ class DeltaTarget(LakeTarget):
             return LakeRefusedError(f"the table {self.name} {reason}: {text}; {remedy}")
         if _INVALID in text:
             reason = "refuses the rows"
-            remedy = "mend the tuples, or the constraints of the table"
+            remedy = "correct the tuples, or the constraints of the table"
             return LakeRefusedError(f"the table {self.name} {reason}: {text}; {remedy}")
         if isinstance(error, CommitFailedError):
-            reason = f"was changed by other writers {TRIES} times meanwhile"
-            remedy = "have fewer of them"
+            reason = f"was changed by other writers during each of {TRIES} attempts"
+            remedy = "let fewer processes write to the table"
         else:
             reason, remedy = "cannot be written", "check that it exists, and the rights and credentials"
         return lake_error(f"the table {self.name} {reason}: {text}; {remedy}", error)

@@ -91,8 +91,8 @@ def _check_demands(table: str, columns: Mapping[str, TableColumn], written: pa.S
     for name, column in columns.items():
         if column.required and name not in written.names:
             message = (
-                f"the column {name} of {table} may not be null, and no attribute goes to it; "
-                "map one with columns, or drop NOT NULL of the column"
+                f"the column {name} of {table} may not be null, and no attribute is written to it; map one with "
+                "`columns`, or drop NOT NULL of the column"
             )
             raise LakeRefusedError(message)
 

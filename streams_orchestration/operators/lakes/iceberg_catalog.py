@@ -46,7 +46,10 @@ def check_catalog(properties: Mapping[str, str]) -> None:
         ValueError: a property is missing, or contains a secret, which the message does not repeat.
     """
     if "uri" not in properties:
-        message = "catalog: uri is missing: {type: sql, name: lake, uri: sqlite:////data/lake/catalog.db, warehouse: file:///data/lake}"
+        message = (
+            "catalog: uri is missing: {type: sql, name: lake, uri: sqlite:////data/lake/catalog.db, warehouse: "
+            "file:///data/lake}"
+        )
         raise ValueError(message)
     for name, value in properties.items():
         safe = REFERENCE.search(value) if _WITH_SECRET.search(name) else is_reference(value)
@@ -67,8 +70,9 @@ def advice_of(properties: Mapping[str, str]) -> str | None:
     if "name" in properties or not is_sql:
         return None
     return (
-        f"catalog: {shown_catalog(properties)} is a SQL catalog without a name: its tables are found only by readers "
-        f"who call it {DEFAULT_NAME}; name it as these do: {{name: {DEFAULT_NAME}}}, or the name of your lake"
+        f"catalog: {shown_catalog(properties)} is a SQL catalog without a name: only readers that call it "
+        f"{DEFAULT_NAME} find its tables; give it the name that readers use: {{name: {DEFAULT_NAME}}}, or the name of "
+        "your lake"
     )
 
 
@@ -98,7 +102,7 @@ def load_catalog(properties: Mapping[str, str]) -> Any:
     except Exception as error:
         text = without_secrets(f"{type(error).__name__}: {error}", properties)
         message = (
-            f"the catalog {shown_catalog(properties)} cannot be used: {text}; see the address, the rights and the "
+            f"the catalog {shown_catalog(properties)} cannot be used: {text}; check the address, the rights and the "
             "credentials"
         )
         raise lake_error(message, error) from error

@@ -196,7 +196,7 @@ class IcebergHistory:
             raise
         except (NoSuchTableError, NoSuchNamespaceError):
             name = self.properties.get("name", DEFAULT_NAME)
-            message = f"there is no table {self.place} in the catalog {name}; make it, or name another one"
+            message = f"there is no table {self.place} in the catalog {name}; create it, or name another one"
             raise LakeRefusedError(message) from None
         except Exception as error:
             text = without_secrets(f"{type(error).__name__}: {error}", self.properties)

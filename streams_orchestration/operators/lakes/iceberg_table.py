@@ -180,7 +180,7 @@ class IcebergTarget(LakeTarget):
 
     def _error(self, error: Exception) -> LakeError:
         conflict = isinstance(error, CommitFailedException)
-        what = f"was changed by other writers {TRIES} times meanwhile" if conflict else "cannot be written"
+        what = f"was changed by other writers during each of {TRIES} attempts" if conflict else "cannot be written"
         text = without_secrets(f"{type(error).__name__}: {error}", self.properties)
         message = f"the table {self.name} {what}: {text}; check that it exists, and the rights and credentials"
         return lake_error(message, error)

@@ -91,7 +91,7 @@ class LakeSource(SourceOperator):
         """Raise ValueError if there is no schema, an attribute needs `onChange: feed`, or the library is missing."""
         names = context.output_schema().names
         if parameters.on_change != "feed" and (named := [name for name in FEED if name in names]):
-            message = f"the attribute {named[0]} is known of changes only: set onChange: feed"
+            message = f"only changes have the attribute {named[0]}: set onChange: feed"
             raise ValueError(message)
         require_package(cls.__name__, cls.module, cls.extra)
 
@@ -226,7 +226,7 @@ class LakeSource(SourceOperator):
         if position.table is not None and self._table.id_at(position.version, position.table) != position.table:
             message = (
                 f"{self._table.place} is another table than the one that was read up to version {position.version}; "
-                "was it created again? Use --fresh"
+                "was it created again? Start over with --fresh"
             )
             raise DataError(message)
 
@@ -303,9 +303,9 @@ class LakeSource(SourceOperator):
     def _check_change(self, position: TablePosition, operation: str) -> None:
         if self.parameters.on_change == "fail":
             message = (
-                f"version {position.version} of {self._table.place} deletes or updates rows ({operation}), which "
-                "submitted tuples cannot follow; set onChange: skip (leave the version out), rewritten (all rows of "
-                "the files that it adds, again) or feed (the changes, with _change_type)"
+                f"version {position.version} of {self._table.place} deletes or updates rows ({operation}), but tuples "
+                "that were submitted cannot be taken back; set onChange: skip (leave the version out), rewritten (all "
+                "rows of the files that it adds, again) or feed (the changes, with _change_type)"
             )
             raise DataError(message)
 
@@ -313,12 +313,12 @@ class LakeSource(SourceOperator):
         """Handle rows that were deleted before they were read, by `onLostData`."""
         if self.parameters.on_lost_data == "fail":
             message = (
-                f"{self._table.place}: {what} cannot be read any more, so rows are lost; set onLostData: skip to go on "
-                "with what there is, and have the table keep its history for longer"
+                f"{self._table.place}: {what} cannot be read any more, so rows are lost; set onLostData: skip to go "
+                "on with the remaining rows, and let the table keep its history for longer"
             )
             raise DataError(message)
-        self.context.logger.warning("%s: %s cannot be read any more, and is left out", self._table.place, what)
-        self.context.metrics.counter("lost", "versions and data files that were gone before they were read").add(1)
+        self.context.logger.warning("%s: %s cannot be read any more, and is skipped", self._table.place, what)
+        self.context.metrics.counter("lost", "versions and data files that were deleted before they were read").add(1)
 
     def _measure(self, position: TablePosition) -> None:
         """Update the lag gauges, at most once per poll period."""

@@ -127,12 +127,12 @@ class LakeTarget:
             if not wrong[row]:
                 message = (
                     f"the table {self.name} refuses row {row + 1} of epoch {key.epoch} by its constraint "
-                    f"{broken[row]}; mend the tuples, or the constraint; {REMEDY}"
+                    f"{broken[row]}; correct the tuples, or the constraint; {REMEDY}"
                 )
                 raise LakeRefusedError(message)
             message = (
-                f"{reasons[wrong[row]]} (row {row + 1} of epoch {key.epoch}); give it a value before, as in "
-                f"COALESCE({wrong[row]}, ...), or let the column be null in the table; {REMEDY}"
+                f"{reasons[wrong[row]]} (row {row + 1} of epoch {key.epoch}); give it a value before the sink, as in "
+                f"COALESCE({wrong[row]}, ...), or allow null in the column; {REMEDY}"
             )
             raise LakeRefusedError(message)
         if set_aside is not None:

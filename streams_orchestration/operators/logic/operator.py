@@ -30,7 +30,7 @@ def check_policy(parameters: LogicParameters) -> None:
     if parameters.spl is not None and parameters.on_error != "fail":
         message = (
             f"onError: {parameters.on_error} cannot be combined with logic in SPL, which may have changed its "
-            "variables before a tuple fails; leave onError out, and test in onTuple what may fail"
+            "variables before a tuple fails; leave onError out, and check in onTuple for the conditions that fail"
         )
         raise ValueError(message)
 

@@ -120,7 +120,7 @@ def over_columns(text: str, functions: Iterable[str]) -> str:
 
 
 def _common(output: Mapping[str, str]) -> SplLogic:
-    """Return logic without variables and clauses, with the functions and submission-time values of expressions."""
+    """Return SPL logic that has only the functions and submission-time values which the expressions of `output` use."""
     texts = [each for each in output.values() if isinstance(each, SplText)]
     functions = dict.fromkeys(function for each in texts for function in each.own_functions)
     constants = {name: value for each in texts for name, value in each.constants.items()}

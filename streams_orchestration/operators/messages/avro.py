@@ -57,7 +57,7 @@ class AvroSchema:
             message = f"schema {registered.number} is no schema of Avro: {error!r}"
             raise ValueError(message) from None
         if not isinstance(self.parsed, dict) or self.parsed.get("type") != "record":
-            message = f"schema {registered.number} is no record; its fields would be the attributes"
+            message = f"schema {registered.number} is not a record, whose fields could be the attributes"
             raise ValueError(message)
 
     def type_of(self, part: Avro) -> tuple[Avro, bool]:

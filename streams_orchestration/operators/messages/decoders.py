@@ -50,7 +50,9 @@ def check_decodable(schema: pa.Schema, format: MessageFormat) -> None:
         case "raw":
             kinds = [field.type for field in schema]
             if len(kinds) != 1 or not (pa.types.is_string(kinds[0]) or pa.types.is_binary(kinds[0])):
-                message = "format raw: one attribute has the message, a string or binary; others come from metadata"
+                message = (
+                    "format raw: exactly one attribute, a string or binary, gets the message; others come from metadata"
+                )
                 raise ValueError(message)
         case _:
             check_csv_schema(schema)

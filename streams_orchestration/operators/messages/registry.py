@@ -139,7 +139,7 @@ class Registry:
             if answer.status_code in (409, 422):
                 message = (
                     f"{about}: the registry at {self.place} refuses the schema ({answer.status_code}): "
-                    f"{_reason(answer)}; see the compatibility that the subject is set to"
+                    f"{_reason(answer)}; check the compatibility setting of the subject"
                 )
                 raise RefusedError(message)
             self._target.judge(answer)
@@ -150,7 +150,7 @@ class Registry:
             content = answer.json()
             if isinstance(content, dict) and ("schema" in content if method == "GET" else "id" in content):
                 return content
-        message = f"{self.place}: it answers, but not as a schema registry does; see the path in registry: url"
+        message = f"{self.place}: it answers, but not as a schema registry does; check the path in registry: url"
         raise RefusedError(message)
 
 
@@ -158,4 +158,4 @@ def _reason(answer: Any) -> str:
     try:
         return " ".join(str(answer.json()["message"]).split())[:500]
     except (ValueError, KeyError, TypeError):
-        return answer.reason or "it does not say why"
+        return answer.reason or "it gives no reason"

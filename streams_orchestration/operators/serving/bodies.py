@@ -57,7 +57,7 @@ def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[s
             _check_header(rows.pop(0), names, separator)
         return rows
     wanted = "application/json or application/x-ndjson" if format == "json" else "text/csv"
-    raise BodyError(415, f"Content-Type is {media or 'not there'}; {wanted} is taken")
+    raise BodyError(415, f"Content-Type is {media or 'missing'}; {wanted} is accepted")
 
 
 def _objects(body: bytes) -> list[bytes]:

@@ -55,7 +55,7 @@ class Endpoint:
             headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
             return JSONResponse({"error": str(error)}, error.status, headers)
         except ConflictError:
-            message = "Idempotency-Key: another body came under this key before; other content needs another key"
+            message = "Idempotency-Key: another body was sent with this key before; other content needs another key"
             return JSONResponse({"error": message}, 409)
         except JournalFullError:
             self.intake.count("held back", "a request was answered 503: the journal has no room")
@@ -76,14 +76,16 @@ class Endpoint:
         if self.token is None:
             # any web page can make a browser post here; the header Origin gives it away
             if (origin := request.headers.get("origin")) is not None:
-                raise BodyError(403, f"a page of {origin} sent this; without a token nothing is taken from web pages")
+                raise BodyError(
+                    403, f"a page of {origin} sent this; without a token, requests of web pages are refused"
+                )
         else:
             sent = request.headers.get("authorization", "").encode()
             if not hmac.compare_digest(sent, f"Bearer {self.token}".encode()):
                 raise BodyError(401, "the token is missing or wrong")
         encoding = request.headers.get("content-encoding", "identity")
         if encoding != "identity":
-            raise BodyError(415, f"Content-Encoding is {encoding}; bodies are taken as they are")
+            raise BodyError(415, f"Content-Encoding is {encoding}; only bodies without an encoding are accepted")
 
     def _key(self, request: Request) -> str:
         key = request.headers.get("idempotency-key", "")
@@ -110,7 +112,7 @@ class Endpoint:
     def _no_room() -> Response:
         from starlette.responses import JSONResponse
 
-        body = {"error": "there is no room now; nothing of the body was taken"}
+        body = {"error": "the journal has no room now; no message of the body was accepted"}
         return JSONResponse(body, 503, {"Retry-After": str(RETRY_SECONDS)})
 
 

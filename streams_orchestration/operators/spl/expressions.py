@@ -109,7 +109,7 @@ class SplExpression(Expression):
         """
         if not self.faulty and self.arrow_type != target:
             assert self.program is not None
-            self.refuse(f"the value is {self.program.type}, the attribute is {type_name(target)}; cast it")
+            self.refuse(f"the value is {self.program.type}, but the attribute is {type_name(target)}; cast it")
         return self
 
 

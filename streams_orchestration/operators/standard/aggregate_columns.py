@@ -52,7 +52,7 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
     window = _readable_window(parameters.window)
     check_failure_port(context, parameters, source)
     if window is not None:
-        unless = "only a window of event time finds any" if isinstance(window, Window) else None
+        unless = "only a window of event time finds late tuples" if isinstance(window, Window) else None
         check_late_port(context, LATE_PORT, len(own_outputs(context, parameters)), unless)
     _check_nulls_of_failed_groups(context, parameters)
     for parameter, names in (("groupBy", parameters.group_by), ("partitionBy", parameters.partition_by)):
@@ -144,8 +144,8 @@ def _functions(
                 raise FaultyExpressionError(message, place, text)
             if isinstance(window, SessionWindow) and name in measures and measures[name].by_arrival:
                 message = (
-                    f"{place}: {text!r} goes by the order of arrival, which session windows do not keep; they take "
-                    "counts, sums, averages, extremes, deviations and counts of different values"
+                    f"{place}: {text!r} depends on the order of arrival, which session windows do not keep; they "
+                    "support counts, sums, averages, extremes, deviations and counts of different values"
                 )
                 raise FaultyExpressionError(message, place, text)
     return measures, functions

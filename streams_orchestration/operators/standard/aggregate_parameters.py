@@ -34,7 +34,7 @@ def aggregate_window(text: str) -> Window | PaneWindow:
     """
     window = parse_event_time_window(text)
     if isinstance(window, EventTimeOrder):
-        message = f"{text!r} puts the tuples of a Sort in order; an Aggregate has panes, as timeInterval does"
+        message = f"{text!r} is a window of Sort; an Aggregate needs a window with panes, such as timeInterval"
         raise ValueError(message)
     return parse_window(text) if window is None else window
 
@@ -118,8 +118,8 @@ class AggregateParameters(ExpressionParameters):
             raise ValueError(message)
         if self.aggregate_evicted_partitions and not (window.tumbling and window.partitions):
             message = (
-                "aggregateEvictedPartitions is for tumbling windows whose partitions are given up, "
-                "as in 'tumbling, count(10), partitioned, partitionCount(1000)'"
+                "aggregateEvictedPartitions is for tumbling windows whose partitions are evicted, as in 'tumbling, "
+                "count(10), partitioned, partitionCount(1000)'"
             )
             raise ValueError(message)
         return self

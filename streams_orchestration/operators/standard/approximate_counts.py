@@ -74,7 +74,7 @@ def approx_count_distinct(deviation: str = "0.05") -> ValueFunction:
     """
     rsd = float(deviation) if re.fullmatch(r"[0-9.]+(e-?[0-9]+)?", deviation, re.IGNORECASE) else math.nan
     if not LEAST_RSD <= rsd <= MOST_RSD:
-        message = f"{NAME}(e, rsd): rsd is a number from {LEAST_RSD} to {MOST_RSD}, and not {deviation!r}"
+        message = f"{NAME}(e, rsd): rsd must be a number from {LEAST_RSD} to {MOST_RSD}, not {deviation!r}"
         raise ValueError(message)
     require_package(NAME, "datasketches", "sketches", "datasketches")
     # Spark's formula, so that both use the same number of registers

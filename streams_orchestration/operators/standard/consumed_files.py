@@ -34,7 +34,7 @@ class ConsumedFiles(FileSource):
             raise ValueError(message)
         place = context.base / (parameters.move_file_to_directory or "")
         if not place.is_dir():
-            message = f"moveFileToDirectory: {place}: no such directory; make it, or name another one"
+            message = f"moveFileToDirectory: {place}: no such directory; create it, or name another one"
             raise ValueError(message)
         super().check(context, parameters)
 

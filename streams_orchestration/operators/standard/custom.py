@@ -291,7 +291,7 @@ def _check_timers(functions: Mapping[str, Callable[..., Any]]) -> None:
         message = f"{setting[0]}: its function takes timers, but there is no onTimer that is called when one fires"
         raise ValueError(message)
     if "onTimer" in functions and not set(setting) - {"onTimer"}:
-        message = "onTimer: no other function takes timers, so none is ever set"
+        message = "onTimer: no other function takes `timers`, so no timer is ever set"
         raise ValueError(message)
 
 
@@ -305,7 +305,7 @@ def _outputs(result: Any, parameter: str, *, tuplewise: bool) -> Iterator[tuple[
         elif len(part) == 2 and isinstance(part[0], int) and isinstance(part[1], kinds):
             yield part
         else:
-            message = f"it gave {described(part)}; {wanted}"
+            message = f"it returned {described(part)}; {wanted}"
             raise ResultError(message)
 
 

@@ -99,7 +99,7 @@ class CustomSource(SourceOperator):
             if seconds is None:
                 self._position += 1
             elif seconds < 0:
-                message = f"the program has submitted {submissions} times, and only {self._position} times in a new run"
+                message = f"the program had submitted {submissions} times, but in a new run only {self._position} times"
                 raise DataError(message)
         for each in self._outputs:
             each.clear()

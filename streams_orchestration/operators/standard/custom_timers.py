@@ -56,7 +56,7 @@ class CustomTimers(NamedTimers):
     def __getitem__(self, name: str) -> NamedTimers:
         if isinstance(name, str):
             return NamedTimers(self, name)
-        message = f"timers[{name!r:.60}]: this reads the timers of a name, which is a text; timers.get(key) is a time"
+        message = f"timers[{name!r:.60}]: the index must be a text, the name of timers; timers.get(key) returns a time"
         raise ResultError(message)
 
     def put(self, timer: tuple[str, str], time: int | None) -> None:

@@ -46,7 +46,7 @@ class DataFrame(FrameOperator):
         try:
             inspect.signature(function).bind(*context.inputs, **parameters.static, **parameters.arguments)
         except TypeError as error:
-            message = f"function: {parameters.function} is called with {len(context.inputs)} DataFrames: {error}"
+            message = f"function: {parameters.function} cannot be called with {len(context.inputs)} DataFrames: {error}"
             raise ValueError(message) from error
 
     def compose(

@@ -68,7 +68,7 @@ class DeDuplicate(Operator):
     def sharding(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> Sharding:
         """Return how the state is divided: by the parts of the key, unless `count` is used."""
         if parameters.count is not None:
-            return Sharding(refusal="is positions in one channel, since count goes by them; delta goes by values")
+            return Sharding(refusal="is positions in one channel, on which count depends; delta depends on values")
         return Sharding(keys=(tuple(cls._attributes(context, parameters)),))
 
     @staticmethod
@@ -107,7 +107,7 @@ class DeDuplicate(Operator):
     def _compile(context: OperatorContext, parameters: DeDuplicateParameters) -> tuple[list[Any], list[pa.DataType]]:
         source = context.inputs[0]
         check_failure_port(context, parameters, source)
-        unless = None if parameters.within is not None else "only within finds any"
+        unless = None if parameters.within is not None else "only `within` finds late tuples"
         check_late_port(context, LATE_PORT, len(own_outputs(context, parameters)), unless)
         texts = parameters.keys
         zone = context.zone

@@ -126,7 +126,7 @@ class DirectoryScanParameters(Parameters):
             return None
         wrong = next((text for text in self.output.values() if not isinstance(text, SplText)), None)
         if wrong is not None:
-            message = f"output: {wrong!r} is no expression of SPL; metadata takes facts of files"
+            message = f"output: {wrong!r} is not an SPL expression; use metadata for facts about files"
             raise ValueError(message)
         written = {name: over_columns(text, _functions().names) for name, text in self.output.items()}
         return SourceLogic(context, self.spl, written, _functions(), "File")
@@ -176,7 +176,7 @@ class DirectoryScan(SourceOperator):
         storage_of(parameters.directory, context.base, parameters.storage)
         place = context.base / parameters.directory
         if not is_address(parameters.directory) and not place.is_dir():
-            message = f"directory: {place}: no such directory; make it, or name another one"
+            message = f"directory: {place}: no such directory; create it, or name another one"
             raise ValueError(message)
 
     def setup(self) -> None:

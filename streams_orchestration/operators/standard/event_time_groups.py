@@ -225,7 +225,7 @@ class EventTimeGroups:
         before, now = (state["attribute"], state["ticks"]), (self._role.attribute, self._role.ticks)
         if before != now:
             message = (
-                f"its panes count time in {before[0]}, with {before[1]:,} ticks a second; now it is {now[0]}, with "
+                f"its panes are in {before[0]}, with {before[1]:,} ticks a second; event time now is {now[0]}, with "
                 f"{now[1]:,}"
             )
             raise StateError(message)

@@ -120,7 +120,7 @@ def output_logic(
     if logic is None and not any(isinstance(each, SplText) for each in parameters.output.values()):
         return None
     if getattr(parameters, "interleave", False):
-        message = "output: interleave reads files side by side, so an expression of SPL has no order of tuples"
+        message = "output: interleave reads files side by side, in no fixed order, so SPL expressions cannot be used"
         raise ValueError(message)
     written = {
         name: over_columns(text if isinstance(text, SplText) else SplText(text), _FACTS)

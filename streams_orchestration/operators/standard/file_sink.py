@@ -107,7 +107,10 @@ class FileSink(GatheringSink):
     def check(cls, context: OperatorContext, parameters: FileSinkParameters) -> None:
         """Raise ValueError if the directory cannot be written, or the format cannot represent the tuples."""
         if context.outputs:
-            message = "FileSink has no output port here: parts are named in the catalog, `streams status` shows them"
+            message = (
+                "FileSink has no output port here: the catalog has the names of the parts, and `streams status` shows "
+                "them"
+            )
             raise ValueError(message)
         schema = _written_schema(context, parameters)
         check_partitions(context.inputs[0], parameters.partition_by)
@@ -126,7 +129,9 @@ class FileSink(GatheringSink):
             return  # in an object store, or among the results, whose place is known when it is deployed
         existing = next(path for path in (directory, *directory.parents) if path.exists())
         if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-            message = f"file: {directory} cannot be created or written: {existing} is no directory one may write to"
+            message = (
+                f"file: {directory} cannot be created or written: {existing} is not a directory with write permission"
+            )
             raise ValueError(message)
 
     @classmethod
@@ -272,7 +277,7 @@ class FileSink(GatheringSink):
         except OSError as error:
             reason = f"{pending} cannot be written: {error.strerror or error}"
             if error.errno in REFUSED_BY_SYSTEM:
-                message = f"{reason}; see the path, and the rights of the user that runs the hosts"
+                message = f"{reason}; check the path, and the rights of the user that runs the hosts"
                 raise RefusedError(message) from error
             message = f"{reason}; nothing is lost"
             raise OutsideError(message) from error
@@ -369,7 +374,8 @@ def _written_schema(context: OperatorContext, parameters: FileSinkParameters) ->
     twice = [name for name in parameters.partition_by if name in parameters.suppress]
     if twice or len(set(parameters.partition_by)) < len(parameters.partition_by):
         message = (
-            f"partitionBy: an attribute is named once, and not in suppress, too: {', '.join(parameters.partition_by)}"
+            "partitionBy: each attribute may be named once, and not in suppress as well: "
+            f"{', '.join(parameters.partition_by)}"
         )
         raise ValueError(message)
     left_out = {*parameters.suppress, *parameters.partition_by}

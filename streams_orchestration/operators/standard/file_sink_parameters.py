@@ -186,7 +186,10 @@ class FileSinkParameters(CsvParameters):
         except (LookupError, UnicodeError):
             alike = False
         if not alike:
-            message = f"encoding: {self.encoding!r} is none in which a line feed is one byte, as in UTF-8 or ISO-8859-1"
+            message = (
+                f"encoding: {self.encoding!r} is not an encoding with a line feed of one byte, such as UTF-8 or "
+                "ISO-8859-1"
+            )
             raise ValueError(message)
 
     @property

@@ -102,7 +102,7 @@ class FileSource(SourceOperator):
         schema = file_schema(context, parameters)
         output_logic(context, parameters)
         if parameters.hot_file and not (context.base / parameters.file).is_file():
-            message = f"hotFile: {parameters.file} is no local file; a single one is read on as it grows"
+            message = f"hotFile: {parameters.file} is not a local file; only such a file can be followed as it grows"
             raise ValueError(message)
         second = context.outputs[1] if len(context.outputs) > 1 else None
         if len(context.outputs) > 1:

@@ -80,7 +80,7 @@ class Join(ClockOperator):
             counts = parameters.window is not None and parameters.eviction(side).kind == "count"
             if counts and not parameters.partitions[side]:
                 return Sharding(
-                    refusal="is windows that count the tuples of one channel; delta, time and partitions go by values"
+                    refusal="is windows that count the tuples of one channel; delta, time and partitions use values"
                 )
             keys.append(tuple(parameters.partitions[side] if counts else schema.names))
         return Sharding(keys=tuple(keys))

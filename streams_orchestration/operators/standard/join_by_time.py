@@ -125,7 +125,7 @@ class TimedJoin:
     def _submit(
         self, moments: Moments, here: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], left: list[Leaving]
     ) -> None:
-        """Submit pairs when their tuples `here` arrive, and unmatched tuples at the moments when they leave."""
+        """Submit each pair when its tuple of this batch (`here`) arrives, and unmatched tuples when they leave."""
         at = moments.arrivals[here]
         if not any(len(side.places) for side in left):
             self._send(*pairs, moments.placed(at, self._later_by))

@@ -326,17 +326,15 @@ class KafkaSource(SourceOperator):
         if positions.next.get(partition) != next:  # the topic was created again
             return
         first, last = reader.range_of(partition)
-        text = (
-            f"{shown(partition)}: offset {next} was to be read next, and there are offsets {first} to {last - 1} only"
-        )
+        text = f"{shown(partition)}: offset {next} comes next, but only the offsets {first} to {last - 1} are left"
         if self.parameters.on_lost_data == "fail":
             message = (
-                f"{text}: the messages in between are lost, by the topic's retention or since it was created "
-                "again; with onLostData: skip, reading continues with the existing messages"
+                f"{text}: the messages in between are lost: the topic's retention removed them, or the topic was "
+                "created again; with onLostData: skip, reading continues with the existing messages"
             )
             raise KafkaRefusedError(message)
         self.context.logger.warning("%s: skipped", text)
-        lost = self.context.metrics.counter("lost", "offsets that were gone before they were read")
+        lost = self.context.metrics.counter("lost", "offsets whose messages were deleted before they were read")
         lost.add(max(first - next, 0))
         positions.next[partition] = first
 
@@ -348,7 +346,7 @@ class KafkaSource(SourceOperator):
         metrics.gauge("lag", "messages of its partitions that are not read yet").set(lag)
         if newest is not None or not lag:
             behind = world.now() - newest if lag and newest is not None else 0.0
-            about = "age of the message that was read last, 0 where all are read"
+            about = "age of the message that was read last; 0 if all are read"
             metrics.gauge("lag_seconds", about).set(max(behind, 0.0))
         return lag
 
@@ -366,16 +364,16 @@ class KafkaSource(SourceOperator):
         first, reason = rows[0]
         if self.parameters.on_bad_tuple == "fail":
             place = f"{shown((first.topic(), first.partition()))}, offset {first.offset()}"
-            message = f"{place}: the message is no tuple: {reason}; onBadTuple says what else to do: drop, stream"
+            message = f"{place}: the message cannot become a tuple: {reason}; see onBadTuple: drop or stream"
             raise DataError(message)
         for message, why in rows[: max(LOGGED - self.bad, 0)]:
             place = f"{shown((message.topic(), message.partition()))}, offset {message.offset()}"
-            self.context.logger.warning("%s: the message is no tuple: %s", place, why)
+            self.context.logger.warning("%s: the message cannot become a tuple: %s", place, why)
         self.bad += len(rows)
         if self.parameters.on_bad_tuple == "drop":
             self.context.metrics.dropped.add(len(rows))
             return
-        about = "messages that are no tuples, sent to the second output port"
+        about = "messages that could not become tuples, sent to the second output port"
         self.context.metrics.counter("bad", about).add(len(rows))
         columns = {
             "topic": [message.topic() for message, _ in rows],

@@ -49,7 +49,7 @@ class LookupParameters(Parameters):
     @model_validator(mode="after")
     def _go_together(self) -> LookupParameters:
         if len(self.attributes()) != len(self.columns()):
-            message = f"attribute: one for each of the {len(self.columns())} columns of key is expected"
+            message = f"attribute: one attribute for each of the {len(self.columns())} columns of key is expected"
             raise ValueError(message)
         return self
 
@@ -95,7 +95,7 @@ class Lookup(Operator):
                 message = f"take: the output stream has no attribute {name}{nearest(name, target.names)}"
                 raise ValueError(message)
         if len(context.outputs) > 1 and parameters.algorithm != "inner":
-            message = "algorithm: the second output port gets tuples without a row under inner only"
+            message = "algorithm: a second output port, for tuples without a row, needs algorithm: inner"
             raise ValueError(message)
         table = _read_table(context, parameters)
         if count_keys([table.column(name).combine_chunks() for name in parameters.columns()]) != table.num_rows:

@@ -93,7 +93,7 @@ def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo, func
         return (streams_measure(function, ()) if functions == "streams" else None) or NumberMeasure(function)
     if function == "CollectList":
         if len(parts) != 2 or not parts[1].text.isdecimal() or int(parts[1].text) < 1:
-            message = f"{FUNCTIONS[function].call} takes a value and the most values to keep, a number from 1 on"
+            message = f"{FUNCTIONS[function].call} takes a value and the largest number of values to keep, at least 1"
             raise fault(message)
         limited = collect_list(int(parts[1].text))
         return _value_measure(function, limited, [_argument(text, parts[0], schema, parameter, zone)], fault)
@@ -170,6 +170,6 @@ def _value_measure(
     types = [expression.arrow_type for expression in expressions]
     for expression, kind, accepts in zip(expressions, types, function.accepts, strict=True):
         if not accepts(kind):
-            message = f"{name} cannot be of {expression.text!r}, which is {type_name(kind)}"
+            message = f"{name} cannot be computed from {expression.text!r}, which is {type_name(kind)}"
             raise fault(message)
     return ValueMeasure(function, expressions, types)

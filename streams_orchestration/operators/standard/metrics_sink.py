@@ -53,7 +53,7 @@ class MetricsSinkParameters(ExpressionParameters):
         parts = {"names": self.names, "descriptions": self.descriptions, "initialValues": self.initial_values}
         for name, part in parts.items():
             if part is not None and len(_listed(part)) != count:
-                message = f"{name}: one for each of the {count} metrics is expected"
+                message = f"{name}: one entry for each of the {count} metrics is expected"
                 raise ValueError(message)
         for name in self.all_names():
             if not _NAME.fullmatch(name):
@@ -63,7 +63,7 @@ class MetricsSinkParameters(ExpressionParameters):
                 )
                 raise ValueError(message)
         if len(set(self.all_names())) < count:
-            message = "names: two metrics have one name"
+            message = "names: two metrics have the same name"
             raise ValueError(message)
         return self
 

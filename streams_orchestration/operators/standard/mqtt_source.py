@@ -30,7 +30,7 @@ LONGEST_TOPIC = 65535
 """The longest topic filter in bytes."""
 _FILTER = re.compile(r"(([^/+#\0]*|\+)/)*([^/+#\0]+|\+|#|(?<=/))")
 _REFUSALS = {
-    133: "see clientId",
+    133: "check clientId",
     134: "see user, password",
     135: "see user, password",
 }
@@ -54,7 +54,7 @@ class MqttSourceParameters(BrokerParameters):
     def _check_topics(cls, topics: list[str]) -> list[str]:
         for topic in topics:
             if not _FILTER.fullmatch(topic) or len(topic.encode()) > LONGEST_TOPIC:
-                message = f"{topic!r} is no filter of topics: + is a whole level, # is the last one"
+                message = f"{topic!r} is not a topic filter: + must be a whole level, # the last one"
                 raise ValueError(message)
         return topics
 
@@ -184,13 +184,16 @@ class MQTTSource(JournalSource):
 
         def subscribed(_client: Any, _data: Any, _mid: int, reasons: Any, _properties: Any) -> None:
             refused = [topic for topic, reason in zip(settings.topics, reasons, strict=False) if reason.is_failure]
-            message = f"{settings.url}: the broker refuses a subscription to {', '.join(refused)}; see the rights"
+            message = f"{settings.url}: the broker refuses a subscription to {', '.join(refused)}; check the rights"
             say(RefusedError(message) if refused else "subscribed")
 
         def received(_client: Any, _data: Any, message: Any) -> None:
             if message.qos == 0 and arrived.qsize() > WAITING:
                 loop.call_soon_threadsafe(
-                    intake.count, "lost", "a message of %s was left out: too many wait to be written", message.topic
+                    intake.count,
+                    "lost",
+                    "a message of %s was left out: too many messages wait to be written",
+                    message.topic,
                 )
                 return
             say(message)

@@ -56,7 +56,7 @@ class NamedFiles(LogicOperator):
         texts = [field.name for field in context.inputs[0] if pa.types.is_string(field.type)]
         if len(texts) != 1:
             message = (
-                f"the tuples of the input port name a file with their one string attribute; there are {len(texts)}"
+                f"the input stream must have exactly one string attribute, the name of a file; it has {len(texts)}"
             )
             raise ValueError(message)
         return texts[0]

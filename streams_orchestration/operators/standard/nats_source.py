@@ -117,14 +117,14 @@ class NATSSource(JournalSource):
 
         url, stream = self.parameters.url, self.parameters.stream
         if isinstance(error, errors.NotFoundError):
-            return RefusedError(f"{url}: there is no stream {stream}; make it, or name another one")
+            return RefusedError(f"{url}: there is no stream {stream}; create it, or name another one")
         if isinstance(error, errors.APIError) and not status_passes(error.code or 400):
             return RefusedError(f"{url}, stream {stream}: {error.description}")
         if (tls := tls_error(error, url)) is not None:
             return tls
         texts = " ".join(str(each) for each in (error, *heard))
         if "uthorization" in texts or "ermissions" in texts:
-            return RefusedError(f"{url}: the server refuses these credentials; see user, password, token")
+            return RefusedError(f"{url}: the server refuses these credentials; check user, password and token")
         return ConnectionError(f"{url}: cannot be reached: {str(error) or type(error).__name__}")
 
     async def _fetch(self, intake: Intake, client: Any) -> None:

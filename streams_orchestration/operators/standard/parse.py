@@ -68,7 +68,7 @@ class ParseParameters(RowReadingParameters):
         elif self.format == "block" and self.block_size is None:
             message = "format block needs blockSize"
         elif "FileName()" in self.output.values():
-            message = "output: FileName() is for FileSource, and Parse reads no file"
+            message = "output: FileName() is for FileSource; Parse reads no file"
         if message:
             raise ValueError(message)
         return self
@@ -86,7 +86,7 @@ class ParseParameters(RowReadingParameters):
             return expression
         name = self.parse_input or schema.names[0]
         if self.parse_input is None and len(schema) != 1:
-            message = f"parseInput: say which attribute has the bytes: {', '.join(schema.names)}"
+            message = f"parseInput: name the attribute that has the bytes: {', '.join(schema.names)}"
             raise ValueError(message)
         if name not in schema.names:
             message = f"parseInput: the input stream has no attribute {name}{nearest(name, schema.names)}"

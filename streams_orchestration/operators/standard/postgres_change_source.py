@@ -247,21 +247,24 @@ class PostgresChangeSource(SourceOperator):
         if state is not None and not state.lost and state.confirmed <= position.lsn <= end and same:
             return position
         if not same:
-            what = "is of another server than the one that was read"
+            what = "belongs to another server than before"
         elif state is None:
             what = "is gone"
         elif state.lost:
-            what = "was given up by the server, as max_slot_wal_keep_size wants"
+            what = "was invalidated by the server because of max_slot_wal_keep_size"
         elif position.lsn > end:
-            what = f"is of a server whose log ends at {shown_lsn(end)}, as after its restore from an earlier copy"
+            what = (
+                f"belongs to a server whose log ends at {shown_lsn(end)}; it may have been restored from an earlier "
+                "copy"
+            )
         else:
-            what = f"was advanced to {shown_lsn(state.confirmed)} by somebody else, or dropped and created again there"
+            what = f"was advanced to {shown_lsn(state.confirmed)} by another reader, or dropped and created again"
         message = f"{slot.name}: it {what}; changes of {slot.table} after {shown_lsn(position.lsn)} are lost"
         if self.parameters.on_lost_data == "fail":
             message += "; onLostData: skip goes on without them, --fresh reads the table and its changes again"
             raise DataError(message)
         self.context.logger.warning("%s; they are left out", message)
-        self.context.metrics.counter("lost", "times that changes were gone before they were read").add(1)
+        self.context.metrics.counter("lost", "times that changes were deleted before they were read").add(1)
         if state is not None and state.lost:
             slot.drop()
             state = None

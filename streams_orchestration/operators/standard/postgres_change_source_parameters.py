@@ -75,7 +75,7 @@ class PostgresChangeSourceParameters(Parameters):
     def _go_together(self) -> PostgresChangeSourceParameters:
         for attribute, kind in self.metadata.items():
             if kind not in METADATA:
-                message = f"metadata: {attribute}: {kind} is none of {', '.join(METADATA)}"
+                message = f"metadata: {attribute}: {kind} is not one of {', '.join(METADATA)}"
                 raise ValueError(message)
         if set(self.changes) != {"insert"} and "change" not in self.metadata.values():
             message = (

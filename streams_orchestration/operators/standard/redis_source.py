@@ -110,7 +110,7 @@ class RedisSource(JournalSource):
         if isinstance(
             error, exceptions.AuthenticationError | exceptions.NoPermissionError | exceptions.AuthorizationError
         ):
-            return RefusedError(f"{url}: {error}; see user, password and rights")
+            return RefusedError(f"{url}: {error}; check user, password and rights")
         if isinstance(error, exceptions.ConnectionError | exceptions.TimeoutError):
             return tls_error(error, url) or ConnectionError(f"{url}: cannot be reached: {error}")
         code = getattr(error, "status_code", None)  # the library takes those that it knows out of the text

@@ -9,26 +9,24 @@ _RECEIVED = {
     "encoding": "texts are UTF-8; take format raw into a binary attribute for anything else",
     "eolMarker": "a line ends with a line feed, or a carriage return and a line feed; leave it out",
     "hasDelayField": "tuples come as they are received; leave it out",
-    "ignoreExtraCSVValues": "a row with more values than attributes is no tuple; see onBadTuple",
+    "ignoreExtraCSVValues": "a row with more values than attributes is malformed; see onBadTuple",
     "initDelay": "tuples wait in the journal until consumers are ready; leave it out",
     "interface": "name the address of the interface with address",
     "name": "there is no name service; name address and port",
-    "parsing": "use onBadTuple: strict is fail, permissive is drop or stream, fast has no counterpart",
+    "parsing": "use onBadTuple: `strict` is fail, `permissive` is drop or stream, `fast` has no counterpart",
     "readPunctuations": "there is no format bin; a Punctor makes window markers",
-    "receiveBufferSize": "the system's own is taken; leave it out",
+    "receiveBufferSize": "the setting of the operating system is used; leave it out",
 }
 
 _SENT = {
     "compression": "tuples are sent as they come; compress them in a Custom in front",
     "hasDelayField": "a repeated batch would have other delays; let the tuples have their time as an attribute",
     "name": "there is no name service; name address and port",
-    "sendBufferSize": "the system's own is taken; leave it out",
+    "sendBufferSize": "the setting of the operating system is used; leave it out",
     "writePunctuations": "only tuples are sent; have a Custom turn marks into tuples",
 }
 
-_WAITING = {
-    "bufferSize": "what waits for tuples of other ports is kept in the state, so that no port has to be stopped"
-}
+_WAITING = {"bufferSize": "tuples that wait for other ports are kept in the state, so no port has to be stopped"}
 
 REFUSED: dict[str, dict[str, str]] = {
     "Barrier": _WAITING,
@@ -36,30 +34,30 @@ REFUSED: dict[str, dict[str, str]] = {
     "ThreadedSplit": {"bufferSize": "queues in front of the next operators are set with config: threadedPort"},
     "Custom": {
         "logic": "it is code of SPL; name Python functions with function and onPunctuation",
-        "onProcess": "write a SourceOperator, whose tuples can be produced again after a reset",
+        "onProcess": "write a SourceOperator: it can produce its tuples again after a reset",
         "onPunct": "name a Python function with onPunctuation",
     },
-    "Delay": {"bufferSize": "what waits is kept in the state, so that the stream does not have to be stopped"},
+    "Delay": {"bufferSize": "waiting tuples are kept in the state, so the stream does not have to be stopped"},
     "DirectoryScan": {
-        "initDelay": "consumers are ready before anything is read, so nothing has to be waited for; leave it out",
+        "initDelay": "consumers are ready before anything is read, so no delay is needed; leave it out",
         "moveToDirectory": "the file must stay, since it is read again after a reset",
     },
     "FileSink": {
-        "append": "parts are added to the directory always, and a new start replaces them; leave it out",
+        "append": "parts are always added to the directory, and a start with --fresh replaces them; leave it out",
         "flush": "parts are written whole and are on disk before their batch is committed; leave it out",
         "flushOnPunctuation": "parts are written whole and are on disk before their batch is committed; leave it out",
-        "moveFileToDirectory": "a part is written aside always and moved to its place when its epoch is complete",
-        "writeFailureAction": "what cannot be written fails, and is written again after a reset; leave it out",
-        "writeStateHandlerCallbacks": "files hold tuples only; the log of the PE tells of batches, epochs and resets",
+        "moveFileToDirectory": "a part is always written to a pending file, and moved when its epoch is complete",
+        "writeFailureAction": "a failed write stops the PE, and is repeated after a reset; leave it out",
+        "writeStateHandlerCallbacks": "files hold only tuples; the log of the PE has batches, epochs and resets",
     },
     "FileSource": {
-        "initDelay": "consumers are ready before anything is read, so nothing has to be waited for; leave it out",
+        "initDelay": "consumers are ready before anything is read, so no delay is needed; leave it out",
         "readPunctuations": "marks in a file are not read; a Punctor makes window markers",
     },
     "Format": {
         "eolMarker": "a row ends with a line feed; leave it out",
         "hasDelayField": "a replay would write other delays",
-        "writePunctuations": "rows are tuples only; have a Custom turn marks into tuples",
+        "writePunctuations": "rows are made of tuples only; turn marks into tuples with a Custom",
     },
     "Parse": {
         "readPunctuations": "marks among the bytes are not read; a Punctor makes window markers",
@@ -70,13 +68,14 @@ REFUSED: dict[str, dict[str, str]] = {
         **dict.fromkeys(("jdbcDriverLib", "jdbcClassName"), "drivers are Python packages; leave it out"),
         **dict.fromkeys(
             ("statement", "statementParameters", "statementParamAttrs"),
-            "rows are added to a table; name it with table, and with key what says which row is replaced",
+            "rows are added to a table; name the table with `table`, and the attributes by which rows are replaced "
+            "with `key`",
         ),
         **dict.fromkeys(
             ("transactionSize", "batchSize", "commitPolicy", "commitInterval"),
             "every epoch is one transaction; leave it out",
         ),
-        "sqlFailureAction": "what the database refuses is tried again until it takes it; leave it out",
+        "sqlFailureAction": "a refused transaction is tried again until the database accepts it; leave it out",
     },
     "TCPSink": {
         **_SENT,
@@ -93,13 +92,13 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "TCPSource": {
         **_RECEIVED,
-        "reconnectionPolicy": "connections are always taken, or made, again; leave it out",
-        "reconnectionBound": "connections are always taken, or made, again; leave it out",
+        "reconnectionPolicy": "connections are always opened again; leave it out",
+        "reconnectionBound": "connections are always opened again; leave it out",
     },
     "Throttle": {
         "includePunctuations": "marks pass at no cost; leave it out",
         "period": "the rate is kept from batch to batch; leave it out",
-        "precise": "a pause follows a whole batch, so there is no short one to be precise about; leave it out",
+        "precise": "the operator pauses only after whole batches, so it makes no short pauses; leave it out",
     },
     "XMLParse": {
         **dict.fromkeys(

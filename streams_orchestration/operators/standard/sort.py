@@ -109,7 +109,7 @@ class Sort(ClockOperator):
         """Return the window, the sort keys and the output. There is no window if event time determines the order."""
         source, by_time = context.inputs[0], parameters.by_time
         check_failure_port(context, parameters, source)
-        unless = None if by_time or parameters.panes else "only a window of event time finds any"
+        unless = None if by_time or parameters.panes else "only a window of event time finds late tuples"
         check_late_port(context, LATE_PORT, len(own_outputs(context, parameters)), unless)
         for name in parameters.partition_by:
             if name not in source.names:

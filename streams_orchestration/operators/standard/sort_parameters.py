@@ -54,7 +54,10 @@ class SortParameters(ExpressionParameters):
     @model_validator(mode="after")
     def _go_together(self) -> SortParameters:
         if isinstance(self.order, list) and len(self.order) != len(self.sort_by):
-            message = f"order: {len(self.order)} for {len(self.sort_by)} expressions; one is for all of them"
+            message = (
+                f"order: {len(self.order)} entries for {len(self.sort_by)} expressions; write one entry for all, or "
+                "one for each"
+            )
             raise ValueError(message)
         if self.by_time:
             self._suit_event_time()
@@ -67,10 +70,10 @@ class SortParameters(ExpressionParameters):
             return self
         window = parse_window(self.window)
         if not window.tumbling and window.eviction.kind != "count":
-            message = "window: a sliding window of Sort is of a count: sliding, count(100)"
+            message = "window: a sliding window of Sort must be a count: sliding, count(100)"
             raise ValueError(message)
         if window.partitions is not None:
-            message = "window: Sort gives up no partitions; leave out the policy after partitioned"
+            message = "window: Sort does not evict partitions; leave out the policy after partitioned"
             raise ValueError(message)
         check_clock(self.by, self.time_attribute, [window])
         if bool(self.partition_by) != window.partitioned:

@@ -160,7 +160,7 @@ def _read_mapping(context: OperatorContext, name: str, ports: int) -> dict[str, 
             if not row:
                 continue
             if len(row) == 1:
-                message = f"file: {path}: {row[0]} goes to no port; lines are like `UA,0,2`, `{DEFAULT},1`"
+                message = f"file: {path}: {row[0]} has no port; lines are like `UA,0,2`, `{DEFAULT},1`"
                 raise ValueError(message)
             ports_of_key = mapping[row[0]]
             for written in row[1:]:

@@ -197,7 +197,7 @@ class SqlSource(SourceOperator):
             self._scans = True
             column = self._source.column
             self.context.logger.warning(
-                "%s: no index begins with the column %s, so that each look reads all of it; CREATE INDEX for (%s)",
+                "%s: no index begins with the column %s, so each poll reads the whole table; run CREATE INDEX for (%s)",
                 self._source.name,
                 column,
                 column,
@@ -262,7 +262,7 @@ class SqlSource(SourceOperator):
         assert self._source is not None
         if self._warned or not self._source.has_nulls():
             return
-        message = f"{self._source.name}, column {self._source.column}: a row is NULL there, so that it is never read"
+        message = f"{self._source.name}, column {self._source.column}: a row has NULL there, so it would never be read"
         if self.parameters.on_bad_tuple == "fail":
             message += "; give it a value and make the column NOT NULL, or set onBadTuple: drop"
             raise DataError(message)
@@ -312,11 +312,11 @@ class SqlSource(SourceOperator):
         if late <= 0:
             return offset
         message = (
-            f"{self._source.name}: {late} rows came with {self._source.column} up to {after} after the rows up "
-            f"to there had been read, from a transaction that took longer than settle ({self.parameters.settle:g} s)"
+            f"{self._source.name}: {late} rows with {self._source.column} up to {after} became visible after that "
+            f"value had been passed, from a transaction that took longer than settle ({self.parameters.settle:g} s)"
         )
         if self.parameters.on_lost_data == "fail":
-            message += "; make settle longer; onLostData: skip goes on without them, --fresh reads everything again"
+            message += "; increase settle; onLostData: skip goes on without them, --fresh reads everything again"
             raise DataError(message)
         self.context.logger.warning("%s; they are left out", message)
         self.context.metrics.counter(

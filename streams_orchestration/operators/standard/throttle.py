@@ -48,7 +48,7 @@ class Throttle(Operator):
         pause = self.free - now
         if pause > LONGEST_PAUSE:
             self.context.logger.warning(
-                "a batch of %d tuples is more than %g s at the rate of %g; set STREAMS_SOURCE_LIMIT to at most %d",
+                "a batch of %d tuples takes more than %g s at the rate of %g; set STREAMS_SOURCE_LIMIT to at most %d",
                 len(batch),
                 LONGEST_PAUSE,
                 self.parameters.rate,

@@ -115,4 +115,4 @@ class _Datagrams(asyncio.DatagramProtocol):
             self._intake.count("too long", "a datagram from %s has %s bytes and was left out", sender, len(data))
             return
         if not self._waiting.add(data.removesuffix(b"\n").removesuffix(b"\r"), sender):
-            self._intake.count("lost", "a datagram from %s was left out: too many wait to be written", sender)
+            self._intake.count("lost", "a datagram from %s was left out: too many messages wait to be written", sender)

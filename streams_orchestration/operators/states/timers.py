@@ -250,7 +250,7 @@ class Timers(Incremental):
         if self._left_at_end < 0:
             message = (
                 f"more than {MOST_AT_END:,} timers were set while the stream ended, and fired at once; a timer that "
-                f"sets itself again has to stop when the watermark is the greatest one, {END}"
+                f"sets itself again must stop when the watermark is {END}, the greatest one"
             )
             raise ResultError(message)
 

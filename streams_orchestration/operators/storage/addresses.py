@@ -44,7 +44,9 @@ def parse_address(text: str) -> Address:
     written, _, rest = text.partition("://")
     scheme = SCHEMES.get(written.lower())
     if scheme is None:
-        message = f"{written}://: no such kind of storage is known{nearest(written, SCHEMES)}; {', '.join(SCHEMES)} are"
+        message = (
+            f"{written}://: this kind of storage is not known{nearest(written, SCHEMES)}; {', '.join(SCHEMES)} are"
+        )
         raise ValueError(message)
     authority, _, key = rest.partition("/")
     store, host = authority, ""
@@ -66,6 +68,6 @@ def parse_address(text: str) -> Address:
         wanted = (
             "abfs://container@account.dfs.core.windows.net/directory" if scheme == "abfs" else f"{scheme}://name/.."
         )
-        message = f"{text}: this is no address of {scheme}; one reads {wanted}"
+        message = f"{text}: this is not an address of {scheme}; write {wanted}"
         raise ValueError(message)
     return Address(scheme, f"{written}://{authority}", store, host, key.strip("/"))

@@ -42,7 +42,7 @@ def resolve_input(path: str, base: Path) -> Path:
         message = f"{file}: no such file; relative paths start from the directory of the spec, {base.absolute()}"
         raise ValueError(message)
     if file.is_dir():
-        message = f"{file}: this is a directory, a file is expected"
+        message = f"{file}: this is a directory, but a file is expected"
         raise ValueError(message)
     try:
         with file.open("rb"):
@@ -72,7 +72,7 @@ def resolve_inputs(path: str, base: Path) -> list[Path]:
     else:
         return [resolve_input(path, base)]
     if not files:
-        message = f"{place}: no files there; relative paths start from the directory of the spec, {base.absolute()}"
+        message = f"{place}: no files match; relative paths start from the directory of the spec, {base.absolute()}"
         raise ValueError(message)
     ordered = sorted(files, key=str)
     return [resolve_input(str(ordered[0].absolute()), base), *ordered[1:]]

@@ -79,7 +79,7 @@ class RemoteStorage:
                 message = f"{address}: {missing[1]} cannot be loaded: {_HADOOP}"
                 raise StorageRefusedError(message) from None
             if _REFUSED.search(text) or not isinstance(error, OSError):
-                message = f"{address}: refused: {text}; see that the place is there, and the rights and credentials"
+                message = f"{address}: refused: {text}; check that the place exists, and the rights and credentials"
                 raise StorageRefusedError(message) from None
             message = f"{address}: cannot be reached: {text}"
             raise StorageAwayError(message) from None
@@ -108,7 +108,7 @@ class RemoteStorage:
                 if not PurePosixPath(file.key).name.startswith((".", "_"))
             ]
         if not files:
-            message = f"{place}: no files there"
+            message = f"{place}: no files match"
             raise ValueError(message)
         return [RemoteFile(self, each) for each in files]
 

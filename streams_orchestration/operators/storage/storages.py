@@ -25,7 +25,7 @@ def storage_of(place: str, base: Path = Path(), options: StorageOptions | None =
     """
     if not is_address(place):
         if options is not None:
-            message = "storage is for addresses, as s3://bucket/directory, and not for paths of this machine"
+            message = "storage is for addresses such as s3://bucket/directory, not for paths of this machine"
             raise ValueError(message)
         return LocalStorage(base)
     address = parse_address(place)

@@ -51,7 +51,7 @@ class Policy:
     """
     size: float = 0
     attribute: str | None = None
-    """The attribute of a delta, or of a time after `resolved`."""
+    """The attribute that a delta measures; for a time, the time attribute, once `resolved` has filled it in."""
 
     @property
     def closes_all(self) -> bool:
@@ -74,7 +74,7 @@ class Policy:
             return self
         name = self.attribute or time_attribute
         if name is None:
-            message = f"{parameter}: time({self.size:g}) needs timeAttribute, the attribute that says when a tuple was"
+            message = f"{parameter}: time({self.size:g}) needs timeAttribute, the attribute with the time of a tuple"
             raise ValueError(message)
         where = parameter if self.kind == "delta" else "timeAttribute"
         if name not in schema.names:
@@ -233,7 +233,7 @@ def _partition_policy(text: str, window: str) -> PartitionPolicy:
     if match is None or match[1] not in kinds:
         name = match[1] if match else text
         message = (
-            f"{window!r}: {text!r} is no policy that gives up partitions{nearest(name, kinds)}; after 'partitioned' "
+            f"{window!r}: {text!r} is not a policy that evicts partitions{nearest(name, kinds)}; after 'partitioned' "
             f"write partitionAge(seconds), partitionCount(n) or tupleCount(n)"
         )
         raise ValueError(message)

@@ -55,8 +55,8 @@ class PaneEntries(NamedTuple):
     """For each entry, the position of its tuple in the piece; None if each tuple has one entry, in this order."""
     slices: np.ndarray
     pairs: tuple[np.ndarray, np.ndarray] | None = None
-    """The distinct pairs of partition and slice, in the form that `distinct` returns: the first entry of each pair, and
-    the number of each entry's pair. None if they are not known.
+    """The distinct pairs of partition and slice, as `distinct` returns them, or None if they are unknown. The first
+    array has the first entry of each pair, the second one the pair of each entry.
     """
 
 

@@ -118,10 +118,10 @@ def test_nats(tmp_path: Path, error: Exception, final: bool):
 SUBACK = b"\x90\x03\x00\x01"
 TAKEN = b"\x20\x02\x01\x00"  # with the session of before
 MQTT_ANSWERS = [
-    ([b"\x20\x02\x00\x02"], True, "see clientId"),
+    ([b"\x20\x02\x00\x02"], True, "check clientId"),
     ([b"\x20\x02\x00\x04"], True, "see user, password"),
     ([b"\x20\x02\x00\x05"], True, "see user, password"),
-    ([TAKEN, SUBACK + b"\x80"], True, "refuses a subscription to a/#; see the rights"),
+    ([TAKEN, SUBACK + b"\x80"], True, "refuses a subscription to a/#; check the rights"),
     ([b"\x20\x02\x00\x03"], False, "Server unavailable"),
     ([b"\x20\x02\x00\x61"], False, "Unspecified error"),
     ([TAKEN, b""], False, ": the connection was closed"),
@@ -185,5 +185,5 @@ def test_filters_of_topics_are_checked_before_it_runs(topic: str, fits: bool):
         MQTTSource.Parameters.model_validate(parameters)
         assert Client._filter_wildcard_len_check(topic.encode()) == MQTTErrorCode.MQTT_ERR_SUCCESS
     else:
-        with pytest.raises(ValueError, match="is no filter of topics"):
+        with pytest.raises(ValueError, match="is not a topic filter"):
             MQTTSource.Parameters.model_validate(parameters)

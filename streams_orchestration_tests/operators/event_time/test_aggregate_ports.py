@@ -236,10 +236,10 @@ REFUSED = {
                                                               "refinement": "retracting"},
     "intervalStart.. needs a window of event time": {"window": "tumbling, count(2)",
                                                         "output": {"n": "intervalStart()"}},
-    "goes by the order of arrival, which session windows do not keep": {"window": "session, gap(1.0)",
+    "depends on the order of arrival, which session windows do not keep": {"window": "session, gap(1.0)",
                                                                          "output": {"n": "First(v)"}},
     "0.0001 s is no whole number of ticks": {"window": "timeInterval, intervalDuration(0.0001)"},
-    "puts the tuples of a Sort in order": {"window": "eventTime"},
+    "is a window of Sort": {"window": "eventTime"},
 }  # fmt: skip
 
 
@@ -253,7 +253,8 @@ def test_a_port_for_late_tuples_has_their_attributes_and_needs_a_window_of_event
     with pytest.raises(ValueError, match=r"output port 1 gets .* too late, .* it has w bigint"):
         aggregate(INTERVAL, COUNT, COUNTED, "w bigint")
     with pytest.raises(
-        ValueError, match="output port 1 gets the tuples that are too late, and only a window of event time finds any"
+        ValueError,
+        match="output port 1 gets the tuples that are too late, and only a window of event time finds late tuples",
     ):
         aggregate("tumbling, count(2)", {"n": "Count()"}, "n bigint", TUPLE)
 

@@ -191,7 +191,7 @@ def test_keys_come_back_as_they_were(key: Any):
         ),
         ({"onTuple": "timed", "arguments": {"time": None}}, "the time is None"),
         ({"onTuple": "keyed"}, r"a timer's key is a text, number, boolean or None, or a tuple of these, not \['a'\]"),
-        ({"onTuple": "named"}, r"timers\[7\]: this reads the timers of a name, which is a text; timers.get\(key\)"),
+        ({"onTuple": "named"}, r"timers\[7\]: the index must be a text, the name of timers; timers.get\(key\)"),
     ],
 )
 def test_wrong_timers_are_an_error_at_their_tuple(given_: dict[str, Any], message: str):
@@ -205,8 +205,11 @@ def test_wrong_timers_are_an_error_at_their_tuple(given_: dict[str, Any], messag
     ("given_", "message"),
     [
         ({"onTuple": "timing_out"}, "onTuple: its function takes timers, but there is no onTimer"),
-        ({"onTuple": "noting", "onTimer": "fired"}, "onTimer: no other function takes timers, so none is ever set"),
-        ({"onTuple": "noting", "onTimer": "chaining"}, "onTimer: no other function takes timers"),
+        (
+            {"onTuple": "noting", "onTimer": "fired"},
+            "onTimer: no other function takes `timers`, so no timer is ever set",
+        ),
+        ({"onTuple": "noting", "onTimer": "chaining"}, "onTimer: no other function takes `timers`"),
         ({"onTuple": "noting", "onWatermark": "fired"}, "onWatermark: .* takes key; there is only watermark, state"),
         ({"onTuple": "timing_out", "onTimer": "noting"}, "onTimer: .* takes values; there is only key, time, name"),
         ({"onTuple": "noting", "onWatermark": "none"}, "onWatermark: .* has no none"),

@@ -162,7 +162,7 @@ def test_null_times_may_be_ignored_and_go_to_the_port_for_late_tuples():
         (1, {"resetOnDuplicate": True}, "resetOnDuplicate cannot be combined with within"),
         (1, {"within": None, "discardAge": 1.0}, "discardAge needs the parameter within"),
         (1, {"witin": 1.0}, "Extra inputs"),
-        (3, {"within": None}, "output port 2 gets the tuples that are too late, and only within finds any"),
+        (3, {"within": None}, "output port 2 gets the tuples that are too late, and only `within` finds late tuples"),
     ],
 )
 def test_wrong_parameters_of_deduplicate_within_are_refused(outputs: int, parameters: dict[str, Any], message: str):

@@ -243,13 +243,13 @@ class Placing(Alarms):
 @pytest.mark.parametrize(
     ("kind", "event_time", "message"),
     [
-        (Alarms, None, r"it has timers, but no watermark arrives at it: annotate an operator in front .*SO0806"),
+        (Alarms, None, r"it has timers, but no watermark arrives at it: annotate an operator upstream .*SO0806"),
         (
             Alarms,
             EventTimeRole("at", 1000, "outputEventTime", 0, 0, (), (0,)),
             "it has timers, but no watermark arrives at it",
         ),
-        (Placing, "at", "it has timers, and its class sets `keeps_places`"),
+        (Placing, "at", "it has timers, but its class sets `keeps_places`"),
     ],
 )
 def test_timers_that_would_never_fire_are_refused(kind: type[Operator], event_time: Any, message: str):
@@ -259,7 +259,9 @@ def test_timers_that_would_never_fire_are_refused(kind: type[Operator], event_ti
 
 def test_timers_need_a_method():
     alarms = harness(Silent).send([(0, "a", 1)])
-    with pytest.raises(ResultError, match=r"it has no method `on_timer\(key, time\)`, nor `on_timers\(due\)`"):
+    with pytest.raises(
+        ResultError, match=r"it sets timers, but has neither the method `on_timer\(key, time\)` nor `on_timers\(due\)`"
+    ):
         alarms.watermark(1)
 
 

@@ -217,7 +217,7 @@ def produced(bench: Bench) -> Iterator[object]:
 
 def test_nan_is_refused_for_sqlite_which_would_store_null():
     check_numbers({"x": 1.0, "y": math.nan}, ["x"], "sqlite")
-    with pytest.raises(NotStorableError, match="a number is NaN, which SQLite has not") as caught:
+    with pytest.raises(NotStorableError, match="a number is NaN, which SQLite does not have") as caught:
         check_numbers({"x": math.nan}, ["x"], "sqlite")
     assert caught.value.column == "x"
 

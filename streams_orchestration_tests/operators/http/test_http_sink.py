@@ -115,13 +115,13 @@ def test_another_process_posts_everything_again_under_the_same_keys(web: Receive
 REFUSALS = [
     (301, "requests are not redirected"),
     (400, "it refuses"),
-    (401, "see the credentials"),
-    (403, "see the credentials in token and headers, and the rights"),
-    (404, "see the path"),
-    (405, "takes POST"),
-    (410, "see what the receiver wants"),
-    (413, "make batchSize smaller"),
-    (415, "see which format"),
+    (401, "check the credentials"),
+    (403, "check the credentials in token and headers, and their rights"),
+    (404, "check the path"),
+    (405, "accepts POST"),
+    (410, "check what the receiver requires"),
+    (413, "reduce batchSize"),
+    (415, "check which format"),
     (422, "it refuses"),
     (501, "it refuses"),
     (505, "it refuses"),
@@ -162,7 +162,7 @@ def test_a_reference_to_nothing_stops(parameters: dict[str, Any]):
 
 def test_a_secret_with_a_line_break_makes_no_header(tmp_path: Path):
     (tmp_path / "token").write_text(f"{SECRET}\r\nX-Other: 1")
-    with pytest.raises(RefusedError, match="it has a line break") as raised:
+    with pytest.raises(RefusedError, match="has a line break") as raised:
         deliver(sink("http://127.0.0.1:1", token=f"${{file:{tmp_path / 'token'}}}"), batch(0, 1))
     assert SECRET not in str(raised.value)
 

@@ -69,8 +69,8 @@ def test_rows_are_parted_where_they_end(rows: list[list[str]]):
 
 
 REFUSED = [
-    ("json", "text/plain", b"{}", 415, "application/json or application/x-ndjson is taken"),
-    ("json", "", b"{}", 415, "Content-Type is not there"),
+    ("json", "text/plain", b"{}", 415, "application/json or application/x-ndjson is accepted"),
+    ("json", "", b"{}", 415, "Content-Type is missing"),
     ("json", "application/json", b"{", 400, "the body is no JSON"),
     ("json", "application/json", b"[" * 100_000, 400, "nested too deeply"),
     ("json", "application/json", b"\xff\xff", 400, "the body is no JSON"),
@@ -122,7 +122,7 @@ def test_a_key_that_comes_again_with_another_body_is_answered_409_also_over_host
             first = post(source, body % 0, JSON | {"Idempotency-Key": "one"})
             again = post(source, body % other, JSON | {"Idempotency-Key": "one"})
             assert (first.status_code, again.status_code) == (202, 409)
-            assert "Idempotency-Key: another body came under this key" in again.json()["error"]
+            assert "Idempotency-Key: another body was sent with this key" in again.json()["error"]
             assert post(source, body % other, JSON | {"Idempotency-Key": str(other)}).status_code == 202
         (tmp_path / "_outputs" / "HttpSource" / "journal" / "receiver.json").unlink()
     made.produce()
@@ -224,7 +224,7 @@ def test_a_port_in_use_and_a_token_that_is_not_there_are_named(tmp_path: Path):
     with socket.create_server(("127.0.0.1", 0)) as other:
         made, source = bench(tmp_path / "a", port=other.getsockname()[1])
         with receiving(source):
-            assert "another process has the port" in reported(source, "error")
+            assert "another process uses the port" in reported(source, "error")
     made, source = bench(tmp_path / "b", token="${env:ABSENT}")
     with receiving(source):
         reported(source, "refused")

@@ -167,7 +167,7 @@ def test_a_full_journal_takes_nothing_until_what_was_read_is_trimmed(tmp_path: P
     first = JournalReader(tmp_path).first()
     assert 1 < first <= count // 2
     assert JournalReader(tmp_path).read(count // 2, 1)[0].number == count // 2
-    with pytest.raises(TrimmedError, match=f"message 1 was to be read next, and there are messages from {first} on"):
+    with pytest.raises(TrimmedError, match=f"message 1 comes next, but only messages from {first} on"):
         JournalReader(tmp_path).read(1, 1)
 
 

@@ -188,7 +188,9 @@ def test_a_message_that_is_no_tuple_fails_with_its_number_and_sender(tmp_path: P
     made, source = bench(tmp_path)
     with receiving(source):
         send(port(source), [lines(row(0), b"{nonsense")])
-        with pytest.raises(DataError, match=r"message 2 of the journal, from 127\.0\.0\.1:\d+: it is no tuple"):
+        with pytest.raises(
+            DataError, match=r"message 2 of the journal, from 127\.0\.0\.1:\d+: it cannot become a tuple"
+        ):
             made.produce()
 
 
@@ -199,14 +201,15 @@ def test_a_port_in_use_is_waited_for_and_then_refused_by_name(tmp_path: Path, mo
         with receiving(source):
             error = reported(source, "error")
             assert error == (
-                f"address 127.0.0.1, port {taken}: another process has the port; end that one, or name another port"
+                f"address 127.0.0.1, port {taken}: another process uses the port; end that process, "
+                "or name another port"
             )
             made.produce()
             assert made.operator.pause() == 0.5  # type: ignore[attr-defined]
     monkeypatch.setattr(listening, "TAKEN_SECONDS", 0.0)
     with socket.create_server(("127.0.0.1", taken)), receiving(source):
         reported(source, "refused")
-        with pytest.raises(DataError, match=f"port {taken}: another process has the port"):
+        with pytest.raises(DataError, match=f"port {taken}: another process uses the port"):
             made.produce()
 
 
@@ -326,9 +329,9 @@ WRONG = [
     ({"role": "client"}, "role client needs the port"),
     ({"maxMessageBytes": 1 << 30}, "less than eight messages"),
     ({"journalLimit": 5}, "greater than or equal to"),
-    ({"metadata": {"n": "weather"}}, "weather is none of number, received, sender"),
+    ({"metadata": {"n": "weather"}}, "weather is not one of number, received, sender"),
     ({"metadata": {"k": "number"}}, "number is a bigint"),
-    ({"onBadTuple": "stream"}, "needs a second output port"),
+    ({"onBadTuple": "stream"}, "and a second output port"),
     ({"separator": ";"}, "separator is for format csv only"),
 ]
 

@@ -51,7 +51,7 @@ def test_a_port_in_use_is_named(tmp_path: Path):
         other.bind(("127.0.0.1", 0))
         made, source = bench(tmp_path, port=other.getsockname()[1])
         with receiving(source):
-            assert "another process has the port" in reported(source, "error")
+            assert "another process uses the port" in reported(source, "error")
             assert made.produce().offset == {"journal": files_of(source).id, "next": 1}
 
 

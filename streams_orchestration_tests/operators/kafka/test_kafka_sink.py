@@ -253,7 +253,7 @@ def test_a_topic_that_is_deleted_stops_by_name_and_gets_what_waited_when_it_is_m
     topic = kafka.topic(3)
     first = sink(kafka, topic)
     deliver(first, topic, 1)
-    remedy = "create the topic, with its former settings if it was deleted; or see"
+    remedy = "create the topic, with its former settings if it was deleted; or check"
     wanted = rf"topic {topic} at {kafka.address}: refused: .*; {remedy}"
     with pytest.raises(KafkaRefusedError, match=wanted):
         deliver_and(lambda: kafka.delete(topic), first, topic, 2, before=before)
@@ -294,7 +294,9 @@ def test_a_message_that_is_too_large_for_the_topic_or_the_client_says_what_allow
 ):
     topic = kafka.topic(max_message_bytes=most)
     large = sink(kafka, topic)
-    wanted = rf"topic {topic} at .*: refused: .*; allow larger ones, by max.message.bytes .* message.max.bytes under"
+    wanted = (
+        rf"topic {topic} at .*: refused: .*; allow larger messages, by max.message.bytes .* message.max.bytes under"
+    )
     with pytest.raises(KafkaRefusedError, match=wanted):
         large.deliver(key(topic, 1), iter([batch(large, [(1, "x" * size)])]))
     assert kafka.values(topic) == []
@@ -309,7 +311,7 @@ def test_a_topic_that_may_not_be_written_stops_by_name(kafka: Broker, monkeypatc
     monkeypatch.setenv("TEST_KAFKA", PASSWORD)
     forbidden = sink(kafka, topic, brokers=kafka.sasl_address, client=kafka.login)
     with pytest.raises(
-        KafkaRefusedError, match=rf"topic {topic} at 127.0.0.1:\d+: refused: .*; see the topic, the rights"
+        KafkaRefusedError, match=rf"topic {topic} at 127.0.0.1:\d+: refused: .*; check the topic, the rights"
     ):
         deliver(forbidden, topic, 1)
     assert kafka.values(topic) == []

@@ -210,7 +210,7 @@ def test_only_committed_transactions_are_read_and_their_marks_do_not_hold_up_the
 def test_a_bad_message_fails_with_its_place(kafka: Broker, tmp_path: Path):
     topic = filled(kafka, 3)
     kafka.send(topic, [b"no", message(4)])
-    with pytest.raises(DataError, match=rf"topic {topic}, partition 0, offset 3: the message is no tuple: "):
+    with pytest.raises(DataError, match=rf"topic {topic}, partition 0, offset 3: the message cannot become a tuple: "):
         run(source(kafka, tmp_path, topic), limit=100)
     dropping = source(kafka, tmp_path, topic, onBadTuple="drop")
     run(dropping)
@@ -254,7 +254,7 @@ def emptied(kafka: Broker) -> str:
 def test_lost_data_fails_with_partition_and_offsets_or_is_skipped(kafka: Broker, tmp_path: Path):
     topic = emptied(kafka)
     offset = {"next": {topic: {"0": 4}}, "end": {topic: {"0": 20}}}
-    with pytest.raises(DataError, match=rf"topic {topic}, partition 0: offset 4 was to be read next.*10 to 19"):
+    with pytest.raises(DataError, match=rf"topic {topic}, partition 0: offset 4 comes next.*10 to 19"):
         run(source(kafka, tmp_path, topic), offset)
     skipping = source(kafka, tmp_path, topic, onLostData="skip")
     run(skipping, offset)
@@ -327,8 +327,11 @@ def test_credentials_are_checked_and_secrets_shown_nowhere(
 @pytest.mark.parametrize(
     ("right", "message"),
     [
-        ("DESCRIBE", r"topic {0}, partition 0 at 127.0.0.1:\d+: refused: .*[Aa]uthoriz.*; see the topic, the rights"),
-        ("ALTER_CONFIGS", r"topic {0}.* at 127.0.0.1:\d+.*(refused: .*[Aa]uthoriz.*see the topic|no right to see it)"),
+        ("DESCRIBE", r"topic {0}, partition 0 at 127.0.0.1:\d+: refused: .*[Aa]uthoriz.*; check the topic, the rights"),
+        (
+            "ALTER_CONFIGS",
+            r"topic {0}.* at 127.0.0.1:\d+.*(refused: .*[Aa]uthoriz.*check the topic|no right to see it)",
+        ),
     ],
 )
 def test_a_topic_that_may_not_be_read_stops_by_name(

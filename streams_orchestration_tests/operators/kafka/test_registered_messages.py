@@ -119,10 +119,12 @@ def test_messages_without_a_schema_go_where_onbadtuple_says(kafka: Broker, tmp_p
         bench = source(kafka, topic, server.address, tmp_path, "n bigint", BAD, format="avro", onBadTuple="stream")
         assert run(bench) == [(1,)]
         assert [(row[1], row[2][:9]) for row in bench.rows(1)] == [(1, "schema 77"), (2, "it does n")]
-        with pytest.raises(DataError, match="offset 1: the message is no tuple: schema 77: the registry at http"):
+        with pytest.raises(
+            DataError, match="offset 1: the message cannot become a tuple: schema 77: the registry at http"
+        ):
             run(source(kafka, topic, server.address, tmp_path, "n bigint", format="avro"))
         server.answers = [(401, {})]
-        with pytest.raises(DataError, match="answered 401 Unauthorized: it refuses; see the credentials"):
+        with pytest.raises(DataError, match="answered 401 Unauthorized: it refuses; check the credentials"):
             run(source(kafka, topic, server.address, tmp_path, "n bigint", format="avro"))
 
 

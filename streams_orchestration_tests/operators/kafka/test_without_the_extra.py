@@ -46,12 +46,12 @@ def test_an_application_compiles_and_its_deployment_names_the_extra(tmp_path: Pa
         ("localhost:9092", "me:planted@localhost:9092", "the address contains a user or password"),
         ("sasl.password", "group.id", "group.id is set by the operator itself"),
         ("topic: a", "pattern: '['", "is no regular expression"),
-        ("topic: a,", "", "name what is read with topic or with pattern"),
+        ("topic: a,", "", "either `topic` or `pattern` is expected"),
         ("topic: a", "topic: a, startAt: tomorrow", "startAt is earliest, latest or a time"),
         ("topic: a", "topic: a, startAt: '2026-01-01T00:00:00'", "has no zone"),
-        ("topic: a", "topic: a, metadata: {n: weather}", "weather is none of key"),
+        ("topic: a", "topic: a, metadata: {n: weather}", "weather is not one of key"),
         ("topic: a", "topic: a, metadata: {n: key}", "n is bigint; key is a string or binary"),
-        ("topic: a", "topic: a, onBadTuple: stream", "onBadTuple: stream needs a second output port"),
+        ("topic: a", "topic: a, onBadTuple: stream", "onBadTuple: stream and a second output port"),
     ],
 )
 def test_wrong_properties_of_kafka_are_reported_before_it_runs(tmp_path: Path, before: str, after: str, wanted: str):

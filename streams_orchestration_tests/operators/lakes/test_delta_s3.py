@@ -58,8 +58,8 @@ def test_a_store_that_refuses_is_named(
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"table": "hdfs://node/table"}, "tables of Delta Lake lie on this machine, or in s3, gs, abfs"),
-    ({"table": "s4://bucket/table"}, "s4://: no such kind of storage is known"),
+    ({"table": "hdfs://node/table"}, "tables of Delta Lake must be on this machine, or in s3, gs, abfs"),
+    ({"table": "s4://bucket/table"}, "s4://: this kind of storage is not known"),
     ({"table": "s3://key:secret@bucket/table"}, "the address contains credentials"),
     ({"table": "here"}, "storage is for addresses"),
 ]

@@ -95,7 +95,7 @@ def test_a_catalog_that_refuses_the_credentials_is_named_without_them(
     with small_registry() as server:
         server.answers += [(status, {"error": {"message": "no", "type": REFUSALS[status], "code": status}})] * 50
         properties = lake.catalog() | {"uri": server.address, "token": "${env:TEST_CATALOG_TOKEN}"}
-        wanted = rf"the catalog {server.address} cannot be used: .*; see the address, the rights and the credentials"
+        wanted = rf"the catalog {server.address} cannot be used: .*; check the address, the rights and the credentials"
         with pytest.raises(LakeError, match=wanted) as writing:
             deliver(lake.sink(catalog=properties), ROWS)
         with pytest.raises(LakeError, match=wanted) as reading:

@@ -198,7 +198,7 @@ TABLES: list[tuple[dict[str, Any], pa.Table | None, list[str], str]] = [
         {},
         pa.table({"k": ["x"], "n": [1], "z": [1]}, REQUIRED),
         [],
-        "the column z of .* may not be null, and no attribute goes to it",
+        "the column z of .* may not be null, and no attribute is written to it",
     ),
 ]
 
