@@ -25,6 +25,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     FakeJobs.asked = []
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
+    monkeypatch.setattr(api, "launch", lambda *_, **__: ())  # a host would outlive the test
     for module in (deploying, running):
         monkeypatch.setattr(module, "status_document", lambda _home, current: {"application": current.application})
         monkeypatch.setattr(api, "require_java", lambda: None)
