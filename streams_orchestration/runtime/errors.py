@@ -36,7 +36,9 @@ def explained(error: Exception) -> str:
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}: close files and connections in operators, or raise `ulimit -n` of the host"
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'a file'} could not be written or read: {error.strerror}; mend the disk, then reset"
+        return (
+            f"{error.filename or 'a file'} could not be written or read: {error.strerror}; repair the disk, then reset"
+        )
     return str(error) if isinstance(error, StreamsRuntimeError) else masked(f"{type(error).__name__}: {error}")
 
 
@@ -93,8 +95,8 @@ class CatalogDamagedError(CatalogError):
     def __init__(self, place: object, reason: str) -> None:
         super().__init__(
             f"{place}: the catalog is damaged: {reason}. Stop the applications that use it, and keep a copy of the "
-            "file. Then put an earlier copy in its place, or what `sqlite3 FILE .recover` still reads; or move the "
-            "state directory away and start over."
+            "file. Then replace it by an earlier copy, or by the data that `sqlite3 FILE .recover` can still read; or "
+            "move the state directory away and start over."
         )
 
 
@@ -118,8 +120,8 @@ class CatalogLostError(CatalogUnavailableError):
     def __init__(self, place: object, reason: str) -> None:
         self.reason = reason
         super().__init__(
-            f"{place}: the catalog cannot be reached: {reason}. Nothing was changed. "
-            "See that the server runs and can be reached, then try again."
+            f"{place}: the catalog cannot be reached: {reason}. Nothing was changed. Check that the server runs and "
+            "can be reached, then try again."
         )
 
 
@@ -165,7 +167,7 @@ class NothingFailedError(StreamsRuntimeError):
 
     def __init__(self, application: str, units: tuple[str, ...]) -> None:
         super().__init__(
-            f"{application}: nothing has failed. Name what to reset all the same with --unit: {', '.join(units)}."
+            f"{application}: nothing has failed. To reset a unit nevertheless, name it with --unit: {', '.join(units)}."
         )
 
 
@@ -174,14 +176,15 @@ class ApplicationChangedError(StreamsRuntimeError):
 
     def __init__(self, application: str, difference: str, *, complete: bool) -> None:
         remedy = (
-            "It is complete, so that nothing of it can go on with the new plan: start over with --fresh, which drops "
+            "It is complete, so nothing can go on with the new plan: start over with --fresh, which drops "
             "its state and its published results, or go back to the former spec and options."
             if complete
             else "`streams redeploy SPEC` deploys the new plan with the state, `streams redeploy SPEC --dry-run` "
             "previews it. Or drop the state with --fresh, or go back to the former spec and options."
         )
         super().__init__(
-            f"{application}: the application differs from the one whose state is kept ({difference}). {remedy}"
+            f"{application}: the application differs from the deployed one, whose state is kept ({difference}). "
+            f"{remedy}"
         )
 
 
@@ -327,7 +330,7 @@ class WaitingForMachineError(HostLaunchError):
 
     def __init__(self, application: str, reasons: Mapping[int, str]) -> None:
         why = "; ".join(f"host {host}: {reason}" for host, reason in reasons.items())
-        super().__init__(f"{application} is WAITING: {why}. It starts by itself as soon as a machine takes it")
+        super().__init__(f"{application} is WAITING: {why}. It starts by itself as soon as there is a suitable machine")
 
 
 class JavaError(StreamsRuntimeError):
@@ -345,7 +348,7 @@ class RedeployRefusedError(StreamsRuntimeError):
     """State would be lost, or cannot be converted for the new plan; nothing was changed."""
 
     def __init__(self, redeployment: Redeployment) -> None:
-        message = f"{redeployment.application} stays as it is, since the new plan would lose state:"
+        message = f"{redeployment.application} is unchanged, since the new plan would lose state:"
         message += redeployment.losses
         super().__init__(message)
         self.redeployment = redeployment
@@ -356,8 +359,8 @@ class RevertedError(StreamsRuntimeError):
 
     def __init__(self, redeployment: Redeployment, cause: str) -> None:
         super().__init__(
-            f"{redeployment.application}: the previous plan runs again, from its cut, since the new plan failed its "
-            f"trial and was reverted: {cause}"
+            f"{redeployment.application}: the new plan failed its trial and was reverted, so the previous plan runs "
+            f"again, from its cut: {cause}"
         )
         self.redeployment = redeployment
         self.cause = cause

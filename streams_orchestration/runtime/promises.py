@@ -39,6 +39,6 @@ def broken(rule: str, otherwise: str) -> NoReturn:
     """Raise BrokenPromiseError for a rule."""
     message = (
         f"{otherwise}. This breaks rule {rule} of the recovery protocol, so nothing was changed. It is a "
-        "defect of the product: report it with the logs. A reset of the unit may get past it."
+        "defect of the product: report it with the logs. A reset of the unit may help."
     )
     raise BrokenPromiseError(message)

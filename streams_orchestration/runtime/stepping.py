@@ -81,7 +81,7 @@ class SteppedApplication:
         queries = [program for program in programs if program.engine == "dataframe"]
         if queries and self.engine is None:
             name = next(iter(queries[0].operators.values())).name
-            message = f"{name} is a query of Spark's, and nothing here runs Spark"
+            message = f"{name} is a Spark query, which cannot be stepped without Spark"
             raise StepError(message)
         with lock_start(self.home.prepare(), wanted.name, "stepping") as lock:
             if wanted.name in deployed_applications(self.home):

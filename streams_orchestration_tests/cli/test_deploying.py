@@ -37,7 +37,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     FakeJobs.asked = []
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
-    orphan = "flights: stopped what was left of host 0, which is gone: java (pid 4712)"
+    orphan = "flights: stopped leftover processes of host 0, which is gone: java (pid 4712)"
     monkeypatch.setattr(api, "stop_orphans", lambda *_: (orphan,))
 
     def bring_up(_home: Home, _lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
@@ -60,7 +60,7 @@ def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Captu
     assert asked == [("cancel", "flights", 5.0)]
     captured = capsys.readouterr()
     assert captured.out == "flights is STOPPED.\n"
-    assert captured.err == "flights: stopped what was left of host 0, which is gone: java (pid 4712)\n"
+    assert captured.err == "flights: stopped leftover processes of host 0, which is gone: java (pid 4712)\n"
 
 
 def test_a_deployment_keeps_the_options_that_are_deployed(
@@ -158,7 +158,7 @@ def test_without_a_failure_a_unit_must_be_named(asked: list[Any], monkeypatch: p
     deployed(status(hosts=(), units=(unit(), unit(name="pe-1", region=None))), monkeypatch)
     assert main(["reset", "flights"]) == 1
     assert asked == []
-    assert "nothing has failed. Name what to reset all the same with --unit" in (err := capsys.readouterr().err)
+    assert "nothing has failed. To reset a unit nevertheless, name it with --unit" in (err := capsys.readouterr().err)
     assert "region-0, pe-1" in err
 
 

@@ -36,9 +36,9 @@ def test_details_show_hosts_results_and_logs():
 
 
 def test_details_name_a_storage_that_a_host_does_not_reach():
-    away = {"storage_error": "s3://b/p: cannot be reached. See that it can be reached", "storage_failed_at": NOW - 40}
+    away = {"storage_error": "s3://b/p: cannot be reached. Check that it can be reached", "storage_failed_at": NOW - 40}
     text = " ".join(rendered(details(status(hosts=(host(**away),)), NOW, metrics()), colour=False).split())
-    assert "host 0 has not reached the storage for 40 s: s3://b/p: cannot be reached. See that it can" in text
+    assert "host 0 has not reached the storage for 40 s: s3://b/p: cannot be reached. Check that it can" in text
 
 
 def test_details_say_how_old_the_last_delivery_is():
@@ -73,14 +73,14 @@ def test_details_say_what_to_do_about_a_failure():
 @pytest.mark.parametrize(
     ("what", "parts"),
     [
-        ({"units": (unit(attempts=5),)}, ("5 of 5 resets in a row have failed. Mend", "--unit region-0 --force`")),
-        ({"pes": (pe(0, state="FAILED", error="boom", permanent=True),)}, ("the same error again. Mend", "region-0`")),
+        ({"units": (unit(attempts=5),)}, ("5 of 5 resets in a row have failed. Fix", "--unit region-0 --force`")),
+        ({"pes": (pe(0, state="FAILED", error="boom", permanent=True),)}, ("the same error again. Fix", "region-0`")),
         ({"pes": (pe(0, state="FAILED", error="boom", restartable=False),)}, ("`restartable: false`", "region-0`")),
     ],
 )
 def test_details_say_why_something_is_not_reset_by_itself(what: dict[str, Any], parts: tuple[str, ...]):
     text = rendered(details(status(**{"pes": FAILED.pes, **what}), NOW, metrics()), colour=False, width=1000)
-    for part in ("It is not reset by itself: ", *parts):
+    for part in ("It is not reset automatically: ", *parts):
         assert part in text
 
 
@@ -120,7 +120,7 @@ def test_a_lost_cut_is_said_once_with_its_remedy():
         shown = details(status(pes=pes, units=(unit(events=(lost,)),)), NOW, metrics())
         text = rendered(shown, colour=False, width=1000)
         assert text.count("the state s1 is gone. Restore it from a copy, or start over with --fresh") == 1
-        assert ("with the file back use `streams reset flights --unit region-0`" in text) == (pes is FAILED.pes)
+        assert ("once the file is restored, use `streams reset flights --unit region-0`" in text) == (pes is FAILED.pes)
         assert ("the application keeps running" in text) == (pes is not FAILED.pes)
 
 

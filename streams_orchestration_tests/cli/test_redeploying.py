@@ -313,7 +313,7 @@ def test_a_refused_redeploy_changes_nothing(
     deploy(home, deployable(compile_spec(spec)))
     before = read_status(home, "app")
     edit(spec, *wanted["edits"].items())
-    with pytest.raises(RedeployRefusedError, match="stays as it is") as caught:
+    with pytest.raises(RedeployRefusedError, match="is unchanged") as caught:
         redeploy(home, deployable(compile_spec(spec)))
     refusals = [each.text for each in caught.value.redeployment.operators if each.remedy]
     assert refusals

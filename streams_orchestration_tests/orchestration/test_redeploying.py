@@ -148,7 +148,7 @@ def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
     data = failure.step_failure_data.user_failure_data
     assert data is not None
     assert (
-        "demo: the previous plan runs again, from its cut, since the new plan failed its trial and was reverted: "
+        "demo: the new plan failed its trial and was reverted, so the previous plan runs again, from its cut: "
         f"{cause}" in (data.description or "")
     )
     assert data.metadata["streams/reverted"].value == cause

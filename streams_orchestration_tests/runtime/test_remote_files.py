@@ -178,7 +178,7 @@ def test_a_put_that_fails_resets_the_unit_and_changes_no_result(
             if turn % 3 == 2:
                 ordeal.trigger(0)
         except StepError as error:
-            assert "cannot be reached: timed out. See that it can be reached" in str(error)
+            assert "cannot be reached: timed out. Check that it can be reached" in str(error)
             for unit in local.units:
                 reset(local.home, local.name, unit, force=True)
             stages._CACHE = InstanceCache()
@@ -214,7 +214,7 @@ def test_a_process_that_names_another_storage_is_refused(
     with pytest.raises(StorageSettingError, match=f"STREAMS_STORAGE is not set, .* are in s3://bucket/{directory}"):
         read_status(local.home, local.name)
     monkeypatch.setenv("STREAMS_STORAGE", str(tmp_path / "other"))
-    with pytest.raises(StorageSettingError, match=r"names .*/other, and the files .* Set it to s3://"):
+    with pytest.raises(StorageSettingError, match=r"names .*/other, but the catalog's files .* Set it to s3://"):
         LocalApplication(Home(tmp_path), compilation, source_limit=5)
 
 

@@ -23,8 +23,8 @@ def database_of(home: Home, *, busy_seconds: float = BUSY_SECONDS) -> Database:
     """
     url = catalog_url(home)
     if home.catalog.exists() and url.database != str(home.catalog):
-        message = f"{home.root} has a catalog of its own, {home.catalog.name}, with what was deployed"
-        remedy = "Unset the variable, or take another state directory (STREAMS_HOME)."
+        message = f"{home.root} has a catalog of its own, {home.catalog.name}, with the applications deployed there"
+        remedy = "Unset the variable, or use another state directory (STREAMS_HOME)."
         raise CatalogPlaceError(message, remedy)
     if url.get_backend_name() == "sqlite":
         return SqliteDatabase.at(url, busy_seconds)

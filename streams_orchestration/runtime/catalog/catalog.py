@@ -105,7 +105,7 @@ class Catalog:
         """
         place = self._home.place
         if place.exists() and (before := place.read_text().strip()) != self.name:
-            message = f"there is no catalog in {self.name}, and that of {self._home.root} is in {before}"
+            message = f"there is no catalog in {self.name}; the catalog of {self._home.root} is in {before}"
             raise CatalogPlaceError(
                 message, f"Set STREAMS_CATALOG to that catalog. If it is gone for good, remove {place}."
             )
@@ -150,7 +150,7 @@ class Catalog:
         except FileNotFoundError:
             return
         if names:
-            raise CatalogDamagedError(self.name, f"it is empty, but {data} has data of {short_list(names)}")
+            raise CatalogDamagedError(self.name, f"the catalog is empty, but {data} has data of {short_list(names)}")
 
     def check(self) -> None:
         """Check that the database is sound, before a long operation that relies on it.
@@ -270,7 +270,7 @@ class Catalog:
                 raise
             if not self._database.sound(connection):
                 transaction.rollback()
-                message = f"{self.name}: a transaction is not committed, since a statement of it had failed"
+                message = f"{self.name}: a transaction was not committed, since one of its statements had failed"
                 raise CatalogError(message)
             try:
                 transaction.commit()

@@ -217,7 +217,7 @@ class FileBell(DescriptorBell):
         """Return `ANYTHING` when the file was touched, else nothing; raises OSError when the file is gone."""
         events = self._watch.read(timeout=0)
         if any(event.mask & self._lost for event in events):
-            message = "the file of the bell is gone"
+            message = "the bell's file no longer exists"
             raise FileNotFoundError(message)
         return (ANYTHING,) if events else ()
 

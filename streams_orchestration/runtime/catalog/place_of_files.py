@@ -23,9 +23,11 @@ def check_place(connection: Connection, store: Store) -> None:
     if known is not None and known != store.address and _is_used(connection):
         there = f"in {known}" if known else "in the state directory"
         named = f"names {store.address}" if store.address else "is not set"
-        message = f"STREAMS_STORAGE {named}, and the files that the catalog names are {there}"
+        message = f"STREAMS_STORAGE {named}, but the catalog's files are {there}"
         remedy = f"Set it to {known}" if known else "Unset it"
-        raise StorageSettingError(message, f"{remedy}; an exported savepoint brings an application to another place.")
+        raise StorageSettingError(
+            message, f"{remedy}; to move an application to another place, use an exported savepoint."
+        )
 
 
 def is_kept(connection: Connection, store: Store) -> bool:

@@ -31,7 +31,7 @@ def upgrade_tables(catalog: Catalog) -> str:
 
     revision = catalog.version()
     if revision is None:
-        message = f"{catalog.name}: there is no catalog to upgrade; the first deployment makes one"
+        message = f"{catalog.name}: there is no catalog to upgrade; the first deployment creates one"
         raise CatalogMissingError(message)
     if not is_older(revision):
         check_version(catalog.name, revision)

@@ -57,7 +57,7 @@ def check_version(place: object, revision: str) -> None:
         return
     if is_older(revision):
         message = (
-            f"{place}: the catalog is of an older version of the product ({revision}, this one has {newest()}). "
+            f"{place}: the catalog was made by an older version of the product ({revision}, this one has {newest()}). "
             "`streams catalog upgrade` upgrades it to this version and keeps its content."
         )
     else:
@@ -77,7 +77,7 @@ def check_free(place: object, connection: Connection, names: Collection[str]) ->
     """
     if taken := sorted(set(inspect(connection).get_table_names()) & set(names)):
         message = (
-            f"{place}: there are tables here with the names of a catalog's ({short_list(taken)}), and no revision is "
-            "written down. Use another state directory (STREAMS_HOME) or database (STREAMS_CATALOG), or drop them."
+            f"{place}: there are tables with the names of catalog tables ({short_list(taken)}), but without a "
+            "revision. Use another state directory (STREAMS_HOME) or database (STREAMS_CATALOG), or drop them."
         )
         raise CatalogVersionError(message)

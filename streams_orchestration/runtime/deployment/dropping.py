@@ -39,8 +39,8 @@ def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
     if left := _published(home, programs):
         place = str(left[0]).rpartition("/")[0]
         message = (
-            f"{place}: {len(left)} files of an earlier run without state, or of another installation, are there; "
-            "move them away, name another directory, or drop them with --fresh"
+            f"{place} has {len(left)} files of an earlier run without state, or of another installation; move them "
+            "away, name another directory, or drop them with --fresh"
         )
         raise NotDeployableError(message)
 
@@ -71,6 +71,6 @@ def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[File]:
             try:
                 files += operator.published(context, parameters)
             except (StorageError, ReferenceError) as error:
-                message = f"{name}: {error}. A new run begins only after a look for files of an earlier run there"
+                message = f"{name}: {error}. A new run begins only after a check for files of an earlier run there"
                 raise NotDeployableError(message) from error
     return files

@@ -56,7 +56,7 @@ def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
                 reasons.append(f"{name}: {why}")
         for index, port in program.imports:
             name = program.operators[index].name
-            reasons.append(f"{name}: its input port {port} imports a stream that another application keeps writing")
+            reasons.append(f"{name}: its input port {port} imports a stream of another application, which has no end")
     if reasons:
         lines = "\n".join(sorted(reasons))
         message = f"{lines}\n--available-now needs sources whose input ends. Run the application without it"
@@ -81,8 +81,8 @@ def begin_run(connection: Connection, application: str, wanted: RunKind) -> None
         runs = row.wanted == "RUNNING" and any(HostStatus.of(host, now).alive for host in hosts)
         if runs and row.bounded is None:
             message = (
-                f"{application} runs already, without an end, so it reads all available input "
-                f"itself. Stop it first if it is to run by schedule: streams cancel {application}"
+                f"{application} is already running without an end, so it reads all available input itself. To run it "
+                f"by schedule, stop it first: streams cancel {application}"
             )
             raise NotDeployableError(message)
         run = row.bounded if runs else world.new_id()
@@ -128,8 +128,8 @@ def _reopen_pe(connection: Connection, application: str, pe: PeRow) -> None:
     if any(kept.get("flushed") for kept in pe.position["sources"].values()):
         queries = ", ".join(operator.name for operator in program.operators.values())
         message = (
-            f"{application} is complete, and {queries} closed all windows at its end: Spark takes no later rows. Have "
-            "it run with --available-now from the beginning, which leaves windows open, or set flush: false; --fresh "
+            f"{application} is complete, and {queries} closed all windows at its end: Spark accepts no later rows. "
+            "Run it with --available-now from the beginning, which leaves windows open, or set flush: false; --fresh "
             "computes everything from the beginning"
         )
         raise NotDeployableError(message)

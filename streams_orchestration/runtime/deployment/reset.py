@@ -84,8 +84,9 @@ def reset(
         row = unit_row(connection, application, unit)
     if row.state == LIMIT and not force:
         message = (
-            f"{application}: {unit} was reset {row.attempts} times in a row without completing an epoch. Mend what its "
-            f"logs say ({status.log_places}), then use `streams reset {application} --unit {unit} --force`."
+            f"{application}: {unit} was reset {row.attempts} times in a row without completing an epoch. Fix the "
+            f"cause, which its logs show ({status.log_places}), then use `streams reset {application} --unit {unit} "
+            "--force`."
         )
         raise StreamsRuntimeError(message)
     return row.generation

@@ -42,7 +42,7 @@ def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> N
             return
         if waited > HEARD_SECONDS and not said:
             said = True
-            say(f"no sign of life from {', '.join(silent)}; waiting to see whether its hosts are lost ...")
+            say(f"no sign of life from {', '.join(silent)}; waiting to find out if its hosts are lost ...")
         world.sleep(LOOK_SECONDS)
 
 

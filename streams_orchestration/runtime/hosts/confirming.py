@@ -72,7 +72,7 @@ class Confirmer:
             except CatalogUnavailableError:
                 pass  # the host's main loop says so
             except Exception:
-                log.exception("nothing was confirmed; it is tried again")
+                log.exception("no offset was confirmed; it is tried again")
 
 
 def confirming(home: Home, programs: Iterable[PeProgram]) -> dict[str, SourceOperator]:

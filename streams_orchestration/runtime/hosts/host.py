@@ -269,7 +269,7 @@ class Host:
         self.garbage_here.collect()
         if self.timed:
             for message in check_cuts(self.catalog, self.application, self.timed, turn=self.tidied).values():
-                log.error("%s. %s; while nothing fails the application runs on", message, LOST_REMEDY)
+                log.error("%s. %s; the application keeps running until something fails", message, LOST_REMEDY)
 
     def _rotate_logs(self) -> None:
         """Rotate the host's log and, where an agent runs, the log of standbys, to which a JVM may still write."""

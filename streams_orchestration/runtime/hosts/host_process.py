@@ -108,16 +108,17 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Runs PEs of one application; started by `streams deploy`.")
+    parser = argparse.ArgumentParser(description="Run PEs of one application. `streams deploy` starts this program.")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--memory", required=True)
     parser.add_argument("--master", default=LOCAL)
     parser.add_argument("--spark-conf", default="")
     parser.add_argument("--queries", action="store_true")
     parser.add_argument(
-        "--application", help="the application; without it the process is a standby and reads it from standard input"
+        "--application",
+        help="the application; without it the process is a standby, and reads the application from standard input",
     )
-    parser.add_argument("--ready", type=int, help="file descriptor where a standby says that its engine is up")
+    parser.add_argument("--ready", type=int, help="file descriptor on which a standby reports that its engine is up")
     parser.add_argument("--host", type=int)
     parser.add_argument("--incarnation")
     return parser.parse_args(arguments)
@@ -129,7 +130,7 @@ def _say_ready(engine: Engine, descriptor: int) -> None:
         with contextlib.suppress(BrokenPipeError):  # the standby is a host already, or its agent has ended
             os.write(descriptor, b"1")
     except Exception as error:  # noqa: BLE001  raised again when it is to be a host
-        log.error("the engine of this standby does not come up: %s", error)
+        log.error("the engine of this standby does not start: %s", error)
     os.close(descriptor)
 
 

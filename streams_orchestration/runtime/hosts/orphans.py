@@ -40,7 +40,7 @@ class Orphan:
         for process in self.processes:
             pids[process.command.partition(" ")[0].rpartition("/")[2]].append(str(process.pid))
         what = ", ".join(f"{program} (pid {', '.join(numbers)})" for program, numbers in pids.items())
-        return f"{self.application}: stopped what was left of host {self.host}, {self.reason}: {what}"
+        return f"{self.application}: stopped leftover processes of host {self.host}, {self.reason}: {what}"
 
 
 def record_processes(

@@ -97,7 +97,7 @@ class Presence:
         """
         name = f"host {self.host} of {self.application}"
         if self._catalog.identity() != self._place:
-            message = f"{name}: the catalog {self._catalog.name} is gone, or is another one now"
+            message = f"{name}: the catalog {self._catalog.name} was removed, or replaced by another one"
             raise UnwantedHostError(message)
         try:
             row = self._row()

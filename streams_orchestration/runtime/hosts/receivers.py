@@ -94,7 +94,7 @@ class Receiver:
                     if intake is None:
                         intake = await asyncio.to_thread(self._open)
                     await self.source.receive(intake)
-                    error: Exception = ConnectionError("it has ended by itself")
+                    error: Exception = ConnectionError("it ended without an error")
                 except (OSError, JournalHeldError, RefusedError) as raised:
                     error = raised
                 except asyncio.CancelledError:

@@ -49,17 +49,17 @@ class StorageWatch:
             self._since = None
         elif self._since is None:
             self._since = clock.now()
-            log.warning("The storage is not reached: %s", error)
+            log.warning("The storage cannot be reached: %s", error)
         if error != self._reported:
             try:
                 self._report(storage_error=error, storage_failed_at=self._since)
                 self._reported = error
             except StreamsRuntimeError:
-                log.debug("the catalog is away, too", exc_info=True)
+                log.debug("the catalog cannot be reached, either", exc_info=True)
 
     def _watch(self) -> None:
         pause = world.Event()
         while True:
-            with self._errors.survived("the storage cannot be looked at"):
+            with self._errors.survived("the storage cannot be checked"):
                 self.look()
             pause.wait(LOOK_SECONDS)

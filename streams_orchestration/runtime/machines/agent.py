@@ -161,8 +161,8 @@ class Agent:
             if lease is None:
                 wait = row.lease_until - clock.now()
                 log.info(
-                    "machine %s is already registered by another agent; this one takes over in %.0f s unless that one "
-                    "gives a sign of life",
+                    "machine %s is already registered by another agent; this agent takes over in %.0f s unless that "
+                    "one renews its lease",
                     row.name,
                     wait,
                 )
@@ -281,7 +281,7 @@ class Agent:
     def _clear(self) -> None:
         """Remove files left by hosts that were killed here and run elsewhere now."""
         for path in remove_leftovers(self._catalog, self._home, self._machine.name):
-            log.info("%s, which a host has left, is removed", path)
+            log.info("%s, a leftover of a host, was removed", path)
 
 
 def _refuse_other(row: MachineRow, now: float) -> None:
@@ -291,6 +291,6 @@ def _refuse_other(row: MachineRow, now: float) -> None:
     if row.state == "DOWN" or not lives:
         return
     where = "here" if same else f"on {row.address}"
-    wait = "" if same else f", or wait {row.lease_until - now:.0f} s if that one is gone"
-    message = f"an agent {where} (pid {row.pid}) has registered machine {row.name}; take another --name{wait}"
+    wait = "" if same else f", or wait {row.lease_until - now:.0f} s if that agent has ended"
+    message = f"an agent {where} (pid {row.pid}) has registered machine {row.name}; use another --name{wait}"
     raise MachineError(message)

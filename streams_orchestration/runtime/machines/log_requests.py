@@ -66,14 +66,14 @@ def ask_for_logs(
 def _refusal(machine: MachineRow | None, now: float) -> str | None:
     """Return why a machine cannot answer, or None if it can."""
     if machine is None:
-        return "the machine is not registered any more"
+        return "the machine is no longer registered"
     if machine.state == "DOWN":
         return "its agent has ended"
     return "its lease has ended, so it is lost" if now > machine.lease_until else None
 
 
 def _unavailable(machine: str, application: str, row: MachineRow | None, reason: str) -> str:
-    where = "" if row is None else f" They are in {Home(Path(row.home)).logs(application)} there."
+    where = "" if row is None else f" They are in {Home(Path(row.home)).logs(application)} on that machine."
     return f"the logs of {application} on {machine} cannot be read: {reason}.{where}"
 
 

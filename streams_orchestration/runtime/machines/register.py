@@ -112,7 +112,7 @@ def forget(home: Home, name: str) -> None:
             message = f"machine {name} is {machine.state}; end its agent first"
             raise MachineError(message)
         if machine.hosts:
-            message = f"machine {name} has hosts that live: {', '.join(machine.hosts)}; stop their applications first"
+            message = f"machine {name} has running hosts: {', '.join(machine.hosts)}; stop their applications first"
             raise MachineError(message)
         connection.execute(delete(m).where(m.c.name == name))
 

@@ -256,5 +256,5 @@ def _why(each: OperatorEventTime) -> str:
 
 def _nothing(tuples: int | None) -> str:
     if tuples:
-        return f"{plural(tuples, 'tuple')} came, and none has a time that counts"
+        return f"{plural(tuples, 'tuple')} came, but none has a usable time"
     return "no tuple has come yet"

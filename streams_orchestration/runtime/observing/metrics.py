@@ -129,9 +129,9 @@ class PeMetrics:
 
     pe: int
     since: float
-    """Begin of the first batch, in unix seconds."""
+    """The time when the first batch began, in unix seconds."""
     at: float
-    """Commit of the last counted batch, in unix seconds."""
+    """The time when the last counted batch was committed, in unix seconds."""
     batches: int
     rows_in: int
     """Tuples that came in: from streams of other PEs, and from outside by its operators."""

@@ -277,7 +277,7 @@ def _require_success(
     program = launched.program
     fault = None if failed is None else failed.error
     if fault is None and len(results) != len(program.tasks):
-        fault = f"only {len(results)} of {len(program.tasks)} tasks gave a result"
+        fault = f"only {len(results)} of {len(program.tasks)} tasks returned a result"
     if fault is not None:
         place = place_for_others(launched.directories.log)
         message = f"PE {program.pe}, batch {plan.batch}: {fault} (log: {place})"

@@ -190,7 +190,7 @@ class Scratch:
             reason = (error.strerror if isinstance(error, OSError) else None) or "it is truncated or was altered"
             message = (
                 f"the planner has given up, and its reason in {self._failure} cannot be read: {reason}; "
-                "see that its disk is sound and has room, then reset"
+                "check that its disk works and has room, then reset"
             )
             return GivenUp(message, permanent=False, failure=None)
 

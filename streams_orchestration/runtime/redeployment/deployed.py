@@ -40,7 +40,9 @@ class DropStateError(StreamsRuntimeError):
     """`--drop-state` names an operator whose state would not be lost."""
 
     def __init__(self, application: str, reason: str) -> None:
-        super().__init__(f"{application}: {reason}. Name only operators that the preview says would lose their state")
+        super().__init__(
+            f"{application}: {reason}. Name only operators that would lose their state according to the preview"
+        )
 
 
 def preview_redeploy(

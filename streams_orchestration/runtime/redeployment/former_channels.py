@@ -23,7 +23,7 @@ class StateRefusedError(StreamsRuntimeError):
     """A state does not fit the new plan."""
 
     def __init__(self, operator: str, reason: str) -> None:
-        super().__init__(f"state of {operator} {reason}; lose it with --drop-state {operator}, or keep to the plan")
+        super().__init__(f"state of {operator} {reason}; drop it with --drop-state {operator}, or keep the plan")
 
 
 def own_states(state: State) -> list[State]:

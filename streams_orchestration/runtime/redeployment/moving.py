@@ -110,7 +110,7 @@ def better_places(connection: Connection, application: str, leave: str | None = 
     hosts, machines = residents(rows, application, leaving, now), registered(connection)
     found = arrange(hosts, machines, now, moves=len(hosts.at))
     for host, refused in found.refused.items():
-        message = f"{application} stays where it is: host {host} cannot leave {leave}: {refused}"
+        message = f"{application} was not moved: host {host} cannot leave {leave}: {refused}"
         raise MachineError(message)
     if not leaving and found.wrong >= arrange(hosts, machines, now).wrong:
         return {}
@@ -130,14 +130,14 @@ def _move(catalog: Catalog, application: str, leave: str | None, within: float) 
         if rest := drain(catalog, application, programs, units, world.monotonic() + within, mend=False):
             again = f"drain {leave} again" if leave is not None else "it is tried again"
             message = (
-                f"{application} stays where it is: {rest} after {within:.0f} s. See `streams status {application}` for "
+                f"{application} was not moved: {rest} after {within:.0f} s. See `streams status {application}` for "
                 f"the cause of the delay, then {again}{', or wait longer with --within' if leave is not None else ''}"
             )
             raise MachineError(message)
         with catalog.write() as connection:
             now_better = better_places(connection, application, leave)
             if not now_better.keys() <= places.keys():  # the others are not at a cut
-                message = f"{application} stays where it is: hosts or machines have changed meanwhile; try again"
+                message = f"{application} was not moved: hosts or machines have changed meanwhile; try again"
                 raise MachineError(message)
             return _place(connection, application, now_better, units)
 

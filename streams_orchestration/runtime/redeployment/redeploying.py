@@ -52,7 +52,7 @@ class NotWrittenError(StreamsRuntimeError):
     def __init__(self, application: str, error: OSError) -> None:
         place = f"{error.filename}: " if error.filename else ""
         super().__init__(
-            f"{application} runs on as it is: the states of the new plan cannot be written: {place}"
+            f"{application} keeps running unchanged: the states of the new plan cannot be written: {place}"
             f"{error.strerror or error}. Make room there, then redeploy it again"
         )
 
@@ -197,8 +197,8 @@ class PlanChange:
                 return garbage
         except NotDrainedError as error:
             message = (
-                f"{self.application} runs on as it is: {error}. See `streams status {self.application}` for what holds "
-                "it up, then redeploy it again"
+                f"{self.application} keeps running unchanged: {error}. See `streams status {self.application}` for "
+                "the cause of the delay, then redeploy again"
             )
             raise NotDrainedError(message) from error
         except OSError as error:
@@ -271,7 +271,8 @@ def _resume(home: Home, catalog: Catalog, application: str) -> None:
         row = connection.execute(select(a).where(a.c.name == application)).one()
         if row.state == "COMPLETED":
             message = (
-                f"{application} is complete: nothing of it runs on. Start the new plan from the beginning with --fresh"
+                f"{application} is complete, so there is nothing to redeploy. Start the new plan from the beginning "
+                "with --fresh"
             )
             raise NotDeployableError(message)
         resume(connection, application, row.state, Settings.from_environment(home.environment))

@@ -183,7 +183,7 @@ class MisplacedKeysError(StreamsRuntimeError):
         super().__init__(
             f"state of {operator}: {count} of {total} {noun} of ({', '.join(attributes)}) would not be found, since "
             "their tuples go to another channel: the attributes have other values in the state than at the splitter. "
-            f"Split by attributes that no operator in between changes, or lose the state with --drop-state {operator}"
+            f"Split by attributes that no operator in between changes, or drop the state with --drop-state {operator}"
         )
 
 

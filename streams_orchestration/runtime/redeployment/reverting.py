@@ -156,4 +156,4 @@ def _refusal(application: str, trial: TrialRow | None) -> str:
     ended = time.strftime("%H:%M:%S", time.localtime(trial.ended_at or 0.0))
     if trial.state == "REVERTED":
         return f"{application}: the previous plan was restored already, at {ended}: {trial.cause}"
-    return f"{application}: the previous plan is not kept any more. Redeploy the former spec; that keeps the state, too"
+    return f"{application}: the previous plan is no longer kept. Redeploy the former spec, which also keeps the state"

@@ -116,7 +116,9 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
     # higher than all before, so that a query of a PE that changed its unit is not taken for one of the new unit
     generation = cut.generation + 1
     newest = max((row.generation for name, row in rows.items() if name in begins), default=0)
-    reused = f"units of {application} begin in generation {generation}; one has been in generation {newest}"
+    reused = (
+        f"units of {application} would begin in generation {generation}, but one was already in generation {newest}"
+    )
     promise(generation > newest, "B6", reused)
     formers = redeployment.formers
     read = carry_connections(connection, application, formers)

@@ -28,7 +28,7 @@ class OnTrialError(StreamsRuntimeError):
     def __init__(self, application: str) -> None:
         super().__init__(
             f"{application} was stopped while its last redeploy was on trial. Run it again until the trial is "
-            f"decided, or take the redeploy back with `streams redeploy {application} --revert`"
+            f"decided, or revert the redeploy with `streams redeploy {application} --revert`"
         )
 
 

@@ -60,14 +60,14 @@ def _refuse_taken(target: Path) -> None:
         if not target.exists():
             return
         if not target.is_dir():
-            message = f"{target} is a file. Name a directory that is not there yet."
+            message = f"{target} is a file. Name a new directory."
             raise SavepointError(message)
         if next(target.iterdir(), None) is not None:
-            message = f"{target} is not empty. Name a directory that is not there yet, or empty it."
+            message = f"{target} is not empty. Name a new directory, or empty this one."
             raise SavepointError(message)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        message = f"{target} cannot be looked at: {reason}. Name another directory, or give the right to read it."
+        message = f"{target} cannot be read: {reason}. Name another directory, or give the right to read it."
         raise SavepointError(message) from error
 
 

@@ -133,8 +133,8 @@ def _at_rest(
     hopeless = [failure for failure in failures(status, clock.now()) if failure.exhausted]
     if status.state in ("RUNNING", "WAITING") and hopeless:
         message = (
-            f"{application}: no savepoint can be taken, since {hopeless[0].unit} has failed and is reset no more: "
-            f"{hopeless[0].reason}. Mend the cause and reset it: streams reset {application} --force"
+            f"{application}: no savepoint can be taken, since {hopeless[0].unit} has failed and is no longer reset: "
+            f"{hopeless[0].reason}. Fix the cause and reset it: streams reset {application} --force"
         )
         raise SavepointError(message)
     stopped = status.state == "STOPPED"
@@ -179,7 +179,7 @@ def _standing(home: Home, application: str, rest: str) -> str:
     units = read_units(home, application).units
     failing = [f"{unit.name} is {unit.state}" for unit in units if unit.state in ("UNHEALTHY", "RESETTING")]
     driven = [
-        f"{unit.name} ends an epoch only when its operator says so"
+        f"{unit.name} ends an epoch only when its start operator requests it"
         for unit in units
         if unit.region is not None and unit.period is None and unit.name in rest
     ]

@@ -186,7 +186,7 @@ def read_manifest(place: SavepointPlace) -> Manifest:
     path = place / MANIFEST
     try:
         if (size := path.size()) > MANIFEST_BYTES:
-            raise damaged(path, f"it has {size} bytes, and {MANIFEST_BYTES} at the most")
+            raise damaged(path, f"it has {size} bytes, but may have at most {MANIFEST_BYTES}")
         found = _document(path.read())
         content = cast("dict[str, Any]", found) if isinstance(found, dict) else dict[str, Any]()
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -213,7 +213,7 @@ def read_manifest(place: SavepointPlace) -> Manifest:
     try:
         return Manifest.model_validate(content)
     except ValidationError as error:
-        raise damaged(path, f"{error.error_count()} of its values are missing or of a wrong form") from error
+        raise damaged(path, f"{error.error_count()} of its values are missing or have a wrong form") from error
 
 
 def check_file(path: SavepointPlace, file: SavedFile, content: bytes) -> None:
@@ -240,7 +240,7 @@ def read_file(place: SavepointPlace, file: SavedFile) -> bytes:
     except FileNotFoundError as error:
         raise damaged(path, "it is gone") from error
     except OSError as error:
-        message = reason_of(path, "read", error, "Mend that, or name another savepoint.")
+        message = reason_of(path, "read", error, "Restore it from a copy, or name another savepoint.")
         raise SavepointError(message) from error
     check_file(path, file, content)
     return content

@@ -120,7 +120,7 @@ def savepoint_of(home: Home, reference: str, application: str | None = None) -> 
             directory = Path(reference).absolute()
             return next((place for place in known if place.path == directory), here(directory))
     near = nearest(reference, titles if "/" in reference else {place.name for place in known})
-    there = "" if known else ". There are none: `streams savepoint create` makes one"
+    there = "" if known else ". There are no savepoints yet: `streams savepoint create` takes one"
     message = f"{reference}: no savepoint has this name, and it is no directory{near}{there}"
     raise SavepointError(message)
 
@@ -134,7 +134,7 @@ def remove_savepoint(home: Home, reference: str) -> str:
     """
     place = savepoint_of(home, reference)
     if place not in saved(home):
-        message = f"{place} is no savepoint of {home.root}. Remove an exported savepoint as you remove any directory."
+        message = f"{place} is no savepoint of {home.root}. Remove an exported savepoint with `rm -r`."
         raise SavepointError(message)
     try:
         if place.path is None:
@@ -173,7 +173,7 @@ def new_directory(place: SavepointPlace) -> Generator[SavepointPlace]:
             with _filled_beside(place.path) as path:
                 yield SavepointPlace(place.store, str(path))
     except OSError as error:
-        remedy = "Nothing is left of it. Make room or give write permission there, then try again."
+        remedy = "The incomplete savepoint was removed. Make room or give write permission there, then try again."
         raise SavepointError(reason_of(place, "written", error, remedy)) from error
 
 
@@ -253,7 +253,7 @@ def _listed(directory: Path) -> list[Path]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        message = f"{directory} cannot be looked at: {error.strerror}. Give the right to read it."
+        message = f"{directory} cannot be read: {error.strerror}. Give the right to read it."
         raise SavepointError(message) from error
 
 

@@ -100,7 +100,7 @@ def restore(
     saved = read_plan(place, manifest)
     redeployment = preview_restore(place, manifest, saved, wanted.compilation, drop)
     if not redeployment.acceptable:
-        message = f"{manifest.title} does not fit {application} as it is now, state would be lost:"
+        message = f"{manifest.title} does not fit the present spec of {application}, so state would be lost:"
         message += redeployment.losses
         raise SavepointError(message)
     after = at_run_time(with_columns_of_queries(wanted), redeployment.numbering)

@@ -35,9 +35,9 @@ def refuse_shared_targets(home: Home, catalog: Catalog, after: Compilation, mani
     for operator, place, _ in sinks(home, after.plan.programs):
         if place and place in taken:
             message = (
-                f"{operator} of {application} would write to {place}, as {taken[place]} does, so results there "
-                f"would be doubled. Give {application} a place of its own, by a submission-time value of the spec "
-                "(--set), say."
+                f"{operator} of {application} would write to {place}, as {taken[place]} does, so results would be "
+                f"doubled. Give {application} a place of its own, for example by a submission-time value of the spec "
+                "(--set)."
             )
             raise SavepointError(message)
 
@@ -48,8 +48,8 @@ def refuse_other_files(home: Home, after: Compilation, manifest: Manifest) -> No
         if files and (before is None or (before.files, before.newest) != (len(files), newest_name(files))):
             there = "none" if before is None or not before.files else f"{before.files} up to {before.newest}"
             message = (
-                f"{place}: {len(files)} files are there, up to {newest_name(files)}, and at the savepoint there were "
-                f"{there}. What came after it would be doubled: move those files away."
+                f"{place} has {len(files)} files, up to {newest_name(files)}; at the savepoint it had {there}. "
+                "Results after the savepoint would be doubled: move the newer files away."
             )
             raise SavepointError(message)
 
@@ -105,7 +105,7 @@ def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[tuple[str, str,
             try:
                 yield name, place, implementation.published(context, parameters)
             except StorageError as error:
-                message = f"the files of {name} cannot be checked: {error}. Mend that, then try again."
+                message = f"the files of {name} cannot be checked: {error}. Fix the cause, then try again."
                 raise SavepointError(message) from error
 
 
@@ -118,8 +118,8 @@ def refuse_doubled_exports(connection: Connection, application: str, manifest: M
     for reader, name, exporter in sorted(readers):
         if exporter == application and (reader, name, manifest.application) in readers:
             message = (
-                f"{application} would feed {name} of {reader} with what {manifest.application} feeds it with already. "
-                f"Give the Exports of {application} other properties, or leave them out."
+                f"{application} would send {name} of {reader} the same tuples as {manifest.application} does. Give "
+                f"the Exports of {application} other properties, or leave them out."
             )
             raise SavepointError(message)
 
@@ -146,7 +146,7 @@ def go_on_reading(connection: Connection, redeployment: Redeployment, manifest: 
                 f"{read}, which is not deployed here: {each.name} reads the tuples that come after it is deployed"
             )
         elif link is None:
-            notes.append(f"{read}, and is not connected with it any more")
+            notes.append(f"{read}, and is no longer connected with it")
         elif lives[each.application] != each.life:
             notes.append(
                 f"{read}, which was started over since then: {each.name} reads the tuples that come from now on"

@@ -181,7 +181,7 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
         try:
             if not row.published:
                 shown = row.complete or row.visibility == "read_uncommitted"
-                promise(shown, "B32", f"{row.final} is to be shown before epoch {row.epoch} is complete")
+                promise(shown, "B32", f"{row.final} would become visible before epoch {row.epoch} is complete")
                 _link(catalog, application, row)
             done.append(row)
         except OutputError as stopped:
@@ -214,7 +214,9 @@ def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
     except FileExistsError:
         if _is_copied(catalog.store, row):  # and another process has published it
             return
-        message = f"{final} is there already and was not written by this sink; move it away, then it is tried again"
+        message = (
+            f"{final} exists already and was not written by this sink; move it away, then publishing is tried again"
+        )
         raise OutputError(row.operator, message) from None
     except FileNotFoundError:
         there = final.exists() and final.stat().st_size == row.size

@@ -31,7 +31,7 @@ PATIENCE_SECONDS = 20.0
 """Seconds for which requests to an unreachable storage are repeated before the task that needs it fails."""
 PAUSES = Pauses(first=0.1, longest=2.0)
 """Pauses between two attempts of a request."""
-AWAY = "See that it can be reached and is not overloaded; nothing is lost"
+AWAY = "Check that it can be reached and is not overloaded; nothing is lost"
 REFUSED = "Correct STREAMS_STORAGE and STREAMS_STORAGE_OPTIONS, the rights or the credentials"
 
 log = logging.getLogger("streams.files")
@@ -120,7 +120,7 @@ class RemoteStore(Store):
             for address in sorted(self.sizes(directory) or ()):
                 self.remove(address)
         except OSError as error:
-            log.warning("what is no longer needed cannot be removed: %s", error)
+            log.warning("files that are no longer needed cannot be removed: %s", error)
 
     def keep(self, path: Path, address: str) -> None:
         """Store a file in the object store; if the address is of this machine, link it."""

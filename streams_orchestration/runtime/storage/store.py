@@ -87,7 +87,7 @@ class Store:
             StoreError: the directory is missing; the message names it and the remedy.
         """
         if not Path(self.root).is_dir():
-            message = f"{self.root}: there is no such directory. See that it is mounted on this machine"
+            message = f"{self.root}: this directory does not exist. Check that it is mounted on this machine"
             raise StoreError(message)
 
     def write(self, address: str, *parts: bytes | pa.Buffer) -> None:
@@ -183,7 +183,7 @@ def remove_files(store: Store, addresses: Iterable[str]) -> int:
         except OSError as error:
             title = store.title(address)
             if isinstance(error, StoreError):  # each of the others would be waited for as long
-                log.warning("%s and what else is no longer needed cannot be removed: %s", title, error.strerror)
+                log.warning("%s and other files that are no longer needed cannot be removed: %s", title, error.strerror)
                 break
             log.warning("%s, which is no longer needed, cannot be removed: %s", title, error.strerror)
         else:
@@ -201,7 +201,7 @@ def _proved(store: Store) -> None:
     store.sync([address])
     try:
         if store.read(address) != b"\0" * 4096:
-            message = f"{store.address}: the data read differ from the data written. See what is mounted there."
+            message = f"{store.address}: the data read differ from the data written. Check what is mounted there."
             raise StoreError(message)
     finally:
         store.remove(address)

@@ -60,6 +60,6 @@ def _remote(here: str, place: str, options: str) -> Store:
 def _words(text: str) -> dict[str, str]:
     pairs = [word.partition("=") for word in text.split()]
     if any(not (name and mark and value) for name, mark, value in pairs):
-        message = "options are words as endpoint=http://host:9000 accessKey=${env:NAME}"
+        message = "options are written like endpoint=http://host:9000 accessKey=${env:NAME}"
         raise ValueError(message)
     return {name: value for name, _, value in pairs}

@@ -51,7 +51,7 @@ def remove_abandoned(store: Store, application: str, directories: Iterable[Path]
         try:
             waiting = store.below(f"{data_of(application)}/{_KIND}")
         except StoreError as error:
-            log.warning("files that killed publishers have left stay: %s", error)
+            log.warning("files that killed publishers left cannot be removed: %s", error)
         else:
             left += [address for address in waiting if address.rpartition("/")[2].startswith(MERGED)]
     remove_files(store, left)

@@ -214,7 +214,7 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
         if (row.completed_epoch, row.generation) != (before.completed_epoch, before.generation):
             return lost
         where = f"epoch {row.completed_epoch}, its last complete one" if row.completed_epoch else "its start"
-        message = None if problem is None else f"{unit} cannot go back to {where}: {problem}"
+        message = None if problem is None else f"{unit} cannot be reset to {where}: {problem}"
         if known != (message is not None):
             kind = "cut restored" if message is None else "cut lost"
             log_event(connection, row, record_of(row), kind, clock.now(), generation=row.generation, cause=message)

@@ -88,11 +88,11 @@ class UnitFailure:
         if not self.restartable:
             return "its operators are `restartable: false`"
         if self.used_up and self.outside:
-            return f"its cause lasts for longer than the restart limit allows, after {self.attempts} resets"
+            return f"its cause has lasted for longer than the restart limit allows, after {self.attempts} resets"
         if self.used_up:
             return f"{self.attempts} of {self.max_attempts} resets in a row have failed"
         if self.launches >= LAUNCHES:
-            return f"its host did not come up {self.launches} times in a row"
+            return f"its host failed to start {self.launches} times in a row"
         return None
 
     @property
@@ -100,11 +100,13 @@ class UnitFailure:
         """The remedy for the failure, in sentences for the user."""
         reset = f"streams reset {self.application} --unit {self.unit}"
         if self.lost is not None:
-            return f"It is not reset by itself: {self.lost}. {LOST_REMEDY}; with the file back use `{reset}`."
+            return (
+                f"It is not reset automatically: {self.lost}. {LOST_REMEDY}; once the file is restored, use `{reset}`."
+            )
         if self.hopeless is None:
             return f"Dagster's daemon resets it, `streams run` while it follows, and so does `{reset}`."
         force = " --force" if self.used_up else ""
-        return f"It is not reset by itself: {self.hopeless}. Mend the cause, then use `{reset}{force}`."
+        return f"It is not reset automatically: {self.hopeless}. Fix the cause, then use `{reset}{force}`."
 
 
 class FailedAgainError(HostLaunchError):
@@ -216,7 +218,7 @@ def _kind_of_host(host: int) -> str:
 
 
 def _launch_due(host: HostStatus) -> float:
-    """Return when a host that did not come up is to be started again, in unix seconds; the pause grows every time."""
+    """Return the unix seconds at which a host that failed to start is started again; the pause grows every time."""
     return host.launched_at + LAUNCH_PAUSES.after(host.launches - 1) if host.launches > 1 else 0.0
 
 
@@ -293,7 +295,7 @@ def host_failure(host: HostStatus, now: float) -> str | None:
     """
     if host.state == "STOPPED" and host.launched_at and host.pid is None:
         waited = now - host.launched_at
-        return f"host {host.id}, which is new, was not started in {waited:.0f} s" if waited > ENTERED_LIMIT else None
+        return f"the new host {host.id} was not started in {waited:.0f} s" if waited > ENTERED_LIMIT else None
     if host.state in ("COMPLETED", "STOPPED", "WAITING"):
         return None
     if host.state == "FAILED":

@@ -280,7 +280,7 @@ def sweep(
         found += [(pe, address) for pe in numbers for address in _unpublished(store, application, pe)]
         states = [(pe, address) for pe in numbers for address in store.below(f"{data}/states/pe-{pe}")]
     except StoreError as error:
-        log.warning("files that no commit names are looked for later: %s", error)
+        log.warning("files that no commit names are removed later: %s", error)
         found, states = [], []
     found += [(program.pe, str(path)) for program in programs for path in unpublished_files(home, program)]
     if states and end_expired_holds(catalog, application):

@@ -107,7 +107,10 @@ def under_way(connection: Connection, application: str, programs: Iterable[PePro
             unread = (s.c.stream == stream.stream, s.c.number >= positions[program.pe]["inputs"].get(stream.stream, 0))
             left = select(s.c.number).where(s.c.application == application, *unread, ~s.c.retracted)
             if connection.execute(left.limit(1)).first() is not None:
-                return f"PE {program.pe} has not read all that PE {stream.producer} has given to {stream.stream}"
+                return (
+                    f"PE {program.pe} has not yet read all tuples that PE {stream.producer} has written to "
+                    f"{stream.stream}"
+                )
     waiting = select(f.c.operator).where(f.c.application == application, f.c.pe.in_(of_unit), ~f.c.retracted)
     operator = connection.scalar(waiting.order_by(f.c.operator).limit(1))
     return f"outputs of {operator} are not visible yet" if operator is not None else ""

@@ -35,7 +35,7 @@ class RepeatedFailure:
     def describe(self, error: str) -> str:
         """Return an error text with the number of times that the failure has occurred."""
         if self.repeats > 1:
-            return f"{error}; it came {self.repeats} times in a row at the same tuples"
+            return f"{error}; this error occurred {self.repeats} times in a row at the same tuples"
         return error
 
     def row(self) -> dict[str, Any]:

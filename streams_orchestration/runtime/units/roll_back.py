@@ -53,7 +53,11 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
     pes = _Member.all(connection, select(p.c.id, p.c.epoch, p.c.initial, p.c.position).where(*mine))
     closing = (c.c.application == application, c.c.pe.in_(members(application, name)), c.c.epoch == completed)
     cuts = {row.pe: row for row in CommitRow.all(connection, select(c).where(*closing, c.c.boundary))}
-    promise(epoch > completed, "B4", f"{name} of {application} is to repeat epoch {epoch}; {completed} is complete")
+    promise(
+        epoch > completed,
+        "B4",
+        f"{name} of {application} should repeat epoch {epoch}, but epoch {completed} is complete",
+    )
     lacking = [pe.id for pe in pes if cuts and pe.id not in cuts]
     promise(not lacking, "B30", f"the PEs {lacking} of {name} of {application} have no cut at epoch {completed}")
     garbage = drop_states_after(connection, application, name, completed)

@@ -52,7 +52,7 @@ def misplaced(hosts: Iterable[HostRow], machines: Mapping[str, MachineRow]) -> d
         machine = machines.get(host.machine or "")
         if machine is not None and (reason := misfit(wish, machine)) is not None:
             found.setdefault(host.id, []).append(
-                f"host {host.id} is on {machine.name}, which {reason}: {wish} is needed"
+                f"host {host.id} is on {machine.name}, which {reason}; it needs {wish}"
             )
     for (one, its), (other, others) in combinations(wishes, 2):
         if one.machine == other.machine and (config := its.apart_from(others)) is not None:

@@ -23,7 +23,7 @@ from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-REMEDY = "put an earlier copy in its place"
+REMEDY = "replace it by an earlier copy"
 
 
 @pytest.fixture(scope="module")

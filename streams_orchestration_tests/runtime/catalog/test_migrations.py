@@ -127,7 +127,7 @@ def test_no_catalog_is_made_among_tables_of_unknown_version(home: Home):
     catalog = catalog_of_first_release(home)
     with catalog.write() as connection:
         connection.exec_driver_sql(f"DROP TABLE {VERSION_TABLE}")
-    with pytest.raises(CatalogVersionError, match=r"tables here .*application, batch_commit.* no revision"):
+    with pytest.raises(CatalogVersionError, match=r"tables with the names of catalog tables .*application.* without"):
         create_catalog(home)
 
 

@@ -181,7 +181,7 @@ def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_wh
         connection.execute(update(tables.host).values(**new))
     assert next(watch(home, 0.0))["app"].troubled == ("region-0",)
     (failure,) = failures(read_status(home, "app"), time.time())
-    assert "which is new, was not started" in failure.reason
+    assert "was not started" in failure.reason
     observe(Catalog(home), "app")
     assert read_status(home, "app").units[0].state != "UNHEALTHY", "what runs goes on"
 
@@ -202,7 +202,7 @@ def test_processes_that_are_stopped_are_named(home: Home, launcher: FakeLauncher
     killed(dead.pid)
     (orphan,) = stop_orphans(home, "app")
     assert orphan.processes == (jvm,)
-    assert "app: stopped what was left of host 0, which is gone: python" in str(orphan)
+    assert "app: stopped leftover processes of host 0, which is gone: python" in str(orphan)
     assert f"(pid {jvm.pid})" in str(orphan)
     assert stop_orphans(home, "app") == (), "and it is forgotten"
 
@@ -238,7 +238,10 @@ def test_a_host_that_is_up_reports_its_process(home: Home, launcher: FakeLaunche
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (OSError(errno.EIO, "I/O error", "a"), "a could not be written or read: I/O error; mend the disk, then reset"),
+        (
+            OSError(errno.EIO, "I/O error", "a"),
+            "a could not be written or read: I/O error; repair the disk, then reset",
+        ),
         (StoreError("s3://b/p cannot be reached"), "s3://b/p cannot be reached"),
         (ConnectionResetError(), None),
         (ValueError("of an operator"), None),
@@ -325,8 +328,8 @@ def replaced(home: Home) -> None:
 
 
 ENDS: dict[str, tuple[Callable[[Home], None], str]] = {
-    "the catalog is gone": (remove_catalog, "is gone, or is another one now|was dropped or started over"),
-    "the catalog was created again": (recreated, "is gone, or is another one now|was dropped or started over"),
+    "the catalog is gone": (remove_catalog, "was removed, or replaced by another one|was dropped or started over"),
+    "the catalog was created again": (recreated, "was removed, or replaced by another one|was dropped or started over"),
     "the application was dropped": (dropped, "was dropped or started over"),
     "the application was started over": (started_anew, "was dropped or started over"),
     "another host was started": (replaced, "declared dead"),

@@ -49,7 +49,7 @@ def no_bucket(tmp_path: Path, s3: S3) -> tuple[Store, str]:
 
 
 def not_mounted(tmp_path: Path, _: S3) -> tuple[Store, str]:
-    return remote(tmp_path, str(tmp_path / "mounted"), ""), "mounted: there is no such directory. See that it"
+    return remote(tmp_path, str(tmp_path / "mounted"), ""), "mounted: this directory does not exist. Check that it"
 
 
 CASES: list[Callable[[Path, S3], tuple[Store, str]]] = [nobody, no_bucket, not_mounted]

@@ -143,7 +143,7 @@ def test_it_reports_a_host_that_cannot_be_started(place: Place, monkeypatch: pyt
 
 def test_another_agent_of_the_same_name_is_refused(place: Place):
     place.set(tables.machine, space=ELSEWHERE)
-    with pytest.raises(MachineError, match=r"an agent on .* has registered machine m; take another --name, or wait"):
+    with pytest.raises(MachineError, match=r"an agent on .* has registered machine m; use another --name, or wait"):
         place.registered("m")
 
 
@@ -221,7 +221,7 @@ def test_an_agent_that_is_heard_keeps_its_machine(place: Place, monkeypatch: pyt
     with monkeypatch.context() as patch:
         patch.setattr(agents, "world", renews)
         anew._await_former()
-    with pytest.raises(MachineError, match="has registered machine m; take another --name"):
+    with pytest.raises(MachineError, match="has registered machine m; use another --name"):
         anew._register()
 
 
@@ -261,7 +261,7 @@ def test_processes_of_a_replaced_host_are_ended(place: Place, monkeypatch: pytes
     ("prepare", "message"),
     [
         (lambda _: None, "machine m is UP; end its agent first"),
-        (lambda place: control.launch(place.home, place.name), "machine m has hosts that live"),
+        (lambda place: control.launch(place.home, place.name), "machine m has running hosts"),
     ],
 )
 def test_a_machine_in_use_is_not_forgotten(place: Place, prepare: Any, message: str):

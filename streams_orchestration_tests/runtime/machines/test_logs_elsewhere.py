@@ -107,12 +107,14 @@ def test_an_agent_that_does_not_answer(
     where = place.agents["north"]._home.logs(place.name)
     with pytest.raises(MachineError) as caught:
         ask_for_logs(place.home, "north", place.name, ["host-0"], 2, {})
-    assert str(caught.value) == f"the logs of app on north cannot be read: {reason}. They are in {where} there."
+    assert (
+        str(caught.value) == f"the logs of app on north cannot be read: {reason}. They are in {where} on that machine."
+    )
     assert requests(place) == 0
 
 
 def test_a_machine_that_is_registered_no_more(place: Place):
-    with pytest.raises(MachineError, match="logs of app on south cannot be read: the machine is not registered"):
+    with pytest.raises(MachineError, match="logs of app on south cannot be read: the machine is no longer registered"):
         ask_for_logs(place.home, "south", place.name, ["host-0"], 2, {})
 
 

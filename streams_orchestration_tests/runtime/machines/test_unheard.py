@@ -66,7 +66,7 @@ def test_a_machine_that_is_silent_is_waited_for_until_its_hosts_count_as_dead(
     said: list[str] = []
     waits += [nothing, nothing, lambda: place.set(tables.host, heartbeat_at=0.0), lambda: pytest.fail("it still waits")]
     await_unheard(place.home, place.name, said.append)
-    assert said == ["no sign of life from north; waiting to see whether its hosts are lost ..."]
+    assert said == ["no sign of life from north; waiting to find out if its hosts are lost ..."]
 
 
 def test_nobody_waits_for_ever(place: Place, waits: list[Callable[[], object]]):

@@ -101,7 +101,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a partition whose tuples have no time": (
         {"Panes": said("partition", None, name="t/3", tuples=7)},
         "partition t/3",
-        "waits for partition t/3, 7 tuples came, and none has a time that counts",
+        "waits for partition t/3, 7 tuples came, but none has a usable time",
     ),
     "a kept tuple": (
         {"Both": said("tuple", time=AT), "Panes": said("connection", name="Both", time=AT)},

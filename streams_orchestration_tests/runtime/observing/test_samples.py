@@ -115,7 +115,7 @@ def test_removed_and_retracted_segments_are_not_shown(application: LocalApplicat
         sample(application, "Doubled")
     with application.catalog.write() as connection:
         connection.execute(update(tables.segment).values(retracted=True))
-    with pytest.raises(NothingPassesError, match="no tuple of Doubled is on its way"):
+    with pytest.raises(NothingPassesError, match="no tuple of Doubled is in transit"):
         sample(application, "Doubled")
 
 

@@ -46,7 +46,7 @@ SOUND: dict[str, ApplicationStatus] = {
 FAILED: dict[str, tuple[ApplicationStatus, str, str]] = {
     "a new host that nobody starts": (
         status(replace(NEW, launched_at=NOW - 2 * ENTERED_LIMIT)),
-        f"host 0, which is new, was not started in {2 * ENTERED_LIMIT:.0f} s",
+        f"the new host 0 was not started in {2 * ENTERED_LIMIT:.0f} s",
         "host-0.log",
     ),
     "an operator": (status(pe=FAILED_PE), "PE 0 failed: operator Op: boom", "pe-0.log"),

@@ -39,5 +39,5 @@ def test_on_a_full_disk_a_planner_leaves_nothing_and_its_log_says_why(
 def test_an_unreadable_failure_is_a_fault_of_the_disk(tmp_path: Path, content: str):
     (tmp_path / "failure.json").write_text(content)
     given_up: Any = Scratch(str(tmp_path)).failure
-    assert "failure.json cannot be read: it is truncated or was altered; see that its disk is sound" in given_up.message
+    assert "failure.json cannot be read: it is truncated or was altered; check that its disk works" in given_up.message
     assert given_up.permanent is False

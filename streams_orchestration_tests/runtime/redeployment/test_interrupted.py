@@ -54,7 +54,7 @@ def test_without_room_for_the_states_nothing_is_changed(local: LocalApplication,
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     monkeypatch.setattr("streams_orchestration.runtime.storage.store.write_durably", write)
-    with pytest.raises(NotWrittenError, match=r"app runs on as it is: .*cannot be written: .*: No space left"):
+    with pytest.raises(NotWrittenError, match=r"app keeps running unchanged: .*cannot be written: .*: No space left"):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert written
     assert not any(path.exists() for path in written)

@@ -59,7 +59,7 @@ def test_a_redeploy_that_would_lose_state_changes_nothing(tmp_path: Path, hosts:
     run_some(local, 4)
     before = kept_of(local)
     unkeyed = visits(tmp_path, 2, 3, kept=["n"])
-    with pytest.raises(RedeployRefusedError, match=r"(?s)stays as it is.*Counted\[0\]\.Kept: state of"):
+    with pytest.raises(RedeployRefusedError, match=r"(?s)is unchanged.*Counted\[0\]\.Kept: state of"):
         locked.begin_redeploy(local.home, deployable(unkeyed))
     assert kept_of(local) == before
 
@@ -67,7 +67,9 @@ def test_a_redeploy_that_would_lose_state_changes_nothing(tmp_path: Path, hosts:
 def test_an_application_that_does_not_drain_in_time_keeps_the_old_plan(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3), source_limit=4)
     run_some(local, 4)
-    with pytest.raises(NotDrainedError, match=r"app runs on as it is: region-0 has not closed its epoch after 0 s"):
+    with pytest.raises(
+        NotDrainedError, match=r"app keeps running unchanged: region-0 has not closed its epoch after 0 s"
+    ):
         locked.begin_redeploy(local.home, deployable(visits(tmp_path, 2, 1)), within=0.0)
     local.run()
     assert local.compilation.fusion.pes

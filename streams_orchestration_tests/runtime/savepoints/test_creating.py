@@ -169,7 +169,7 @@ def test_a_failed_unit_is_not_reset_for_a_savepoint(local: LocalApplication, hos
 def test_a_savepoint_of_a_unit_that_is_reset_no_more_is_refused_at_once(local: LocalApplication, hosts: FakeHosts):
     with local.catalog.write() as connection:
         connection.execute(update(tables.unit).values(state=LIMIT, attempts=99))
-    with pytest.raises(SavepointError, match=r"region-0 has failed and is reset no more.*--force"):
+    with pytest.raises(SavepointError, match=r"region-0 has failed and is no longer reset.*--force"):
         create_savepoint(local.home, "app", "point", within=0.0)
 
 
@@ -184,7 +184,7 @@ def test_a_savepoint_during_a_trial_is_refused(local: LocalApplication, tmp_path
 def test_a_region_that_its_operator_drives_is_named(data: Path, tmp_path: Path, hosts: FakeHosts):
     driven = LocalApplication(Home(tmp_path / "home"), compilation(data, "an operator drives a diamond", 0), 4)
     run_some(driven, 2)
-    with pytest.raises(SavepointError, match="region-0 ends an epoch only when its operator says so"):
+    with pytest.raises(SavepointError, match="region-0 ends an epoch only when its start operator requests it"):
         create_savepoint(driven.home, driven.name, within=0.0)
 
 
@@ -339,7 +339,9 @@ def test_a_disk_that_is_full_leaves_nothing(
 
     monkeypatch.setattr(Store, "copy", full(Store.copy))
     monkeypatch.setattr(SavepointPlace, "write", full(SavepointPlace.write))
-    with pytest.raises(SavepointError, match=r"cannot be written: No space left on device\. Nothing is left of it"):
+    with pytest.raises(
+        SavepointError, match=r"cannot be written: No space left on device\. The incomplete savepoint was removed"
+    ):
         STEPS[step](local, tmp_path)
     assert [path.name for path in saved(local.home)] == ["point"]
     assert list(saved(Home(tmp_path / "second"))) == []
@@ -382,7 +384,7 @@ def test_removed_is_gone_whole(local: LocalApplication):
     assert remove_savepoint(local.home, "point") == "app/point"
     assert not path.exists()
     assert list(saved(local.home)) == []
-    with pytest.raises(SavepointError, match="There are none"):
+    with pytest.raises(SavepointError, match="There are no savepoints yet"):
         remove_savepoint(local.home, "point")
 
 

@@ -128,7 +128,7 @@ DAMAGES: dict[str, tuple[Change, str]] = {
     ),
     "a manifest without end": (
         lambda d: os.truncate(d / MANIFEST, 1 << 40),
-        r"manifest\.json is damaged: it has 1099511627776 bytes, and \d+ at the most",
+        r"manifest\.json is damaged: it has 1099511627776 bytes, but may have at most \d+",
     ),
     "a state without end": (
         lambda d: os.truncate(state_of(d), 1 << 40),
@@ -199,14 +199,16 @@ def test_other_types_are_named_both(directory: Path, tmp_path: Path):
     local = LocalApplication(Home(tmp_path / "home"), wide_types(directory), source_limit=4)
     run_some(local, 3)
     place = take(local).place
-    with pytest.raises(SavepointError, match=r"(?s)does not fit app as it is now.*n was bigint, and is int"):
+    with pytest.raises(SavepointError, match=r"(?s)does not fit the present spec of app.*n was bigint, and is int"):
         restore(Home(tmp_path / "other"), deployable(other_types(directory)), place)
 
 
 def test_state_is_lost_by_name_only(taken: LocalApplication, directory: Path, tmp_path: Path):
     place = savepoint_of(taken.home, "point")
     unkeyed = visits(directory, 3, 3, kept=["n"])
-    with pytest.raises(SavepointError, match=r"app/point does not fit app as it is now, state would be lost:\n  Count"):
+    with pytest.raises(
+        SavepointError, match=r"app/point does not fit the present spec of app, so state would be lost:\n  Count"
+    ):
         restore(Home(tmp_path / "other"), deployable(unkeyed), place)
     with pytest.raises(DropStateError, match="app/point: "):
         restore(Home(tmp_path / "other"), deployable(unkeyed), place, drop=["Out"])
@@ -291,7 +293,7 @@ def test_a_name_that_is_not_there(taken: LocalApplication, tmp_path: Path, case:
 
 
 def test_a_directory_that_cannot_be(taken: LocalApplication, tmp_path: Path):
-    with pytest.raises(SavepointError, match="cannot be looked at: File name too long"):
+    with pytest.raises(SavepointError, match="cannot be read: File name too long"):
         export_savepoint(taken.home, "point", tmp_path / ("x" * 5000))
 
 

@@ -92,7 +92,9 @@ def test_files_published_after_the_savepoint_are_refused(local: LocalApplication
     local.run()
     moved = Home(tmp_path / "moved")
     shutil.copytree(local.home.results("app"), moved.results("app"))
-    with pytest.raises(SavepointError, match=r"What came after it would be doubled: move those files away"):
+    with pytest.raises(
+        SavepointError, match=r"Results after the savepoint would be doubled: move the newer files away"
+    ):
         restore(moved, deployable(totals(tmp_path)), place)
     assert deployed_applications(moved) == ()
 
@@ -177,9 +179,7 @@ def test_a_clone_does_not_feed_whom_the_first_feeds(both: list[LocalApplication]
         node("Doubled", "Doubling", "Rows"),
         export("Doubled", properties={"kind": "rows"}),
     ]
-    with pytest.raises(
-        SavepointError, match=r"other would feed In of importer with what exporter feeds it with already"
-    ):
+    with pytest.raises(SavepointError, match=r"other would send In of importer the same tuples as exporter does"):
         restore(first.home, deployable(compiled(graph, application="exporter", name="other")), place)
     assert deployed_applications(first.home) == ("exporter", "importer")
     graph[2]["parameters"] = {"properties": {"kind": "trial"}}

@@ -242,7 +242,7 @@ def test_a_file_in_the_place_of_a_part_is_left_alone_and_named(local: LocalAppli
     local.commit(boundary=True)
     taken = directory(local) / "part-000001-000000-000.parquet"
     taken.write_text("of somebody else")
-    with pytest.raises(OutputError, match=rf"operator Out: {taken} is there already .* move it away"):
+    with pytest.raises(OutputError, match=rf"operator Out: {taken} exists already .* move it away"):
         publish(local.catalog, local.name)
     assert taken.read_text() == "of somebody else"
     taken.unlink()
@@ -274,7 +274,7 @@ def test_a_file_system_without_hard_links_will_do(local: LocalApplication):
     local.commit(boundary=True)
     taken = directory(local) / "part-000001-000000-000.parquet"
     taken.touch()
-    with pytest.raises(OutputError, match="is there already"):
+    with pytest.raises(OutputError, match="exists already"):
         publish(local.catalog, local.name)
     taken.unlink()
     local.run()

@@ -57,7 +57,9 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
 def test_a_file_sink(guarded: S3, tmp_path: Path):
     application = Application(guarded, tmp_path, closeMode="batch")
     application.local.commit(boundary=True)
-    with pytest.raises(OutputError, match=rf"s3://{BUCKET}/.*: refused: .*ACCESS_DENIED.*; see .* the rights") as error:
+    with pytest.raises(
+        OutputError, match=rf"s3://{BUCKET}/.*: refused: .*ACCESS_DENIED.*; check .* the rights"
+    ) as error:
         application.local.publish()
     assert error.value.permanent
     assert len(application.waiting()) == 1

@@ -254,7 +254,7 @@ def test_a_host_that_never_comes_up_is_not_started_for_ever(running: Running):
         running.watch()
     failure = running.failure
     assert failure is not None
-    assert failure.hopeless == "its host did not come up 5 times in a row"
+    assert failure.hopeless == "its host failed to start 5 times in a row"
     assert len(running.hosts.launched) == 6
 
 

@@ -141,7 +141,7 @@ def test_a_reset_is_refused_while_the_cut_is_lost_and_done_when_the_file_is_back
     local = application(tmp_path)
     path = place(local, files(local)[-1].path)
     kept = path.rename(tmp_path / "kept")
-    with pytest.raises(StreamsRuntimeError, match=rf"app: region-0 cannot go back to .*{path.name}.*--fresh"):
+    with pytest.raises(StreamsRuntimeError, match=rf"app: region-0 cannot be reset to .*{path.name}.*--fresh"):
         reset(local.home, local.name, "region-0")
     assert [(unit.generation, unit.state) for unit in units(local)] == [(1, "PROCESSING")], "what works is left at work"
     kept.rename(path)

@@ -50,7 +50,7 @@ def test_a_pure_operator_that_fails_twice_at_the_same_tuple_is_hopeless():
     numbered_anew = replace(BOOM, batch=9, first=1, last=1, cause="ValueError: seven of batch 9")
     again = failed_again(first.row(), numbered_anew, NOW + 1)
     assert again.hopeless
-    assert again.describe("it failed") == "it failed; it came 2 times in a row at the same tuples"
+    assert again.describe("it failed") == "it failed; this error occurred 2 times in a row at the same tuples"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,9 @@ def test_an_outage_of_a_minute_is_answered_within_a_minute_of_its_end_and_an_out
         failure = failed(unit, NOW + 86_000, kind="a", outside=True)
         assert not failure.exhausted
         late = failed(unit, NOW + 86_400, kind="a", outside=True)
-        assert late.hopeless == f"its cause lasts for longer than the restart limit allows, after {attempts} resets"
+        assert (
+            late.hopeless == f"its cause has lasted for longer than the restart limit allows, after {attempts} resets"
+        )
         assert "--force" in late.remedy
 
 
@@ -189,7 +191,7 @@ def test_a_host_stops_an_application_whose_pure_operator_fails_again_at_the_same
             errors.append(connection.execute(select(tables.pe.c.error, tables.pe.c.permanent)).one())
     assert [tuple(each) for each in errors] == [
         ("Kept: seven", False),
-        ("Kept: seven; it came 2 times in a row at the same tuples", True),
+        ("Kept: seven; this error occurred 2 times in a row at the same tuples", True),
     ]
     (failure,) = [each for each in failures(read_units(home, "app"), NOW) if each.permanent]
     assert failure.hopeless == "a reset would meet the same error again"

@@ -78,9 +78,7 @@ class SparkEngine:
 
     def _for_cluster(self, local: dict[str, str], engine: EngineSettings, own: Path) -> dict[str, str]:
         if self._forking is None:
-            message = (
-                f"programs cannot be run from {own}, which a host on a cluster needs; have its disk mounted with exec"
-            )
+            message = f"programs cannot be run from {own}, as a host on a cluster requires; mount its disk with `exec`"
             raise StreamsRuntimeError(message)
         shipped = ship(own / "shipped", engine.properties().get("spark.pyspark.python"))
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = PYTHON
@@ -192,7 +190,7 @@ class SparkEngine:
         with contextlib.suppress(Exception):  # the JVM may fail; the query then reports the error
             living = set(str(context.getExecutorIds().mkString(",")).split(","))
             for executor in living.intersection(take_silent(self._workers)):
-                log.warning("executor %s is not heard, and is given up", executor)
+                log.warning("executor %s does not answer, and is given up", executor)
                 context.killAndReplaceExecutor(executor)
                 living.discard(executor)
             forget_workers(self._workers, living)

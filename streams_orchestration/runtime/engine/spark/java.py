@@ -40,7 +40,7 @@ def require_java() -> Path:
     version = java_version(output)
     if version is None:
         # macOS has a /usr/bin/java that only says where to get one
-        first_line = next(iter(output.strip().splitlines()), "it prints nothing")
+        first_line = next(iter(output.strip().splitlines()), "it prints no version")
         reason = f"{program} is no working Java: {first_line}"
         raise JavaError(reason)
     if version < MINIMUM_JAVA:

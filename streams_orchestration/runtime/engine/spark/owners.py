@@ -57,7 +57,7 @@ EXECUTOR_OPTION = "--executor-id"
 SILENT = "silent"
 """Directory beside the announcements of workers, with a file for each executor with a silent worker."""
 
-LOST = "the Python process that ran the task has ended, or its machine; look at the end of the host's log"
+LOST = "the Python process that ran the task, or its machine, has ended; look at the end of the host's log"
 
 Work = Callable[[Any], Any]
 """A function that runs a request; both the request and the result can be pickled."""
@@ -114,8 +114,8 @@ def _require_shared() -> None:
     directory = Path(os.environ.get(DIRECTORY, "")).parent
     if os.environ.get(DRIVER) and not directory.is_dir():
         message = (
-            f"{machine_name()} runs an executor and has no {directory}: executors give their answers in the state "
-            "directory, with STREAMS_STORAGE too. Mount it at the same path on all machines of the cluster"
+            f"{machine_name()} runs an executor but has no {directory}: executors write their answers to the state "
+            "directory, even with STREAMS_STORAGE. Mount it at the same path on all machines of the cluster"
         )
         raise StreamsRuntimeError(message)
 

@@ -165,8 +165,8 @@ def reason(text: str) -> str:
         return "an executor of the Spark cluster that had run its tasks was lost"
     if "Python worker exited unexpectedly" in text:
         return (
-            "a Python process that ran its tasks has ended: out of memory, or killed, maybe by its host since an "
-            "operator made no progress for longer than STREAMS_HANG_LIMIT; the host's log says more"
+            "a Python process that ran its tasks has ended: out of memory, or killed, perhaps by its host, since an "
+            "operator made no progress for longer than STREAMS_HANG_LIMIT; the host's log has details"
         )
     text = text.partition("=== Streaming Query ===")[0]  # the rest names the query, not the error
     if "(no cause message)" in text:

@@ -94,7 +94,7 @@ _GENERAL = (
         "hosts", "hosts that live on the machine, or are to be started there", lambda machine: len(machine.hosts)
     ),
     MACHINE.gauge(
-        "standby_hosts", "hosts that wait on the machine with their engines up", lambda machine: machine.standbys
+        "standby_hosts", "standby hosts on the machine, whose engines have started", lambda machine: machine.standbys
     ),
 )
 _APPLICATIONS = (
@@ -134,7 +134,7 @@ _UNITS = (
     ),
     UNIT.gauge(
         "cut_lost",
-        "1 when a file is gone that the last cut of the unit needs",
+        "1 when a file that the last cut of the unit needs is missing",
         lambda unit: unit.status.lost is not None,
     ),
     UNIT.counter("resets", "resets since the application was deployed", lambda unit: unit.status.resets),
@@ -171,7 +171,7 @@ _HOSTS = (
     ),
     HOST.gauge("alive", "1 when the process of the host exists", lambda host: host.alive),
     HOST.gauge("heartbeat_timestamp_seconds", "last heartbeat of the host, unix time", lambda host: host.heartbeat_at),
-    HOST.gauge("failed_launches", "launches of the host in a row without coming up", lambda host: host.launches),
+    HOST.gauge("failed_launches", "failed launches of the host in a row", lambda host: host.launches),
 )
 _PES = (
     PE.info("unit of recovery and host of the PE", ("unit", "host"), lambda pe: (pe.status.unit, str(pe.status.host))),
@@ -217,7 +217,7 @@ _OPERATORS = (
     OPERATOR.counter("checkpoints", "checkpoints of the operator's state", lambda each: each.checkpoints),
     OPERATOR.counter("checkpoint_bytes", "bytes written by checkpoints", lambda each: each.checkpoint_bytes),
     OPERATOR.counter("dropped_tuples", "tuples that could not be used and were left out", _known("dropped")),
-    OPERATOR.counter("errors", "errors that the operator has dealt with itself", _known("errors")),
+    OPERATOR.counter("errors", "errors that the operator has handled itself", _known("errors")),
     OPERATOR.counter("late_taken_tuples", "late tuples that were processed nevertheless", _known(LATE_TAKEN)),
     OPERATOR.counter(
         "late_dropped_tuples",

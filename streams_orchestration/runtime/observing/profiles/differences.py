@@ -26,7 +26,7 @@ from streams_orchestration.runtime.observing.profiles.passage_costs import Passa
 STEADY = 0.5
 """The least share of its time that a PE must spend in batches to be measured from commit to commit, not by the clock.
 """
-QUERY = "it is a query of Spark's, which does not say what its operators cost; its streams are measured"
+QUERY = "it is a Spark query, which does not report the costs of its operators; its streams are measured"
 
 
 class NotProfiledError(StreamsRuntimeError):

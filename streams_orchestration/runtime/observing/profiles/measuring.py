@@ -136,7 +136,7 @@ def _begin(
         metrics = read_metrics(home, application, clock())
         if not metrics.measured:
             message = (
-                f"{application} was deployed with measuring off (STREAMS_METRICS=off), so there is nothing to read. "
+                f"{application} was deployed with measuring off (STREAMS_METRICS=off), so it has no metrics. "
                 "Deploy it again without that setting."
             )
             raise NotProfiledError(message)
@@ -161,12 +161,14 @@ def _refuse(status: ApplicationStatus, now: float) -> None:
     name = status.application
     if status.state != "RUNNING":
         message = (
-            f"{name} is {status.state.lower()}, so there is nothing to measure. "
-            f"Run it (`streams run SPEC`), and profile it while it works."
+            f"{name} is {status.state.lower()}, so there is nothing to measure. Run it (`streams run SPEC`), and "
+            "profile it while it runs."
         )
         raise NotProfiledError(message)
     for failure in failures(status, now):
-        message = f"{name} does not work: {failure.reason}. See `streams status {name}`, and profile it when it runs."
+        message = (
+            f"{name} has failed: {failure.reason}. See `streams status {name}`, and profile it when it runs again."
+        )
         raise NotProfiledError(message)
 
 

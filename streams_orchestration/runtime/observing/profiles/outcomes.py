@@ -56,7 +56,7 @@ def kept_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
-        message = f"{path}: cannot be read: {error}. Move it away; a new one is begun then."
+        message = f"{path}: cannot be read: {error}. Move it away; then a new file is begun."
         raise OutcomesError(message) from error
 
 

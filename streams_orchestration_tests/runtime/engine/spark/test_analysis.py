@@ -49,8 +49,8 @@ SQL: dict[str, tuple[dict[str, Any], str]] = {
     "Misspelt": ({"query": "SELECT k, ts, m AS n FROM Rows"}, "UNRESOLVED_COLUMN"),
     "NoStream": ({"query": "SELECT k, ts, n FROM Row"}, "TABLE_OR_VIEW_NOT_FOUND"),
     "NoSql": ({"query": "SELEKT k FROM Rows"}, "PARSE_SYNTAX_ERROR"),
-    "Constant": ({"query": "SELECT 'a' AS k, TIMESTAMP '2026-01-01' AS ts, 1L AS n"}, "is no stream"),
-    "Lacking": ({"query": "SELECT k, ts FROM Rows"}, "it gives the columns k, ts; its stream has k, ts, n"),
+    "Constant": ({"query": "SELECT 'a' AS k, TIMESTAMP '2026-01-01' AS ts, 1L AS n"}, "is not a stream"),
+    "Lacking": ({"query": "SELECT k, ts FROM Rows"}, "it returns the columns k, ts; its stream has k, ts, n"),
     "Typed": ({"query": "SELECT k, ts, n / 2 AS n FROM Rows"}, "n is double; its stream has bigint"),
     "Clock": ({"query": "SELECT k, current_timestamp() AS ts, n FROM Rows"}, "current_timestamp() gives another time"),
     "Chance": ({"query": "SELECT k, ts, CAST(rand() * n AS bigint) AS n FROM Rows"}, "gives other values when"),
@@ -58,13 +58,13 @@ SQL: dict[str, tuple[dict[str, Any], str]] = {
 FUNCTIONS: dict[str, tuple[str, str]] = {
     "FunctionGood": ("return rows.dropDuplicates(['k', 'ts'])", ""),
     "FunctionRaises": ("return 1 / 0", "ZeroDivisionError: division by zero"),
-    "FunctionOfNothing": ("return None", "it returned NoneType; it returns a DataFrame"),
-    "OwnWatermark": ("return rows.withWatermark('ts', '1 hour')", "declare it instead: watermarks"),
+    "FunctionOfNothing": ("return None", "it returned NoneType; it must return a DataFrame"),
+    "OwnWatermark": ("return rows.withWatermark('ts', '1 hour')", "declare the watermark instead: watermarks"),
     "Action": ("rows.count(); return rows", "must be executed with writeStream.start"),
 }
 SESSIONS = "SELECT k, session_window.start AS ts, count(*) AS n FROM Timed GROUP BY k, session_window(ts, '1 minute')"
-AWAITED = "it is not known by how much its results may be behind the watermark of its input: a session window"
-TOGETHER = "the operators that are colocated are one query, but First has outputMode append and Second has"
+AWAITED = "the delay of its results against the watermark of its input is not known: a session window"
+TOGETHER = "the colocated operators are one query, but First has outputMode append and Second has"
 
 
 def document() -> dict[str, Any]:

@@ -140,7 +140,7 @@ def test_a_checkpoint_that_is_damaged_is_refused_by_the_name_of_its_operator(tmp
 
 def test_a_checkpoint_without_a_batch_is_no_state(tmp_path: Path):
     live = checkpoint_of(tmp_path / "live", ALWAYS)
-    with pytest.raises(CheckpointError, match="holds no batch"):
+    with pytest.raises(CheckpointError, match="has no batch"):
         link_checkpoint(live, directories(tmp_path), "g1-b1", "Windows", 1, StoredState("Windows", ()))
 
 

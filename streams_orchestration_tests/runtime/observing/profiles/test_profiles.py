@@ -184,5 +184,5 @@ def test_only_the_streams_of_a_spark_query_are_measured_and_the_reason_is_given(
     profile = profile_of(compilation, before, replace(before, at=10.0, pes=(pe,), operators=(query,)), known)
     assert [(each.operator, each.tuples, each.bytes) for each in profile.streams] == [("B", 12, 240)]
     reasons = {each.operator: each.reason for each in profile.unmeasured}
-    assert reasons["B"].startswith("it is a query of Spark's")
+    assert reasons["B"].startswith("it is a Spark query, which")
     assert reasons["A"] == "it was not called in that time"

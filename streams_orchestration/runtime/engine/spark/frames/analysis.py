@@ -89,7 +89,7 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
             answer = load(QueryAnalysis, (directory / _ANSWER).read_bytes())
         except FileNotFoundError as error:
             lines = (directory / _LOG).read_text(errors="replace").split("\n")
-            last = next((line for line in reversed(lines) if line.strip()), "it has said nothing")
+            last = next((line for line in reversed(lines) if line.strip()), "it printed nothing")
             message = f"Spark could not analyse the queries: {last}. Check that `pyspark` starts"
             raise AnalysisError(message) from error
     return replace(answer, columns=dict(_shared_answers(alike, answer)))

@@ -115,7 +115,7 @@ def link_checkpoint(
     paths = [path.relative_to(checkpoint).as_posix() for path in files_below(checkpoint)]
     last = last_batch(paths)
     if last is None:
-        raise CheckpointError(operator, f"Spark's checkpoint {checkpoint} holds no batch; reset the region")
+        raise CheckpointError(operator, f"Spark's checkpoint {checkpoint} has no batch; reset the region")
     store = directories.store
     known = {file.place: file for file in former.files} if former is not None else {}
     files: list[StateFile] = []

@@ -147,7 +147,7 @@ class Composition:
         if len(modes) > 1:
             both = " and ".join(f"{name} has outputMode {mode}" for mode, name in modes.items())
             message = (
-                f"the operators that are colocated are one query, but {both}; give them one outputMode, or take them "
+                f"the colocated operators are one query, but {both}; give them the same outputMode, or remove them "
             )
             raise OperatorError(list(modes.values())[-1], f"{message}apart")
         return next(iter(modes))
@@ -217,7 +217,7 @@ class Composition:
             for port, frame in enumerate(frames):
                 if not frame.isStreaming:
                     message = (
-                        f"its DataFrame for output port {port} is no stream, since it does not depend on the inputs"
+                        f"its DataFrame for output port {port} is not a stream, since it does not depend on the inputs"
                     )
                     raise ValueError(message)
                 refuse_own_watermarks(frame)
@@ -246,14 +246,14 @@ class Composition:
             return output_delay(frame)
         try:
             if self._spark_time:
-                message = "a watermark of its input is {attribute, delay}, which is not that of the event-time graph"
+                message = "a watermark of its input is {attribute, delay}, not the watermark of the event-time graph"
                 raise UnknownDelayError(message)
             return output_delay(frame)
         except UnknownDelayError as error:
             if not role.awaited or port not in role.outputs:
                 return UNKNOWN_DELAY
             message = (
-                f"it is not known by how much its results may be behind the watermark of its input: {error}. "
+                f"the delay of its results against the watermark of its input is not known: {error}. "
                 "An operator downstream of it uses their event time; declare outputDelay, in seconds"
             )
             raise UnknownDelayError(message) from error
@@ -327,7 +327,7 @@ def _declared(frame: DataFrame, ddl: str) -> DataFrame:
     if len(fields) != len(frame.columns) or set(fields) != set(names):
         lacking = [name for name in names if name not in fields]
         near = nearest(lacking[0], list(fields)) if lacking else ""
-        message = f"it gives the columns {', '.join(frame.columns)}; its stream has {', '.join(names)}{near}"
+        message = f"it returns the columns {', '.join(frame.columns)}; its stream has {', '.join(names)}{near}"
         raise ValueError(message)
     columns: list[Column] = []
     for field, target in zip(wanted, arrow_schema(ddl), strict=True):

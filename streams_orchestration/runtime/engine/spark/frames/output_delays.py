@@ -103,7 +103,7 @@ class _Walk:
     def _own(self, node: Any, kind: str, conditions: tuple[Any, ...]) -> OutputDelay:
         """Return the delay that a node adds."""
         if "WithState" in kind:
-            message = "a function with state may give its results at any time"
+            message = "a function with state may return results at any time"
             raise UnknownDelayError(message)
         if kind == "Aggregate":
             _check_groups(node)

@@ -37,8 +37,8 @@ def require_local(program: PeProgram, *, elsewhere: bool) -> None:
     """
     if elsewhere:
         message = (
-            "queries of Spark's own run on the machine of their host only; give its operators a host pool with a tag, "
-            "and that tag the master `local`, as in STREAMS_MASTER='spark://north:7077 here=local'"
+            "Spark queries run only on the machine of their host; give the query's operators a host pool with a tag, "
+            "and map that tag to the master `local`, as in STREAMS_MASTER='spark://north:7077 here=local'"
         )
         raise OperatorError(state_operator(program), message)
 

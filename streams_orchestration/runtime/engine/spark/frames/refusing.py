@@ -40,7 +40,7 @@ def refuse_own_watermarks(frame: DataFrame) -> None:
             child = node.children().apply(0)
             if MARKER not in list(child.schema().fieldNames()):
                 time = str(node.eventTime().name())
-                message = f"it has a watermark of its own, on {time}; declare it instead: "
+                message = f"it sets a watermark itself, on {time}; declare the watermark instead: "
                 message += f"watermarks: {{Stream: {{attribute: {time}, delay: ...}}}}"
                 raise OwnWatermarkError(message)
 
