@@ -54,6 +54,8 @@ class Source:
     docstrings: tuple[Docstring, ...]
     messages: tuple[tuple[int, str], ...]
     """Line and text of every literal of several words that is no docstring."""
+    descriptions: tuple[tuple[int, str], ...]
+    """Line and text of every literal that is given as `description`."""
     surroundings: tuple[int, ...]
     """The lines that reach their surroundings directly."""
     hiding: tuple[tuple[int, str], ...]
@@ -84,6 +86,7 @@ def source_of(path: Path) -> Source:
         names=frozenset(names(nodes)),
         docstrings=tuple(docstrings(relative.as_posix(), nodes)),
         messages=tuple(messages(nodes)),
+        descriptions=tuple(descriptions(nodes)),
         surroundings=tuple(surroundings(nodes)),
         hiding=tuple(sorted(set(hiding(nodes)))),
     )
@@ -164,6 +167,16 @@ def messages(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
         match node:
             case ast.Constant(value=str(text)) if id(node) not in alone and " " in text.strip():
                 yield node.lineno, text
+            case _:
+                pass
+
+
+def descriptions(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Yield line and text of every literal that a call is given as `description`."""
+    for node in nodes:
+        match node:
+            case ast.keyword(arg="description", value=ast.Constant(value=str(text))):
+                yield node.value.lineno, text
             case _:
                 pass
 

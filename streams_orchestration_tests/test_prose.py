@@ -18,6 +18,7 @@ from streams_orchestration_tests.sources import (
     ROOT,
     Docstring,
     comments,
+    descriptions,
     docstrings,
     messages,
     modules,
@@ -33,6 +34,8 @@ FRAGMENT = re.compile(
     r"|Do(?! nothing| something| the)|Does|May|Has|Can)\b"
 )
 """Openings of relative clauses, fragments and questions."""
+UNCOUNTED = re.compile(r"(Most|Into)\b")
+"""Openings of a description that name neither the value nor its unit."""
 NOUN = re.compile(r"(The|A|An|All|Both|Each|Every|Everything|Its|None|Nothing|One|Some|True|False)\b")
 """Openings of a function's docstring that name a value and leave out the verb."""
 VERB = re.compile(
@@ -162,6 +165,28 @@ def test_help_texts_and_summaries_are_sentences(texts: dict[str, str]):
         or not re.fullmatch(r"[A-Z].*[.)\]]", text.partition("\n\n")[0].strip(), re.DOTALL)
     }
     assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ('Field(default=1, description="Where reading begins.")', ["Where reading begins."]),
+        ('Field(description=("Most " "rows."))\nF(title="Most rows")', ["Most rows."]),
+    ],
+)
+def test_descriptions_are_read(source: str, texts: list[str]):
+    assert [text for _, text in descriptions(nodes_of(source))] == texts
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_descriptions_name_their_value_first(package: str):
+    wrong = [
+        f"{path.relative_to(ROOT.parent)}:{line}: {text:.60}"
+        for path in modules_in(package)
+        for line, text in source_of(path).descriptions
+        if FRAGMENT.match(text) or UNCOUNTED.match(text)
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize(

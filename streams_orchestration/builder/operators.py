@@ -1005,7 +1005,7 @@ def KafkaSource(
         format: Format of a message.
         registry: Schema registry for avro and protobuf: {url: http://host:port}.
         metadata: Maps an attribute to key, topic, partition, offset, timestamp or header.NAME.
-        start_at: Where reading begins: earliest, latest or a time in ISO 8601.
+        start_at: Position at which reading begins: earliest, latest or a time in ISO 8601.
         until: latest: end the run after the messages that exist when it begins.
         on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
         on_lost_data: Policy for messages that were deleted before they were read.
@@ -1187,7 +1187,7 @@ def NATSSource(
         subject: Subject filter. Default: all subjects of the stream.
         consumer: Durable consumer, created if it is missing. Default: one for this operator.
         token: Token of the user, as ${env:NAME} or ${file:PATH}.
-        start_at: Where a new consumer begins.
+        start_at: Position at which a new consumer begins.
     """
     return named_use(
         "NATSSource",
@@ -1341,7 +1341,7 @@ def Punctor(
 
     Args:
         punctuate: A condition. A tuple for which it is true gets a window marker.
-        position: Whether the marker is before or after the tuple.
+        position: Position of the marker: before or after the tuple.
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         output: Maps an attribute to an expression. Other attributes keep their values.
     """
@@ -1383,7 +1383,7 @@ def RedisSource(
         password: Password of the user, as a reference ${env:NAME} or ${file:PATH}.
         group: Consumer group, created if it is missing. Default: one for this operator.
         field: Field of an entry that holds the message.
-        start_at: Where a new group begins.
+        start_at: Position at which a new group begins.
     """
     return named_use(
         "RedisSource",
@@ -1687,7 +1687,7 @@ def TCPSource(
         on_lost_data: Policy for messages that were deleted before they were read.
         role: server: listen for connections. client: connect.
         address: Address to listen at, or to connect to.
-        framing: How messages are framed. lines: by line feeds. length: by four bytes in front of each.
+        framing: Framing of messages. lines: by line feeds. length: by four bytes in front of each.
         connections: Largest number of open connections of a server. Silent connections yield to new ones.
         connections_per_address: Largest number of open connections of a server from one address.
         acknowledge: Answer with the number of messages of the connection that are in the journal.

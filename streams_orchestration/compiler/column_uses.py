@@ -20,7 +20,7 @@ _STRENGTH = ("IDENTITY", "", "TRANSFORMATION", "AGGREGATION")
 
 
 class ColumnUse(NamedTuple):
-    """A type of dependence with its subtype; an empty subtype matches every subtype."""
+    """The way in which a column depends on an attribute: a type, and a subtype that is empty if it is unknown."""
 
     type: str
     subtype: str

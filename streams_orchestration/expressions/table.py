@@ -204,7 +204,11 @@ def _collect(text: str, kind: Type, variables: dict[str, list[Type]]) -> bool:
 
 
 def _bound(text: str, kind: Type, variables: dict[str, Type]) -> Type:
-    """Return a declared type with variables substituted; for a class, return the argument's own type."""
+    """Return a declared type with variables substituted.
+
+    For a class of types (`_CLASSES`), return the argument's own type. But a string becomes bigint, double or timestamp
+    if the class needs that, and void becomes double as a number.
+    """
     if text in _CLASSES:
         if kind.name == "string":
             return {"whole": parse_type("bigint"), "number": DOUBLE, "datetime": parse_type("timestamp")}.get(

@@ -389,12 +389,12 @@ OWN_CODES: dict[str, Code] = {
         "Spark refuses a query, the function of a DataFrame operator raises, or the delay of results is not known.",
         "Correct the query or function, or declare outputDelay; docs/dataframes.md says which queries can be replayed.",
     ),
-    "SO5012": error(
-        "A Spark query is annotated with eventTime, and an operator downstream of the query uses event time.",
-        "Annotate an operator downstream of the query, or take event time from the query's input.",
-    ),
     "SO5011": warning(
         "The value is allowed, but readers and other writers of the target rarely expect it.",
         "Write the usual value, or keep this one if nothing else uses the target.",
+    ),
+    "SO5012": error(
+        "A Spark query is annotated with eventTime, and an operator downstream of the query uses event time.",
+        "Annotate an operator downstream of the query, or take event time from the query's input.",
     ),
 }

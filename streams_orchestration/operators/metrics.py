@@ -114,13 +114,13 @@ class Metrics:
             tuples: the number of tuples that are available but not read.
             seconds: the age of the oldest of them.
         """
-        self.gauge(LAG_TUPLES, "that are available and not read yet").set(tuples)
-        self.gauge(LAG_SECONDS, "since the oldest of them could be read").set(seconds)
+        self.gauge(LAG_TUPLES, "tuples that are available and not read yet").set(tuples)
+        self.gauge(LAG_SECONDS, "seconds since the oldest unread tuple could be read").set(seconds)
 
     def lag_bytes(self, size: int, seconds: float) -> None:
         """Set the lag in bytes and seconds, for a source that only knows the size of its unread data."""
-        self.gauge(LAG_BYTES, "bytes of the server's log that were not read yet").set(size)
-        self.gauge(LAG_SECONDS, "since the oldest of them could be read").set(seconds)
+        self.gauge(LAG_BYTES, "bytes of the server's log that are not read yet").set(size)
+        self.gauge(LAG_SECONDS, "seconds since the oldest unread data could be read").set(seconds)
 
     @property
     def values(self) -> dict[str, int | float]:

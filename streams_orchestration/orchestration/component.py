@@ -149,7 +149,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
     submission: dict[str, str | int | float | bool] = Field(default_factory=dict, description="Submission-time values.")
     widths: dict[str, int] = Field(default_factory=dict, description="Widths of parallel regions by name pattern.")
     fusion: Literal["default", "legacy", "manual", "automatic"] = Field(
-        default="automatic", description="How operators are fused into PEs."
+        default="automatic", description="Scheme by which operators are fused into PEs."
     )
     pes: int | None = Field(default=None, description="Number of PEs to aim at.")
     pe_capacity: float | None = Field(default=None, description="Processors that a PE may keep busy, by the profile.")

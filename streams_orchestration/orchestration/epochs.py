@@ -132,7 +132,7 @@ def epochs_sensor(
         epochs: number of new epochs, at least 1.
         name: name of the sensor, by default `epochs_of_` and the asset's key.
         minimum_interval_seconds: the least time between two ticks.
-        default_status: whether the sensor is on before somebody starts or stops it.
+        default_status: the status of the sensor until somebody starts or stops it.
 
     Raises:
         ValueError: `epochs` is less than 1.

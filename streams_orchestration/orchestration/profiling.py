@@ -54,10 +54,13 @@ class DecisionOptions(dg.Config):
     """The config of the op that decides which operators to move to PEs of their own."""
 
     machines: int = Field(default=2, ge=1, le=1000, description="Largest number of parts into which a PE may be split.")
-    pe: int | None = Field(default=None, description="The PE to split; the busiest one by default.")
+    pe: int | None = Field(default=None, description="The PE to split. Default: the busiest one.")
     solver: Literal["highs", "search"] = "highs"
     time_limit: float = Field(
-        default=60.0, gt=0, le=600, description="Seconds after which the best decision so far is taken."
+        default=60.0,
+        gt=0,
+        le=600,
+        description="Largest number of seconds to decide; then the best decision so far is taken.",
     )
 
 

@@ -94,6 +94,7 @@ def measured(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
 
     monkeypatch.setattr(api, "measure", measure)
     monkeypatch.setattr(api, "deployed_compilation", deployed)
+    monkeypatch.setattr(api, "deployed_if_any", lambda _home, _application: answers["deployed"])
     monkeypatch.setattr(api, "outcome_of", outcome_of)
     monkeypatch.setattr(api, "keep_outcome", keep_outcome)
     return answers

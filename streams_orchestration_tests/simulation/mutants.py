@@ -258,7 +258,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a hold is not renewed": Mutant(
         redeploying.held,
-        "suppress(StreamsRuntimeError):\n                hold(catalog, application, units, anew=False)",
+        "suppress(StreamsRuntimeError):\n                hold(catalog, application, units, begins=False)",
         "suppress(StreamsRuntimeError):\n                pass",
     ),
     "two redeploys are under way at once": Mutant(

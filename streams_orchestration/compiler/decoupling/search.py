@@ -213,7 +213,7 @@ class Search:
 
 
 def _packed(pieces: Pieces) -> list[int]:
-    """Assign the pieces, heaviest first, each to the machine with the smallest load."""
+    """Assign the pinned pieces to their machines, then the others, heaviest first, each to the least loaded machine."""
     loads = [0.0] * pieces.machines
     home = [max(0, pin) for pin in pieces.pins]
     for piece, pin in enumerate(pieces.pins):

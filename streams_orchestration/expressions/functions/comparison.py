@@ -39,7 +39,7 @@ def order_key(kind: Type) -> Callable[[Any], Any]:
         return lambda value: value.encode("utf-8", "surrogatepass")
     if kind.name in ("array", "struct"):
         keys = [order_key(part) for part in kind.parts]
-        each = (keys * 1) if kind.name == "struct" else None
+        each = keys if kind.name == "struct" else None
 
         def nested(value: Sequence[Any]) -> tuple[Any, ...]:
             by = each or keys * len(value)
@@ -120,7 +120,7 @@ def _all_of(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
 
 
 LOGIC.function(
-    summary=("Return true if the condition is false."),
+    summary="Return true if the condition is false.",
     examples=[("NOT 1 = 2", "true")],
     resolver=_all_of(BOOLEAN),
     name="not",

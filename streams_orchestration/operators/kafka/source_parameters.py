@@ -39,7 +39,9 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
         description="Maps an attribute to key, topic, partition, offset, timestamp or header.NAME.",
     )
     start_at: str = Field(
-        default="earliest", alias="startAt", description="Where reading begins: earliest, latest or a time in ISO 8601."
+        default="earliest",
+        alias="startAt",
+        description="Position at which reading begins: earliest, latest or a time in ISO 8601.",
     )
     until: Literal["latest"] | None = Field(
         default=None, description="latest: end the run after the messages that exist when it begins."
@@ -60,7 +62,7 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
     @model_validator(mode="after")
     def _go_together(self) -> KafkaSourceParameters:
         if (self.topic is None) == (self.pattern is None) or self.topic == []:
-            message = "either `topic` or `pattern` is expected"
+            message = "give either topic or pattern"
             raise ValueError(message)
         if self.pattern is not None:
             try:

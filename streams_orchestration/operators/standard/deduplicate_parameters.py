@@ -9,7 +9,10 @@ from streams_orchestration.operators.spl.text import ExpressionText
 
 
 class DeDuplicateParameters(ExpressionParameters):
-    """The parameters of `DeDuplicate`. Without `count`, `delta` and `within`, keys are remembered forever."""
+    """The parameters of `DeDuplicate`.
+
+    Without `count`, `delta`, `timeOut` and `within`, keys are remembered forever.
+    """
 
     key: ExpressionText | list[ExpressionText] = Field(
         default_factory=list, description="List of expressions that form the key; all attributes by default."

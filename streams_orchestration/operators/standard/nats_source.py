@@ -50,7 +50,7 @@ class NatsSourceParameters(BrokerParameters):
         default=None, repr=False, description="Token of the user, as ${env:NAME} or ${file:PATH}."
     )
     start_at: Literal["earliest", "latest"] = Field(
-        default="earliest", alias="startAt", description="Where a new consumer begins."
+        default="earliest", alias="startAt", description="Position at which a new consumer begins."
     )
 
     @field_validator("token")

@@ -243,7 +243,7 @@ class Parse(Operator):
             self.punctuate(Punctuation.WINDOW)
 
     def checkpoint(self) -> State:
-        """Return the unfinished row and the number of rows so far."""
+        """Return the unfinished row, and the numbers of rows, lines and malformed rows so far."""
         rest = self.lines.rest if self.parameters.by_lines_of_streams else self.rest
         return {
             "rest": pa.table({"rest": pa.array([rest], pa.binary())}),
@@ -253,7 +253,7 @@ class Parse(Operator):
         }
 
     def restore(self, state: State) -> None:
-        """Restore the unfinished row and the number of rows."""
+        """Restore the state that `checkpoint` returned."""
         self.rest, self.rows = state["rest"].column("rest")[0].as_py(), state["rows"]
         self.lines.rest = self.rest
         self.lines.lines = state["lines"]

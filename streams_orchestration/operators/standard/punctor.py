@@ -24,7 +24,7 @@ class PunctorParameters(ExpressionParameters):
     punctuate: Condition = Field(
         examples=["true"], description="A condition. A tuple for which it is true gets a window marker."
     )
-    position: Literal["before", "after"] = Field(description="Whether the marker is before or after the tuple.")
+    position: Literal["before", "after"] = Field(description="Position of the marker: before or after the tuple.")
     output: dict[str, ExpressionText] = Field(
         default_factory=dict, description="Maps an attribute to an expression. Other attributes keep their values."
     )

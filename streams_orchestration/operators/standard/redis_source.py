@@ -56,7 +56,7 @@ class RedisSourceParameters(BrokerParameters):
     )
     field: str = Field(default="data", min_length=1, description="Field of an entry that holds the message.")
     start_at: Literal["earliest", "latest"] = Field(
-        default="earliest", alias="startAt", description="Where a new group begins."
+        default="earliest", alias="startAt", description="Position at which a new group begins."
     )
 
 

@@ -33,7 +33,7 @@ class TcpSourceParameters(JournalParameters):
     port: int = Field(ge=0, le=65535, description="Port. 0, for a server: any free port, which the host's log names.")
     framing: Framing = Field(
         default="lines",
-        description="How messages are framed. lines: by line feeds. length: by four bytes in front of each.",
+        description="Framing of messages. lines: by line feeds. length: by four bytes in front of each.",
     )
     connections: int = Field(
         default=100,

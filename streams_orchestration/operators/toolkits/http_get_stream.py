@@ -43,12 +43,14 @@ class HTTPGetStreamParameters(TypedPortParameters, JournalParameters):
         description="Properties that take precedence over the file's.",
     )
     max_retries: int = Field(
-        default=3, alias="maxRetries", description="Most connections in a row that fail; -1: no limit."
+        default=3, alias="maxRetries", description="Largest number of connections in a row that may fail; -1: no limit."
     )
     retry_delay: float = Field(default=30.0, alias="retryDelay", ge=0, description="Seconds before a new connection.")
     backoff: bool = Field(default=False, description="Wait ten times longer after each failure in a row.")
     post_data: str | list[str] = Field(
-        default_factory=list[str], alias="postData", description="Fields to post, each as key=value; else a GET."
+        default_factory=list[str],
+        alias="postData",
+        description="Fields to post, each as key=value. Without fields, it is a GET.",
     )
     data_attribute_name: str = Field(
         default="data", alias="dataAttributeName", description="Attribute that gets the line."

@@ -48,7 +48,9 @@ class HTTPPostParameters(TypedPortParameters):
         repr=False,
         description="Properties that take precedence over the file's.",
     )
-    max_retries: int = Field(default=3, alias="maxRetries", description="Most repetitions of a request; -1: no limit.")
+    max_retries: int = Field(
+        default=3, alias="maxRetries", description="Largest number of repetitions of a request; -1: no limit."
+    )
     retry_delay: float = Field(default=3.0, alias="retryDelay", ge=0, description="Seconds before a repetition.")
     connection_timeout: float = Field(
         default=60.0, alias="connectionTimeout", gt=0, description="Seconds allowed without an answer."

@@ -69,7 +69,10 @@ class SessionPanes:
         return beyond if beyond.any() else None
 
     def pieces(self, tuples: Arrivals, steps: Steps) -> list[Piece]:
-        """Cut a batch before each late tuple after a step of its piece, since it may join a session that has fired."""
+        """Cut a batch before the first late tuple after each step.
+
+        The step may have fired a session that the tuple joins, so the step is done before the tuple is taken.
+        """
         late = np.flatnonzero((tuples.seen > 0) & (tuples.times < steps.levels[tuples.seen]))
         seen = tuples.seen[late]
         cuts = late[np.r_[True, seen[1:] != seen[:-1]]].tolist() if len(late) else []

@@ -203,9 +203,9 @@ class SlidingWindows:
 
     @property
     def fires_empty(self) -> bool:
-        """True if a trigger would evaluate an empty window: no tuple is in any window.
+        """True if a trigger would evaluate an empty window, because no tuple is kept.
 
-        With `full_only` it counts once the window has been full, if there is only one partition.
+        With `full_only`, the window must also have been full once, and the value is False for windows with partitions.
         """
         if len(self.log) or not self._full_only:
             return not len(self.log)

@@ -116,11 +116,11 @@ class Changes:
         """Wait for a change.
 
         Args:
-            mark: what `mark` has returned; a change after it ends the wait at once.
+            mark: the number that `mark` returned; a change after it ends the wait at once.
             seconds: the longest wait.
 
         Returns:
-            Whether there was a change.
+            True if there was a change, or this object was closed.
         """
         with self._condition:
             return self._condition.wait_for(lambda: self._count != mark or self._closed, max(seconds, 0.0))

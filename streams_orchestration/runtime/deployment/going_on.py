@@ -129,8 +129,8 @@ def _reopen_pe(connection: Connection, application: str, pe: PeRow) -> None:
         queries = ", ".join(operator.name for operator in program.operators.values())
         message = (
             f"{application} is complete, and {queries} closed all windows at its end: Spark accepts no later rows. "
-            "Run it with --available-now from the beginning, which leaves windows open, or set flush: false; --fresh "
-            "computes everything from the beginning"
+            "Start over with --fresh. If later input is to continue the run, use --available-now each time, or set "
+            "flush: false"
         )
         raise NotDeployableError(message)
     position = _continued(program, pe.position)

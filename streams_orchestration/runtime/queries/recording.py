@@ -71,7 +71,7 @@ def nothing_yet(program: PeProgram) -> Counts:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """The total of a PE before a batch."""
+    """The counts of a PE over all batches before the current one."""
 
     since: float
     """The time at which counting began, in unix seconds."""

@@ -59,7 +59,7 @@ def held(catalog: Catalog, application: str, units: Collection[str]) -> Generato
         while not over.wait(HOLD_SECONDS / 3):
             # an error of the catalog: the next renewal is early enough
             with errors.survived(f"the units of {application} are no longer on hold"), suppress(StreamsRuntimeError):
-                hold(catalog, application, units, anew=False)
+                hold(catalog, application, units, begins=False)
 
     hold(catalog, application, units)
     renewing = world.Thread(target=renew, name="hold", daemon=True)

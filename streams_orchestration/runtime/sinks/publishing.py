@@ -161,7 +161,7 @@ def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
 
 
 def read_due(connection: Connection, application: str, *, files: bool) -> list[DueOutput]:
-    """Return what `due` does, within a transaction."""
+    """Return the due outputs, as `due` selects them, within a transaction of the caller."""
     return DueOutput.all(connection, _DUE[files], {"of": application})
 
 

@@ -25,7 +25,7 @@ _OPEN_PES = (
 )
 
 
-def hold(catalog: Catalog, application: str, units: Collection[str], *, anew: bool = True) -> None:
+def hold(catalog: Catalog, application: str, units: Collection[str], *, begins: bool = True) -> None:
     """Hold units for `HOLD_SECONDS`: their sources and foreign inputs deliver nothing new.
 
     Units that are at a cut stay there. A temporary run of the application is prolonged by the same time.
@@ -34,7 +34,7 @@ def hold(catalog: Catalog, application: str, units: Collection[str], *, anew: bo
         catalog: the catalog.
         application: the name of the application.
         units: the names of the units.
-        anew: False only to prolong holds; a hold that was removed meanwhile stays removed.
+        begins: False only to prolong holds; a hold that was removed meanwhile stays removed.
     """
     u, a = tables.unit, tables.application
     until = clock.now() + HOLD_SECONDS
@@ -44,7 +44,7 @@ def hold(catalog: Catalog, application: str, units: Collection[str], *, anew: bo
         there = connection.scalars(select(u.c.name).where(u.c.application == application, u.c.name.in_(units))).all()
         still = [name for name in there if at_cut(connection, application, name)]
         mine = (u.c.application == application, u.c.name.in_(units))
-        mine = mine if anew else (*mine, u.c.held_until.is_not(None))
+        mine = mine if begins else (*mine, u.c.held_until.is_not(None))
         connection.execute(update(u).where(*mine).values(held_until=until))
         periods = (u.c.application == application, u.c.name.in_(still), u.c.timer == "period")
         connection.execute(update(u).where(*periods).values(deadline=until))

@@ -13,7 +13,7 @@ LOST_REMEDY = "Restore it from a copy, or start over with --fresh"
 """The remedy for a missing file that the last cut of a unit needs."""
 
 STABLE_SECONDS, UNSTABLE_RESETS = 600.0, 3
-"""A unit is unstable if it was reset after a failure so many times (the second number) within so many seconds."""
+"""A unit is unstable after this many resets for failures (second) within this many seconds (first)."""
 
 PHASES = ("failed", "detected", "asked", "began", "done", "committed")
 """The moments of an outage, in their order."""

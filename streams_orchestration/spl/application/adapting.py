@@ -121,7 +121,10 @@ def _receive(parameters: dict[str, Any]) -> None:
 
 
 def _with_channels(program: dict[str, Any]) -> dict[str, Any]:
-    """Return a program whose channel functions are constants of each replica, so that the values of a run suffice."""
+    """Return a program in which every channel function is replaced by a submission-time value.
+
+    The program's constants assign the channel of each replica to this value.
+    """
     constants: dict[str, str] = {}
 
     def replaced(match: re.Match[str]) -> str:

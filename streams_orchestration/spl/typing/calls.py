@@ -53,6 +53,8 @@ from streams_orchestration.spl.typing.typed import (
 _M = TypeVar("_M", bound=Meaning)
 
 _UINT32 = Primitive("uint32")
+_DEEPEST = 50
+"""The number of formal parameters through which the name of a function is followed."""
 
 
 class CallTyping(Naming):
@@ -229,7 +231,7 @@ class CallTyping(Naming):
     def _assumed(self, function: tree.Name, scope: Scope, depth: int = 0) -> Signature | None:
         """Return the function of a missing toolkit that a name may mean, directly or through a formal parameter."""
         meaning = scope.find(function.name) if function.name.startswith("$") else None
-        if isinstance(meaning, Actual) and meaning.mode in ("function", "expression") and depth < 50:
+        if isinstance(meaning, Actual) and meaning.mode in ("function", "expression") and depth < _DEEPEST:
             named = type_of_values(meaning.values)
             if not isinstance(named, tree.NamedType):
                 return None
@@ -254,7 +256,7 @@ class CallTyping(Naming):
         for meaning in [*meanings, *([] if defined is None else [defined])]:
             if isinstance(meaning, FunctionName):
                 found.append(meaning)
-            elif isinstance(meaning, Actual) and meaning.mode in ("function", "expression") and depth < 50:
+            elif isinstance(meaning, Actual) and meaning.mode in ("function", "expression") and depth < _DEEPEST:
                 name = meaning.values[0] if isinstance(meaning.values, tuple) else None
                 if isinstance(meaning.values, tree.NamedType) and not meaning.values.member:
                     name = meaning.values.name
