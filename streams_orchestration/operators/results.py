@@ -173,32 +173,33 @@ def type_text(schema: pa.Schema) -> str:
 
 def check_produced(produced: ProducedTo) -> ProducedTo:
     """Return the result of `produce`. Raise ResultError if it has a wrong type."""
-    if not isinstance(produced, ProducedTo):
-        message = f"its `produce` returned {described(produced)}; it must return ProducedTo(offset, exhausted)"
-        raise ResultError(message)
+    _require(isinstance(produced, ProducedTo), "produce", produced, "ProducedTo(offset, exhausted)")
     check_offset(produced.offset)
     return produced
 
 
 def check_available(bound: Offset | None) -> Offset | None:
     """Return the result of `available`. Raise ResultError if it has a wrong type."""
-    if bound is not None and not isinstance(bound, dict):
-        message = f"its `available` returned {described(bound)}; it must return a dict of JSON, or None"
-        raise ResultError(message)
+    _require(bound is None or isinstance(bound, dict), "available", bound, "a dict of JSON, or None")
     return bound
 
 
 def check_pause(pause: float | None) -> float | None:
     """Return the result of `pause`. Raise ResultError if it has a wrong type."""
-    if pause is not None and not (isinstance(pause, int | float) and pause >= 0):
-        message = f"its `pause` returned {described(pause)}; it must return seconds, 0 or more, or None"
-        raise ResultError(message)
+    fits = pause is None or (isinstance(pause, int | float) and pause >= 0)
+    _require(fits, "pause", pause, "seconds, 0 or more, or None")
     return pause
 
 
 def check_files(files: tuple[PendingFile, ...]) -> tuple[PendingFile, ...]:
     """Return the result of `prepare_commit`. Raise ResultError if it has a wrong type."""
-    if not isinstance(files, tuple | list) or not all(isinstance(file, PendingFile) for file in files):
-        message = f"its `prepare_commit` returned {described(files)}; it must return a tuple of PendingFile"
-        raise ResultError(message)
+    fits = isinstance(files, tuple | list) and all(isinstance(file, PendingFile) for file in files)
+    _require(fits, "prepare_commit", files, "a tuple of PendingFile")
     return tuple(files)
+
+
+def _require(fits: bool, method: str, result: object, wanted: str) -> None:  # noqa: FBT001
+    """Raise ResultError, which names the method and the wanted result, unless the result fits."""
+    if not fits:
+        message = f"its `{method}` returned {described(result)}; it must return {wanted}"
+        raise ResultError(message)
