@@ -15,7 +15,6 @@ MODULES = sorted((ROOT / "streams_orchestration").rglob("*.py"))
 OF_OTHERS = {
     "reliability.md": None,  # options of the harness for chaos
     "0061-a-unit-has-its-own-turn.md": {"--catalog"},
-    "0101-the-product-is-simulated-in-one-thread.md": {"--restless"},
     "performance.md": {"--quick"},
     "spark-clusters.md": {"--conf"},
     "remote.py": {"--glob"},

@@ -210,6 +210,6 @@ def as_frames(result: Any, outputs: int) -> list[DataFrame]:
     if wrong or set(frames) != set(range(outputs)):
         given = wrong[0] if wrong else f"ports {sorted(map(str, frames))}"
         wanted = "a DataFrame" if outputs == 1 else f"a mapping of the ports 0 to {outputs - 1} to DataFrames"
-        message = f"it returned {given}; it returns {wanted}"
+        message = f"it returned {given}; it must return {wanted}"
         raise TypeError(message)
     return [frames[port] for port in range(outputs)]

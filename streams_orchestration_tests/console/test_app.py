@@ -157,13 +157,13 @@ def test_the_last_sample_stays_until_another_comes_or_samples_are_off(tmp_path: 
     def sampled() -> dict[str, Any]:
         return client.get("/api/applications/app/sample?stream=Doubled").json()
 
-    assert (sampled()["sample"], "on its way" in sampled()["reason"]) == (None, True)
+    assert (sampled()["sample"], "in transit" in sampled()["reason"]) == (None, True)
     application.local.step(application.local.programs[0])
     first = sampled()
     assert (len(first["sample"]["rows"]), first["reason"]) == (2, None)
     application.set(tables.segment, retracted=True)
     assert sampled()["sample"] == first["sample"]
-    assert "on its way" in sampled()["reason"]
+    assert "in transit" in sampled()["reason"]
     with application.local.catalog.write() as connection:
         connection.execute(update(tables.application).values(settings={}))
     assert sampled()["sample"] is None

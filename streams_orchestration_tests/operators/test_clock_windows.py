@@ -280,14 +280,12 @@ def test_tuples_meet_until_the_clock_evicts_them(events: list[Any], sides: Any, 
         for each, key in enumerate(keys):
             entry = [now, key, number * 10 + each, False]
             met = [other for other in windows[1 - port] if other[1] == key]
-            if "count" in sides[port] and int(sides[port][6]):
-                leave(port, int(sides[port][6]) - 1)
             for other in met:
                 other[3] = entry[3] = True
                 told.append((entry[2], other[2]) if port == 0 else (other[2], entry[2]))
             windows[port].append(entry)
-            if sides[port] == "count(0)":
-                leave(port, 0)
+            if "count" in sides[port]:
+                leave(port, int(sides[port][6]))
         if restarts:
             bench.restart()
         operator = bench.operator

@@ -226,7 +226,7 @@ DEPLOYED_AT = int(running().deployed_at)
         (running(state="STOPPED"), "demo is STOPPED"),
         (running(state="COMPLETED"), "demo is COMPLETED"),
         (running(deployed_at=NOW), "demo was deployed again meanwhile"),
-        (None, "demo is not deployed any more"),
+        (None, "demo is no longer deployed"),
     ],
 )
 def test_a_run_whose_cause_is_gone_is_skipped_and_says_why(

@@ -37,9 +37,6 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--machines", type=int, default=0, choices=range(4), help="Machines with agents.")
     parser.add_argument("--storage", choices=("local", "s3"), default="local", help="Place of the files.")
     parser.add_argument("--catalog", choices=("sqlite", "postgresql"), default="sqlite", help="Kind of the catalog.")
-    parser.add_argument(
-        "--restless", action="store_true", help="Let faults come also before the next epoch is complete."
-    )
     parser.add_argument("--mutant", choices=sorted(MUTANTS), help="Run the product with this fault in it.")
     parser.add_argument("--mutants", type=int, metavar="RUNS", help="Search all mutants, or --mutant, in so many runs.")
     parser.add_argument("--until-wrong", action="store_true", help="Stop after the first run that is wrong.")
@@ -58,7 +55,7 @@ def main() -> int:
     if given.serve:
         return _serve()
     if given.piece:
-        return min(search(given.seed, given.piece, given.faults, restless=given.restless), 1)
+        return min(search(given.seed, given.piece, given.faults), 1)
     if given.mutants:
         mutant_table.search([given.mutant] if given.mutant else MUTANTS, given.mutants, given.seed)
         return 0
@@ -85,7 +82,7 @@ def _simulate(given: argparse.Namespace) -> int:
     first: Verdict | None = None
     options = (given.faults, given.shape, given.variant, given.rate, tuple(given.kind), given.machines)
     seeds = range(given.seed, given.seed + given.runs)
-    cases = [Case(seed, *options, given.storage, given.catalog, given.restless) for seed in seeds]
+    cases = [Case(seed, *options, given.storage, given.catalog) for seed in seeds]
     for verdict in simulated(cases, given.mutant, tell=given.trace):
         wrong, faults, taken = wrong + bool(verdict.wrong), faults + len(verdict.faults), taken + verdict.taken
         marks.add(verdict.places, verdict.hits)
@@ -126,6 +123,7 @@ def _show(verdict: Verdict, *, as_json: bool) -> None:
             "taken",
             "repeated",
             "watermarks",
+            "amid",
         )
         print(json.dumps({"seed": verdict.case.seed} | {name: getattr(verdict, name) for name in names}), flush=True)
         return

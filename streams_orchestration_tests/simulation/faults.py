@@ -106,7 +106,8 @@ class Faults:
     """Returns the phase of the application."""
     start: Callable[[], object]
     """Starts again what a machine starts that was switched on."""
-    calm_weights: tuple[float, ...] = CALM_WEIGHTS
+    amid: int = 0
+    """Batches that were committed before the last fault."""
     happened: list[str] = field(default_factory=list[str])
     held: list[tuple[SimulatedProcess, Callable[[], bool]]] = field(
         default_factory=list[tuple[SimulatedProcess, Callable[[], bool]]]
@@ -156,9 +157,10 @@ class Faults:
         self.count -= 1
         self.hits.add((kind, *place))
         self.lasts(0.0)
+        self.amid = self.checks.batches
         self.happened.append(f"{self.scheduler.now:.3f} s: {kind}: {fault}")
         self.scheduler.note(f"fault {kind}: {fault}")
-        if kind in DISRUPTIVE and (calm := self.scheduler.choices.pick("calm", self.calm_weights)):
+        if kind in DISRUPTIVE and (calm := self.scheduler.choices.pick("calm", CALM_WEIGHTS)):
             self.calm_until = self.checks.epochs + 1, self.checks.batches + CALM_BATCHES if calm == 1 else math.inf
         self.then()
 

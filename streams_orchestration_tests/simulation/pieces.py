@@ -34,7 +34,7 @@ VARIANTS = 4
 """Applications of a shape that are searched, each with other rates and periods."""
 
 
-def search(seed: int, faults: int, most: int, *, restless: bool = False) -> int:
+def search(seed: int, faults: int, most: int) -> int:
     """Run simulations until there were enough faults; print what was wrong, and a row for the table of what was run.
 
     A row of what was run so far goes to the standard error after each shape, so that a search that is ended early has
@@ -44,13 +44,12 @@ def search(seed: int, faults: int, most: int, *, restless: bool = False) -> int:
         seed: of the first run.
         faults: the number of faults to reach.
         most: most faults of a run.
-        restless: let faults come all the time in each run, not only in each second one.
 
     Returns:
         The number of runs that were wrong.
     """
     total: Counter[str] = Counter()
-    command = f"--piece {faults} --seed {seed} --faults {most}{' --restless' if restless else ''}"
+    command = f"--piece {faults} --seed {seed} --faults {most}"
     shapes, marks, kept = sorted(SIMULATED), Marks(), list[tuple[Case, Made]]()
     for number in count():
         if total["faults"] >= faults:
@@ -66,7 +65,6 @@ def search(seed: int, faults: int, most: int, *, restless: bool = False) -> int:
                 machines=machines,
                 storage=storage,
                 catalog=catalog,
-                restless=restless or bool(each % 2),
             )
             for each in range(first, first + RUNS)
         ]

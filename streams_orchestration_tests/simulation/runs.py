@@ -46,7 +46,6 @@ from streams_orchestration_tests.simulation.engines import Cluster, switch
 from streams_orchestration_tests.simulation.event_times import EventTimes
 from streams_orchestration_tests.simulation.fault_kinds import KINDS
 from streams_orchestration_tests.simulation.faults import (
-    CALM_WEIGHTS,
     DISRUPTIVE,
     OF_MACHINES,
     OF_RECEIVERS,
@@ -101,8 +100,6 @@ class Case:
     """`s3` if the files that the catalog names are in an object store."""
     catalog: str = "sqlite"
     """`postgresql` if transactions of several units are open at one time."""
-    restless: bool = False
-    """True if faults come also while the application would come to its next epoch."""
 
 
 @dataclass
@@ -112,6 +109,8 @@ class Verdict:
     case: Case
     wrong: list[str] = field(default_factory=list[str])
     faults: list[str] = field(default_factory=list[str])
+    amid: int = 0
+    """Batches that were committed before the last fault."""
     crashes: list[str] = field(default_factory=list[str])
     """Errors that ended a thread, in words."""
     redeploys: list[str] = field(default_factory=list[str])
@@ -235,7 +234,6 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
             *(scheduler, shared, case.faults, case.rate, kinds, KINDS, checks, redeploys, disk, machines, target),
             lambda: histories.phase,
             lambda: None,
-            (1.0,) if case.restless else CALM_WEIGHTS,
         )
 
         def committed(written: Tables) -> None:
@@ -259,7 +257,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         scheduler.on_end = ended
         histories.is_exact = lambda: scheduler.now > faults.server_set_at + READ_SECONDS
         _course(case, scheduler, home, faults, checks, verdict)
-        verdict.faults, verdict.redeploys = faults.happened, redeploys.ends
+        verdict.faults, verdict.redeploys, verdict.amid = faults.happened, redeploys.ends, faults.amid
         verdict.places, verdict.hits = faults.places, faults.hits
         verdict.crashes = [f"{name}: {type(error).__name__}: {error}" for name, error in scheduler.crashes]
         unexpected = [error for _, error in scheduler.crashes if not _is_expected(error)]

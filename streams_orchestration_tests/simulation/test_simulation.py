@@ -23,19 +23,19 @@ are never freed beside other tests."""
 DELIVERED = ("--shape", "delivered", "--kind", "target_lost", "--rate", "0.2")
 SENT = ("--shape", "sent", "--kind", "target_lost", "--rate", "0.1", "--faults", "20")
 RECEIVED = ("--shape", "received", "--faults", "20", "--kind")
-RESTLESS: dict[str, tuple[str, ...]] = {
-    "a region": ("--shape", "diamond", "--runs", "6"),
-    "operators outside of regions": ("--shape", "outside", "--runs", "6"),
-    "two hosts": ("--shape", "two_hosts", "--runs", "4"),
-    "event time": ("--shape", "event_time", "--runs", "4"),
-    "deliveries": ("--shape", "delivered", "--runs", "8"),
-    "transactions of several units": ("--shape", "two_regions", "--catalog", "postgresql", "--runs", "6"),
-    "machines": ("--shape", "diamond", "--machines", "3", "--runs", "4"),
-    "machines with two hosts": ("--shape", "two_hosts", "--machines", "3", "--runs", "3"),
-    "an object store": ("--shape", "two_regions", "--storage", "s3", "--runs", "2"),
-    "an object store of machines": ("--shape", "two_regions", "--storage", "s3", "--machines", "3", "--runs", "2"),
+ALL_FAULTS: dict[str, tuple[str, ...]] = {
+    "a region": ("--shape", "diamond"),
+    "operators outside of regions": ("--shape", "outside"),
+    "two hosts": ("--shape", "two_hosts"),
+    "event time": ("--shape", "event_time"),
+    "deliveries": ("--shape", "delivered"),
+    "transactions of several units": ("--shape", "two_regions", "--catalog", "postgresql"),
+    "machines": ("--shape", "diamond", "--machines", "3"),
+    "machines with two hosts": ("--shape", "two_hosts", "--machines", "3"),
+    "an object store": ("--shape", "two_regions", "--storage", "s3"),
+    "an object store of machines": ("--shape", "two_regions", "--storage", "s3", "--machines", "3"),
 }
-"""Cases with faults of all kinds at any time, 120 in each run: as many faults in a core-second as can be."""
+"""Cases with faults of all kinds."""
 SLOW_COMMIT = ("--catalog", "postgresql", "--shape", "two_regions", "--kind", "slow_commit", "--rate", "0.02")
 LATE_SWEEP = ("--shape", "two_hosts", "--machines", "3", "--kind", "late_sweep", "--rate", "0.03", "--faults", "6")
 REDEPLOYS = ("--kind", "redeploy", "--rate", "0.002")
@@ -128,19 +128,14 @@ def simulate(*arguments: str) -> list[dict[str, Any]]:
     return answer["verdicts"]
 
 
-@pytest.mark.parametrize("case", RESTLESS)
-def test_runs_with_faults_at_any_time_end_as_undisturbed_runs_do(case: str):
-    for verdict in simulate(*RESTLESS[case], "--restless"):
+@pytest.mark.parametrize("case", ALL_FAULTS)
+def test_runs_with_random_faults_end_as_undisturbed_runs_do(case: str):
+    verdicts = simulate(*ALL_FAULTS[case], "--runs", "2", "--rate", "0.03", "--faults", "40")
+    for verdict in verdicts:
         assert verdict["wrong"] == [], verdict
-
-
-@pytest.mark.parametrize(
-    ("shape", "machines"), [("diamond", "0"), ("outside", "0"), ("two_hosts", "3"), ("event_time", "0")]
-)
-def test_runs_that_complete_an_epoch_after_each_fault_end_as_undisturbed_runs_do(shape: str, machines: str):
-    (verdict,) = simulate("--shape", shape, "--machines", machines, "--rate", "0.03", "--faults", "30")
-    assert verdict["wrong"] == [], verdict
-    assert (verdict["watermarks"] > 100) == (shape == "event_time")
+        assert (verdict["watermarks"] > 100) == (case == "event time")
+    faults, amid = sum(len(verdict["faults"]) for verdict in verdicts), sum(verdict["amid"] for verdict in verdicts)
+    assert amid > faults > 0, "an application that never comes to work shows nothing"
 
 
 def test_a_write_that_arrives_unseen_in_an_object_store_costs_no_reset():
@@ -222,7 +217,9 @@ def test_a_disk_that_is_broken_until_a_person_replaces_it_costs_no_tuple():
 
 
 def test_a_flipped_bit_is_healed_or_refused():
-    verdicts = simulate("--kind", "flip", "kill", "--rate", "0.02", "--shape", "outside", "--runs", "2", "--restless")
+    verdicts = simulate(
+        "--kind", "flip", "kill", "--rate", "0.004", "--shape", "outside", "--runs", "2", "--faults", "30"
+    )
     for verdict in verdicts:
         assert verdict["wrong"] == [], verdict
     assert any("flip" in fault for verdict in verdicts for fault in verdict["faults"])

@@ -178,7 +178,13 @@ def compiling(main: Path) -> list[Diagnostic]:
         ("limits: list[int]", "limits: list[str]", "SO5003", "11:45", "limits"),
         ("    mode: str", "    wanted: int\n    mode: str", "SO5003", "10:57", "wanted"),
         ("process(", "proces(", "SO5002", "10:57", "has no method process"),
-        ("port: int, batch: TupleBatch", "batch: TupleBatch", "SO5002", "10:57", "is called as process(port, batch)"),
+        (
+            "port: int, batch: TupleBatch",
+            "batch: TupleBatch",
+            "SO5002",
+            "10:57",
+            "cannot be called as process(port, batch)",
+        ),
         ("class Geocode(", "class Geo(", "SO5002", "10:57", "has no Geocode"),
         (
             "    Parameters =",

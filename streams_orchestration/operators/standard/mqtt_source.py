@@ -31,8 +31,8 @@ LONGEST_TOPIC = 65535
 _FILTER = re.compile(r"(([^/+#\0]*|\+)/)*([^/+#\0]+|\+|#|(?<=/))")
 _REFUSALS = {
     133: "check clientId",
-    134: "see user, password",
-    135: "see user, password",
+    134: "check user, password",
+    135: "check user, password",
 }
 """Maps reason codes of a permanent refusal to their remedies."""
 

@@ -367,7 +367,7 @@ def test_a_value_of_streams_that_cannot_be_used_here_compiles_and_is_not_deploye
     assert check_parameters(compilation) == []
     message = only(compilation, "SO5003")
     assert message.startswith(
-        "the parameter format: txt of Streams cannot be used here; use parquet, csv, jsonl, arrow, "
+        "the value txt of the parameter format of Streams cannot be used here; use parquet, csv, jsonl, arrow, "
     )
 
 

@@ -138,7 +138,11 @@ def test_queries_that_are_colocated_are_one(tmp_path: Path):
         ("Sql", QUERY | {"watermarks": {"Rows": {"attribute": "ts", "delay": "soon"}}}, "a span of time is expected"),
         ("DataFrame", {"function": "no.module:f"}, "function: no.module:f"),
         ("DataFrame", {"function": "math:pi"}, "math:pi is no function"),
-        ("DataFrame", {"function": "inspect:signature", "arguments": {"none": 1}}, "is called with 1 DataFrames"),
+        (
+            "DataFrame",
+            {"function": "inspect:signature", "arguments": {"none": 1}},
+            "cannot be called with 1 DataFrames",
+        ),
         ("DataFrame", {"function": "copy:copy", "static": {"Rows": True}}, "static"),
     ],
 )

@@ -263,7 +263,7 @@ def test_credentials_that_are_refused_stop_and_are_nowhere(tmp_path: Path, monke
         made, source = bench(broker, tmp_path / "home", user="keeper", password="${env:PLANTED}")
         with receiving(source):
             reported(source, "refused")
-            with pytest.raises(DataError, match=f"{broker.url}.*see user, password") as raised:
+            with pytest.raises(DataError, match=f"{broker.url}.*check user, password") as raised:
                 made.produce()
     finally:
         broker.stop()

@@ -119,8 +119,8 @@ SUBACK = b"\x90\x03\x00\x01"
 TAKEN = b"\x20\x02\x01\x00"  # with the session of before
 MQTT_ANSWERS = [
     ([b"\x20\x02\x00\x02"], True, "check clientId"),
-    ([b"\x20\x02\x00\x04"], True, "see user, password"),
-    ([b"\x20\x02\x00\x05"], True, "see user, password"),
+    ([b"\x20\x02\x00\x04"], True, "check user, password"),
+    ([b"\x20\x02\x00\x05"], True, "check user, password"),
     ([TAKEN, SUBACK + b"\x80"], True, "refuses a subscription to a/#; check the rights"),
     ([b"\x20\x02\x00\x03"], False, "Server unavailable"),
     ([b"\x20\x02\x00\x61"], False, "Unspecified error"),

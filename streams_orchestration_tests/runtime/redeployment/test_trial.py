@@ -203,7 +203,8 @@ def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
     former = read_status(local.home, local.name).fingerprint
     monkeypatch.setattr(redeploying, "start", fail)
     with pytest.raises(
-        RevertedError, match=r"previous plan runs again.*reverted: PE 0 failed: batch 7: operator X.*line 3"
+        RevertedError,
+        match=r"was reverted, so the previous plan runs again.*: PE 0 failed: batch 7: operator X.*line 3",
     ):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert plans[0] != plans[1] == former, "hosts of the new plan are started, then those of the previous plan"

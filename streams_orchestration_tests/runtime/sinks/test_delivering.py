@@ -94,7 +94,9 @@ def test_tuples_that_were_altered_while_they_waited_are_never_delivered(local: L
     (file,) = (local.home.data(local.name) / "outputs").rglob("*.arrow")
     content = file.read_bytes()
     file.write_bytes(content.replace(b"a", b"b"))
-    with pytest.raises(OutputError, match=f"{file}, which was to be delivered, is truncated or was altered: restore it"):
+    with pytest.raises(
+        OutputError, match=f"{file}, which was to be delivered, is truncated or was altered: restore it"
+    ):
         local.publish()
     assert letters(tmp_path) == []
     file.write_bytes(content)

@@ -126,7 +126,9 @@ def test_files_of_an_earlier_run_are_refused_and_dropped_by_a_fresh_start(s3: S3
     application = Application(s3, tmp_path)
     application.local.run()
     other = s3.put(f"{application.directory}/notes.txt", b"of somebody else")
-    with pytest.raises(NotDeployableError, match=rf"s3://{BUCKET}/{application.directory} has 1 files of an earlier run"):
+    with pytest.raises(
+        NotDeployableError, match=rf"s3://{BUCKET}/{application.directory} has 1 files of an earlier run"
+    ):
         deploy(Home(tmp_path / "another"), deployable(application.compilation))
     deploy(application.home, deployable(application.compilation), fresh=True)
     assert application.names() == [other.removeprefix(f"s3://{BUCKET}/")]
