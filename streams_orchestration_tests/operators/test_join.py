@@ -50,15 +50,16 @@ def account(
     for port, row in arrivals:
         kind, size = policies[port]
         own, other = windows[port], windows[1 - port]
-        while own and (len(own) >= size if kind == "count" else row[2] - own[0][0][2] > size):
-            leave(port)
-        own.append([row, False])
+        new = [row, False]
         for candidate in other:
             left, right = (row, candidate[0]) if port == 0 else (candidate[0], row)
             same = left[0] == right[0] and left[0] is not None
             if (same or not equal) and (left[1] < right[1] or not match):
-                own[-1][1] = candidate[1] = True
+                new[1] = candidate[1] = True
                 tell(left, right)
+        while own and (len(own) >= size if kind == "count" else row[2] - own[0][0][2] > size):
+            leave(port)
+        own.append(new)
         if (kind, size) == ("count", 0):
             leave(port)
     for port in (0, 1):
@@ -130,8 +131,6 @@ def partitioned_account(arrivals: list[tuple[int, Row]], policies: list[Any], eq
     for port, row in arrivals:
         kind, size = policies[port]
         own = [each for each in windows[port] if each[0][parts[port]] == row[parts[port]]]
-        while own and (len(own) >= size if kind == "count" else row[2] - own[0][0][2] > size):
-            leave(port, own.pop(0))
         new = [row, False, len(windows[port])]
         windows[port].append(new)
         for candidate in windows[1 - port]:
@@ -139,6 +138,8 @@ def partitioned_account(arrivals: list[tuple[int, Row]], policies: list[Any], eq
             if not equal or (one[0] == other[0] and one[0] is not None):
                 new[1] = candidate[1] = True
                 tell(one, other)
+        while own and (len(own) >= size if kind == "count" else row[2] - own[0][0][2] > size):
+            leave(port, own.pop(0))
         if (kind, size) == ("count", 0):
             leave(port, new)
     for port in (0, 1):

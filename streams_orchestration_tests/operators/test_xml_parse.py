@@ -6,12 +6,12 @@ import itertools
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError, TupleError
-from streams_orchestration.operators.formats.xml_paths import ParsedElement, path_finder
+from streams_orchestration.operators.formats.xml_paths import ParsedElement, XmlReader, path_finder
 from streams_orchestration.operators.standard.xml_parse import XMLParse
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
@@ -37,6 +37,7 @@ def bench(content: str, **more: Any) -> Bench:
 
 
 @given(st.lists(st.integers(0, 250), max_size=6), st.sampled_from(["string", "binary"]), st.booleans())
+@example(cuts=[111], content="string", restarts=False)
 @examples(60)
 def test_documents_may_be_cut_anywhere(cuts: list[int], content: str, restarts: bool):
     whole: Any = "".join(DOCUMENTS)
@@ -99,3 +100,21 @@ WRONG = [
 def test_wrong_parameters_are_refused(parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         bench("string", **parameters)
+
+
+@pytest.mark.parametrize(
+    ("documents", "encoding", "texts"),
+    [
+        (b"<c a='>'/><c b=\"x>y\"/>  <c>t</c >\n<?xml version='1.0'?><c/>", None, ["", "", "t", ""]),
+        (b"<c>a</c><!-- a comment --><c>b</c> <?p q?> <c/>", "utf-8", ["a", "b", ""]),
+        ("<c>\xe4</c>".encode("utf-16") + "<c>b</c>".encode("utf-16"), None, ["\xe4", "b"]),
+    ],
+    ids=["empty elements", "comments between", "UTF-16"],
+)
+def test_a_document_ends_with_its_last_tag_wherever_the_bytes_are_cut(
+    documents: bytes, encoding: str | None, texts: list[str]
+):
+    for cut in range(len(documents) + 1):
+        reader = XmlReader([("c",)], encoding)
+        found = [each for part in (documents[:cut], documents[cut:]) for each in reader.read(part)]
+        assert [each and each[1].text for each in found] == [each for text in texts for each in (text, None)], cut

@@ -13,6 +13,8 @@ _STEP = re.compile(
     rf"(?P<name>{_NAME}|\*|\.)(?P<condition>\[(?:\d+|@?{_NAME}\s*=\s*(?:'[^']*'|\"[^\"]*\"))\])?"
     rf"|(?P<attribute>@{_NAME})|(?P<text>text\(\))"
 )
+_END_TAG = re.compile(rb"</[^>]*>|<\0/\0[^>]*>\0|\0<\0/[^>]*>")
+"""Matches the bytes of an end tag, in an encoding of bytes and in both orders of UTF-16."""
 _EQUALS = re.compile(rf"(@?{_NAME})\s*=\s*['\"](.*)['\"]")
 
 
@@ -122,6 +124,7 @@ class XmlReader:
         self._open: list[ParsedElement] = []
         self._found: list[tuple[int, ParsedElement]] = []
         self._ended = False
+        self._end_at = 0
         parser = expat.ParserCreate(self._encoding)
         parser.buffer_text = True
         parser.StartElementHandler = self._start
@@ -138,11 +141,9 @@ class XmlReader:
         """
         while data := data if self.rest else data.lstrip():
             self.rest += data
-            more = b""
             try:
                 self._parser.Parse(data, False)  # noqa: FBT003 - the interface of expat
             except expat.ExpatError as error:
-                more = self.rest[self._parser.ErrorByteIndex :]
                 if not self._ended:
                     found = self._found
                     self._begin()
@@ -154,10 +155,11 @@ class XmlReader:
                 raise
             found, self._found = self._found, []
             yield from found
+            data = b""
             if self._ended:
+                data = self.rest[self._end_at :]
                 self._begin()
                 yield None
-            data = more
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._names.append(name)
@@ -169,8 +171,13 @@ class XmlReader:
         self._open.append(element)
 
     def _text(self, text: str) -> None:
-        if self._open:
-            self._open[-1].content.append(text)
+        if not self._open:
+            return
+        content = self._open[-1].content
+        if content and isinstance(content[-1], str):
+            content[-1] += text  # a text that arrives in pieces is one text
+        else:
+            content.append(text)
 
     def _end(self, _name: str) -> None:
         if self._open:
@@ -179,6 +186,14 @@ class XmlReader:
             self._found += [(number, element) for number, each in enumerate(self._triggers) if each == names]
         self._names.pop()
         self._ended = not self._names
+        if self._ended:
+            self._end_at = self._end_of_tag()
+
+    def _end_of_tag(self) -> int:
+        """Return the position after the tag that ends the document; the next document follows it."""
+        place = self._parser.CurrentByteIndex
+        tag = _END_TAG.match(self.rest, place)
+        return place if tag is None else tag.end()  # expat places the end of an empty element after its tag
 
     def _refuse(self, name: str, *_: object) -> None:
         message = f"the document declares the entity {name}, which is not read"
