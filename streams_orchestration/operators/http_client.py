@@ -184,7 +184,7 @@ class HttpTarget:
             message = f"{self.place}: no answer within {self._timeout:g} s"
             raise HttpAwayError(message) from None
         except requests.exceptions.RequestException as error:
-            message = f"{self.place}: cannot be reached: {_cause(error)}"
+            message = f"{self.place}: cannot be reached: {cause_of(error)}"
             raise HttpAwayError(message) from None
         except OSError:
             message = f"ca: the file {self._session.verify} cannot be read"
@@ -235,7 +235,7 @@ def _seconds(retry_after: str | None) -> float:
     return min(float(retry_after), LONGEST_WAIT) if retry_after and retry_after.isdecimal() else 0.0
 
 
-def _cause(error: BaseException) -> str:
+def cause_of(error: BaseException) -> str:
     """Return the text of the innermost cause. Outer errors would show the address with its secrets."""
     seen: Any = error
     while (inner := getattr(seen, "reason", None) or seen.__cause__ or seen.__context__) is not None:

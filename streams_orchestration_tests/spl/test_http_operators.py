@@ -106,15 +106,18 @@ def test_a_tuple_is_posted_as_its_content_type_says(
 
 
 @pytest.mark.slow
-def test_a_post_that_is_refused_or_gets_no_answer_says_so(tmp_path: Path):
+def test_a_post_that_is_refused_or_gets_no_answer_says_so_without_secrets(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
     parameters = "url : $url; maxRetries : 1; retryDelay : 0.0;"
     operator = f"stream<tuple<int32 n>, HTTPResponse> Got = HTTPPost(Src) {{ param {parameters} }}"
     source = ("int32 n", "n = 5")
     with server() as (address, _):
         [row] = got(tmp_path, f"{address}/bad", source, operator)
     assert row == {"n": 5, "data": "", "errorMessage": "POST /bad\nn=5", "responseCode": 404, "dataSize": 0}
-    [row] = got(tmp_path, "http://127.0.0.1:9/", source, operator)
+    [row] = got(tmp_path, "http://user:hidden@127.0.0.1:9/?token=hidden", source, operator)
     assert (row["responseCode"], "Connection" in row["errorMessage"]) == (-1, True)
+    assert "hidden" not in row["errorMessage"] + caplog.text
 
 
 REQUESTS = [

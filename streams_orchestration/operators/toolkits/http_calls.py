@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.http_client import cause_of
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -98,7 +99,7 @@ class HttpCaller:
                 method, url, data=body, headers=headers, timeout=self._timeout, allow_redirects=redirects
             )
         except (requests.exceptions.RequestException, UnicodeError) as error:
-            return HttpAnswer(error=f"{type(error).__name__}: {error}")
+            return HttpAnswer(error=failure_text(error))
         version = {10: "HTTP/1.0", 11: "HTTP/1.1"}.get(got.raw.version, "HTTP/1.1")
         kind, _, rest = str(got.headers.get("Content-Type", "")).partition(";")
         _, given, charset = rest.partition("charset=")
@@ -115,6 +116,12 @@ class HttpCaller:
     def close(self) -> None:
         """Disconnect."""
         self._session.close()
+
+
+def failure_text(error: Exception) -> str:
+    """Return the kind and the innermost cause of a failed request. The error's own text would show the address."""
+    kind, cause = type(error).__name__, cause_of(error)
+    return kind if cause == kind else f"{kind}: {cause}"
 
 
 def headers_of(written: Iterable[str]) -> dict[str, str]:

@@ -18,7 +18,14 @@ from streams_orchestration.operators.journal.records import JournalMessage
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.packages import require_package
-from streams_orchestration.operators.toolkits.http_calls import FORM, HttpCaller, headers_of, listed, properties_of
+from streams_orchestration.operators.toolkits.http_calls import (
+    FORM,
+    HttpCaller,
+    failure_text,
+    headers_of,
+    listed,
+    properties_of,
+)
 from streams_orchestration.operators.toolkits.http_post import check_response
 from streams_orchestration.operators.toolkits.tuple_to_json import attribute_type
 from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters, default_values, output_column
@@ -180,7 +187,7 @@ class HTTPGetStream(JournalSource):
                 read = read or bool(lines)
             await intake.put([rest] if rest else [], LINE)
         except requests.exceptions.RequestException as error:
-            return {"status": -1, "error": f"{type(error).__name__}: {error}", "data": "", "read": read}
+            return {"status": -1, "error": failure_text(error), "data": "", "read": read}
         finally:
             if response is not None:
                 response.close()
