@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.http_client import cause_of
+from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -164,3 +167,50 @@ def properties_of(context: OperatorContext, file: str | None, given: Sequence[st
 def listed(value: str | Sequence[str]) -> list[str]:
     """Return the texts of a parameter that takes one text or several."""
     return [value] if isinstance(value, str) else list(value)
+
+
+class HttpCallParameters(TypedPortParameters):
+    """The parameters of an operator that makes requests with basic authentication."""
+
+    authentication_type: str = Field(default="none", alias="authenticationType", description="basic or none.")
+    authentication_file: str | None = Field(
+        default=None, alias="authenticationFile", description="File with userid=NAME and password=PASSWORD."
+    )
+    authentication_property: str | list[str] = Field(
+        default_factory=list[str],
+        alias="authenticationProperty",
+        repr=False,
+        description="Properties that take precedence over the file's.",
+    )
+    extra_headers: str | list[str] = Field(
+        default_factory=list[str], alias="extraHeaders", repr=False, description="Headers, each as Name: value."
+    )
+    accept_all_certificates: bool = Field(
+        default=False, alias="acceptAllCertificates", description="Accept every certificate of the server."
+    )
+
+    def check_call(self) -> None:
+        """Raise ValueError if the authentication is not supported or a header is not written as `Name: value`."""
+        if self.authentication_type.lower() not in ("none", "basic"):
+            message = f"authenticationType: {self.authentication_type} is not supported; basic and none are"
+            raise ValueError(message)
+        headers_of(listed(self.extra_headers))
+
+    def caller(
+        self, context: OperatorContext, headers: Mapping[str, str], *, timeout: float | None = None
+    ) -> HttpCaller:
+        """Return a client with headers, which `extraHeaders` may replace, and with the credentials.
+
+        Raises:
+            ValueError: the file with the credentials cannot be read.
+        """
+        credentials = None
+        if self.authentication_type.lower() == "basic":
+            known = properties_of(context, self.authentication_file, listed(self.authentication_property))
+            credentials = (known.get("userid", ""), known.get("password", ""))
+        return HttpCaller(
+            {**headers, **headers_of(listed(self.extra_headers))},
+            credentials,
+            verify=not self.accept_all_certificates,
+            timeout=timeout,
+        )

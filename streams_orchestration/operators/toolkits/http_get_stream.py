@@ -21,34 +21,23 @@ from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.toolkits.http_calls import (
     FORM,
     HttpCaller,
+    HttpCallParameters,
     failure_text,
-    headers_of,
     listed,
-    properties_of,
 )
 from streams_orchestration.operators.toolkits.http_post import check_response
 from streams_orchestration.operators.toolkits.tuple_to_json import attribute_type
-from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters, default_values, output_column
+from streams_orchestration.operators.toolkits.typed_ports import default_values, output_column
 from streams_orchestration.spl.types.types import Tuple, is_string
 
 LINE, CLOSED, ENDED, FAILED = "line", "closed", "ended", "failed"
 """The origins of records in the journal: a line, a closed connection, the end of the source, a failed connection."""
 
 
-class HTTPGetStreamParameters(TypedPortParameters, JournalParameters):
+class HTTPGetStreamParameters(HttpCallParameters, JournalParameters):
     """The parameters of `HTTPGetStream`."""
 
     url: str = Field(min_length=1, repr=False, description="Address to read.")
-    authentication_type: str = Field(default="none", alias="authenticationType", description="basic or none.")
-    authentication_file: str | None = Field(
-        default=None, alias="authenticationFile", description="File with userid=NAME and password=PASSWORD."
-    )
-    authentication_property: str | list[str] = Field(
-        default_factory=list[str],
-        alias="authenticationProperty",
-        repr=False,
-        description="Properties that take precedence over the file's.",
-    )
     max_retries: int = Field(
         default=3, alias="maxRetries", description="Largest number of connections in a row that may fail; -1: no limit."
     )
@@ -68,25 +57,6 @@ class HTTPGetStreamParameters(TypedPortParameters, JournalParameters):
     disable_compression: bool = Field(
         default=False, alias="disableCompression", description="Ask for bodies without compression."
     )
-    extra_headers: str | list[str] = Field(
-        default_factory=list[str], alias="extraHeaders", repr=False, description="Headers, each as Name: value."
-    )
-    accept_all_certificates: bool = Field(
-        default=False, alias="acceptAllCertificates", description="Accept every certificate of the server."
-    )
-
-    def caller(self, context: OperatorContext) -> HttpCaller:
-        """Return a client with the headers and credentials."""
-        credentials = None
-        if self.authentication_type.lower() == "basic":
-            known = properties_of(context, self.authentication_file, listed(self.authentication_property))
-            credentials = (known.get("userid", ""), known.get("password", ""))
-        encoding = "identity" if self.disable_compression else "gzip, deflate"
-        return HttpCaller(
-            {"Accept-Encoding": encoding, **headers_of(listed(self.extra_headers))},
-            credentials,
-            verify=not self.accept_all_certificates,
-        )
 
     def target(self, type_: Tuple) -> str:
         """Return the attribute that gets a line. Raise ValueError if it is missing or no string."""
@@ -114,9 +84,6 @@ class HTTPGetStream(JournalSource):
         """Raise ValueError if attributes and parameters do not fit. Connects to nothing."""
         assert isinstance(parameters, HTTPGetStreamParameters)
         parameters.target(parameters.output_type(context))
-        if parameters.authentication_type.lower() not in ("none", "basic"):
-            message = f"authenticationType: {parameters.authentication_type} is not supported; basic and none are"
-            raise ValueError(message)
         for each in listed(parameters.post_data):
             if "=" not in each:
                 message = f"postData: {each!r:.40} is no key=value"
@@ -126,7 +93,7 @@ class HTTPGetStream(JournalSource):
         if context.max_channels > 1:
             message = "every channel of the parallel region would read the same; put the source in front of the region"
             raise ValueError(message)
-        headers_of(listed(parameters.extra_headers))
+        parameters.check_call()
         require_package("HTTPGetStream", "requests", "http")
 
     @classmethod
@@ -143,7 +110,8 @@ class HTTPGetStream(JournalSource):
     async def receive(self, intake: Intake) -> None:
         """Read responses into the journal until the source ends, then wait to be cancelled."""
         given: HTTPGetStreamParameters = self.parameters
-        caller = given.caller(self.context)
+        encoding = "identity" if given.disable_compression else "gzip, deflate"
+        caller = given.caller(self.context, {"Accept-Encoding": encoding})
         failures = 0
         try:
             while True:

@@ -20,13 +20,11 @@ from streams_orchestration.operators.toolkits.http_calls import (
     FORM,
     JSON,
     HttpAnswer,
-    HttpCaller,
-    headers_of,
+    HttpCallParameters,
     listed,
-    properties_of,
 )
 from streams_orchestration.operators.toolkits.tuple_to_json import JSON_STRING, attribute_type
-from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters, tuple_values
+from streams_orchestration.operators.toolkits.typed_ports import tuple_values
 from streams_orchestration.operators.toolkits.typed_results import TypedResults
 from streams_orchestration.spl.types.types import INT32, RSTRING, Tuple, is_string
 
@@ -34,20 +32,10 @@ RESPONSE = {"data": RSTRING, "errorMessage": RSTRING, "responseCode": INT32, "da
 """The attributes of a response, with their types; a text may be a ustring."""
 
 
-class HTTPPostParameters(TypedPortParameters):
+class HTTPPostParameters(HttpCallParameters):
     """The parameters of `HTTPPost`."""
 
     url: str = Field(min_length=1, repr=False, description="Address to post to.")
-    authentication_type: str = Field(default="none", alias="authenticationType", description="basic or none.")
-    authentication_file: str | None = Field(
-        default=None, alias="authenticationFile", description="File with userid=NAME and password=PASSWORD."
-    )
-    authentication_property: str | list[str] = Field(
-        default_factory=list[str],
-        alias="authenticationProperty",
-        repr=False,
-        description="Properties that take precedence over the file's.",
-    )
     max_retries: int = Field(
         default=3, alias="maxRetries", description="Largest number of repetitions of a request; -1: no limit."
     )
@@ -59,12 +47,6 @@ class HTTPPostParameters(TypedPortParameters):
         default=FORM,
         alias="headerContentType",
         description="Media type of the body: a form, application/json, or another one for a single attribute.",
-    )
-    extra_headers: str | list[str] = Field(
-        default_factory=list[str], alias="extraHeaders", repr=False, description="Headers, each as Name: value."
-    )
-    accept_all_certificates: bool = Field(
-        default=False, alias="acceptAllCertificates", description="Accept every certificate of the server."
     )
     include: str | list[str] = Field(
         default_factory=list[str], description="Attributes to post in a form or JSON; all by default."
@@ -89,10 +71,7 @@ class HTTPPost(Operator):
         if parameters.header_content_type not in (FORM, JSON) and len(given.attributes) != 1:
             message = f"headerContentType: {parameters.header_content_type} needs a stream with one attribute"
             raise ValueError(message)
-        if parameters.authentication_type.lower() not in ("none", "basic"):
-            message = f"authenticationType: {parameters.authentication_type} is not supported; basic and none are"
-            raise ValueError(message)
-        headers_of(listed(parameters.extra_headers))
+        parameters.check_call()
         if context.outputs:
             check_response(parameters.output_type(context))
         require_package("HTTPPost", "requests", "http")
@@ -109,15 +88,8 @@ class HTTPPost(Operator):
     def setup(self) -> None:
         """Prepare the client. The first request connects."""
         given = self.parameters
-        credentials = None
-        if given.authentication_type.lower() == "basic":
-            known = properties_of(self.context, given.authentication_file, listed(given.authentication_property))
-            credentials = (known.get("userid", ""), known.get("password", ""))
-        self.caller = HttpCaller(
-            {"Content-Type": given.header_content_type, **headers_of(listed(given.extra_headers))},
-            credentials,
-            verify=not given.accept_all_certificates,
-            timeout=given.connection_timeout,
+        self.caller = given.caller(
+            self.context, {"Content-Type": given.header_content_type}, timeout=given.connection_timeout
         )
         self.given = given.input_type(self.context)
         self.body = body_of(self.given, given.header_content_type, listed(given.include))
