@@ -78,7 +78,7 @@ def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
     for (number, incarnation), processes in groups.items():
         host = current.get(number)
         if host is None or host.incarnation != incarnation:
-            reason = "which was started over since" if host is not None else "which is no longer wanted"
+            reason = "which was restarted since" if host is not None else "which is no longer wanted"
         elif host.pid is None and host.state == "STARTING":
             continue  # the process that started the host has not recorded it yet
         elif not any(each.pid == host.pid for each in living(processes)):

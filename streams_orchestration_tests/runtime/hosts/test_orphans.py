@@ -271,7 +271,7 @@ def test_a_host_that_was_paused_and_replaced_is_stopped(home: Home, launcher: Fa
         connection.execute(update(tables.host).values(incarnation="another", pid=os.getpid()))
     (actual,) = stop_orphans(home, "app")
     assert {process.pid for process in actual.processes} == {paused.pid, jvm.pid}
-    assert "which was started over since" in str(actual)
+    assert "which was restarted since" in str(actual)
     assert not is_alive(paused.pid, paused.started)
 
 
