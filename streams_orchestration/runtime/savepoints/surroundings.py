@@ -149,7 +149,7 @@ def go_on_reading(connection: Connection, redeployment: Redeployment, manifest: 
             notes.append(f"{read}, and is no longer connected with it")
         elif lives[each.application] != each.life:
             notes.append(
-                f"{read}, which was restarted since then: {each.name} reads the tuples that come from now on"
+                f"{read}, which was started over since then: {each.name} reads the tuples that come from now on"
             )
         elif each.position < link.first:
             written = (s.c.application == link.exporter, s.c.stream == link.stream)

@@ -168,7 +168,7 @@ def test_an_exporter_that_was_started_anew_is_another_one(both: list[LocalApplic
     place = take(reader).place
     deploy(first.home, deployable(first.compilation), fresh=True)
     (note,) = restore(reader.home, deployable(reading(name="other")), place).notes
-    assert "which was restarted since then" in note
+    assert "which was started over since then" in note
 
 
 def test_a_clone_does_not_feed_whom_the_first_feeds(both: list[LocalApplication], tmp_path: Path):
