@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, unquote
+from urllib.request import parse_http_list, parse_keqv_list
 
 import pytest
 
@@ -17,6 +19,7 @@ from streams_orchestration.compiler.reading import read_tree
 from streams_orchestration.model.diagnostics import errors_of
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.toolkits.http_get_stream import HTTPGetStream
+from streams_orchestration.operators.toolkits.oauth import REQUIRED, OAuth1
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.receiving import receiving
 from streams_orchestration_tests.waiting import until
@@ -162,6 +165,37 @@ def test_each_line_of_a_response_may_be_a_tuple_and_credentials_are_sent(tmp_pat
         rows = got(tmp_path, f"{address}/r", ("rstring a", 'a = "one\\ntwo"'), operator)
     assert [row["line"] for row in rows] == ["PUT /r", "one", "two"]
     assert requests[0][2]["Authorization"] == "Basic bWU6c2VjcmV0"
+
+
+KEYS = {"consumerKey": "k", "consumerSecret": "s", "accessToken": "t", "accessTokenSecret": "u"}
+SIGNED = [
+    ("HTTPPost", 'url : $url; authenticationType : "oauth"; authenticationProperty'),
+    ("HTTPRequest", 'fixedUrl : $url; fixedMethod : GET; authenticationType : "OAUTH1"; authenticationProperties'),
+]
+
+
+def test_a_signature_is_that_of_the_example_in_the_standard():
+    keys = ("dpf43f3p2l4k3l03", "kd94hf93k423kf44", "nnch734d00sl2jdk", "pfkkdhi9sl3r4s00")
+    signer = OAuth1(dict(zip(REQUIRED, keys, strict=True)))
+    address = "http://photos.example.net/photos?file=vacation.jpg&size=original"
+    signature = signer.signature("GET", address, signer.protocol("137131202", "chapoH"))
+    assert signature == "MdpQcU8iPSUjWoN/UDMsK2sui9I="
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("operator", "parameters"), SIGNED)
+def test_requests_are_signed_by_keys_that_may_be_submission_time_values(tmp_path: Path, operator: str, parameters: str):
+    keys = [f'"{name}=" + getSubmissionTimeValue("{name}", "{value}")' for name, value in KEYS.items()]
+    type_ = RESPONSE if operator == "HTTPPost" else "int32 n"
+    invocation = f"stream<{type_}> Got = {operator}(Src) {{ param {parameters} : {', '.join(keys)}; }}"
+    with server() as (address, requests):
+        got(tmp_path, f"{address}/p?q=x%20y", ("int32 n", "n = 5"), invocation)
+    [(called, _, headers, body)] = requests
+    protocol = dict(parse_keqv_list(parse_http_list(headers["Authorization"].removeprefix("OAuth "))))
+    signature = unquote(protocol.pop("oauth_signature"))
+    fields = parse_qsl(body)
+    assert (protocol["oauth_consumer_key"], protocol["oauth_token"]) == ("k", "t")
+    assert OAuth1(KEYS).signature(called, f"{address}/p?q=x%20y", protocol, fields) == signature
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import WrapValidator
 from pydantic.fields import FieldInfo
 
-from streams_orchestration.model.containers import is_mapping
+from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.programs import CONSTANTS, LOGIC, is_program
 from streams_orchestration.operators.spl.text import place_of, text_or_program
 
@@ -25,16 +25,24 @@ def with_constants(data: Any, fields: Mapping[str, FieldInfo]) -> Any:
         data: the parameters.
         fields: the fields of the class of parameters.
     """
-    if not is_mapping(data) or not any(map(is_program, data.values())):
+    if not is_mapping(data) or not any(map(_has_programs, data.values())):
         return data
     known = {name: each for field, each in fields.items() for name in (field, each.alias) if name is not None}
     logic = data.get(LOGIC)
     shared: Mapping[str, Any] = logic.get(CONSTANTS, {}) if is_mapping(logic) else {}
     made = dict(data)
     for name, value in data.items():
-        if is_program(value) and name in known and not _takes_programs(known[name]):
-            made[name] = next(_constant(value, shared), value)
+        if _has_programs(value) and name in known and not _takes_programs(known[name]):
+            made[name] = [_replaced(each, shared) for each in value] if is_list(value) else _replaced(value, shared)
     return made
+
+
+def _has_programs(value: Any) -> bool:
+    return is_program(value) or (is_list(value) and any(map(is_program, value)))
+
+
+def _replaced(value: Any, shared: Mapping[str, Any]) -> Any:
+    return next(_constant(value, shared), value) if is_program(value) else value
 
 
 def value_of_program(program: Mapping[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.http_client import cause_of
+from streams_orchestration.operators.toolkits.oauth import OAuth1
 from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters
 
 FORM = "application/x-www-form-urlencoded"
@@ -54,7 +55,7 @@ class HttpCaller:
     def __init__(
         self,
         headers: Mapping[str, str],
-        credentials: tuple[str, str] | None = None,
+        credentials: tuple[str, str] | OAuth1 | None = None,
         *,
         verify: bool = True,
         timeout: float | None = None,
@@ -64,7 +65,7 @@ class HttpCaller:
 
         Args:
             headers: headers of each request.
-            credentials: user and password for basic authentication.
+            credentials: user and password for basic authentication, or the signer of OAuth 1.
             verify: False to accept every certificate.
             timeout: seconds until a connection, or the next bytes of a response, must have come.
             proxy: the address of a proxy; empty for none.
@@ -160,7 +161,16 @@ def properties_of(context: OperatorContext, file: str | None, given: Sequence[st
         except OSError as error:
             message = f"authenticationFile: {path} cannot be read: {error.strerror}"
             raise ValueError(message) from None
-    pairs = [each.partition("=") for each in [*lines, *given] if "=" in each and not each.lstrip().startswith("#")]
+    return properties_in([*lines, *given])
+
+
+def properties_in(lines: Iterable[str]) -> dict[str, str]:
+    """Return the properties in lines `name=value`; others and comments are skipped.
+
+    >>> properties_in(["# mine", "userid = me", "password=a=b"])
+    {'userid': 'me', 'password': 'a=b'}
+    """
+    pairs = [each.partition("=") for each in lines if "=" in each and not each.lstrip().startswith("#")]
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
@@ -170,11 +180,13 @@ def listed(value: str | Sequence[str]) -> list[str]:
 
 
 class HttpCallParameters(TypedPortParameters):
-    """The parameters of an operator that makes requests with basic authentication."""
+    """The parameters of an operator that makes requests with basic authentication or OAuth 1."""
 
-    authentication_type: str = Field(default="none", alias="authenticationType", description="basic or none.")
+    authentication_type: str = Field(default="none", alias="authenticationType", description="basic, oauth or none.")
     authentication_file: str | None = Field(
-        default=None, alias="authenticationFile", description="File with userid=NAME and password=PASSWORD."
+        default=None,
+        alias="authenticationFile",
+        description="File with userid=NAME and password=PASSWORD, or the properties of OAuth 1.",
     )
     authentication_property: str | list[str] = Field(
         default_factory=list[str],
@@ -190,10 +202,12 @@ class HttpCallParameters(TypedPortParameters):
     )
 
     def check_call(self) -> None:
-        """Raise ValueError if the authentication is not supported or a header is not written as `Name: value`."""
-        if self.authentication_type.lower() not in ("none", "basic"):
-            message = f"authenticationType: {self.authentication_type} is not supported; basic and none are"
+        """Raise ValueError if the authentication is not supported or lacks a property, or a header is malformed."""
+        if self.authentication_type.lower() not in ("none", "basic", "oauth"):
+            message = f"authenticationType: {self.authentication_type} is not supported; basic, oauth and none are"
             raise ValueError(message)
+        if self.authentication_type.lower() == "oauth" and not self.authentication_file:
+            OAuth1(properties_in(listed(self.authentication_property)))
         headers_of(listed(self.extra_headers))
 
     def caller(
@@ -202,12 +216,14 @@ class HttpCallParameters(TypedPortParameters):
         """Return a client with headers, which `extraHeaders` may replace, and with the credentials.
 
         Raises:
-            ValueError: the file with the credentials cannot be read.
+            ValueError: the file with the credentials cannot be read, or OAuth 1 lacks a property.
         """
-        credentials = None
-        if self.authentication_type.lower() == "basic":
+        credentials: tuple[str, str] | OAuth1 | None = None
+        kind = self.authentication_type.lower()
+        if kind != "none":
             known = properties_of(context, self.authentication_file, listed(self.authentication_property))
-            credentials = (known.get("userid", ""), known.get("password", ""))
+            basic = (known.get("userid", ""), known.get("password", ""))
+            credentials = basic if kind == "basic" else OAuth1(known)
         return HttpCaller(
             {**headers, **headers_of(listed(self.extra_headers))},
             credentials,

@@ -23,6 +23,7 @@ from streams_orchestration.operators.toolkits.http_calls import (
     listed,
     properties_of,
 )
+from streams_orchestration.operators.toolkits.oauth import OAuth1
 from streams_orchestration.operators.toolkits.tuple_to_json import attribute_type
 from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters, tuple_values
 from streams_orchestration.operators.toolkits.typed_results import TypedResults
@@ -94,8 +95,10 @@ class HTTPRequestParameters(TypedPortParameters):
     output_content_type: str | None = _attribute("outputContentType", "Output attribute for the media type.")
     output_char_set: str | None = _attribute("outputCharSet", "Output attribute for the character set.")
     error_diagnostics: str | None = _attribute("errorDiagnostics", "Output attribute for the error without response.")
-    authentication_type: Literal["STANDARD", "OAUTH2"] = Field(
-        default="STANDARD", alias="authenticationType", description="STANDARD: basic. OAUTH2: an access token."
+    authentication_type: Literal["STANDARD", "OAUTH1", "OAUTH2"] = Field(
+        default="STANDARD",
+        alias="authenticationType",
+        description="STANDARD: basic. OAUTH1: signed requests. OAUTH2: an access token.",
     )
     authentication_file: str | None = Field(
         default=None, alias="authenticationFile", description="File with HOST=user:password, or accessToken=TOKEN."
@@ -197,6 +200,7 @@ class HTTPRequest(Operator):
         agent = {} if given.user_agent is None else {"User-Agent": given.user_agent}
         self.caller = HttpCaller(
             {**agent, **headers_of(listed(given.extra_headers))},
+            OAuth1(self.properties) if given.authentication_type == "OAUTH1" else None,
             verify=not given.ssl_accept_all_certificates,
             timeout=given.timeout,
             proxy=f"http://{given.proxy}:{given.proxy_port}" if given.proxy else "",
@@ -259,6 +263,7 @@ class HTTPRequest(Operator):
             token, kind = token or self.properties.get("accessToken"), kind or self.properties.get("authMethod")
             if token:
                 headers["Authorization"] = f"{kind or 'Bearer'} {token}"
+        if given.authentication_type != "STANDARD":
             return headers
         scopes = (urlsplit(url).hostname or "", "ANY_HOST", "ANY")
         written = next((self.properties[each] for each in scopes if each in self.properties), "")
