@@ -53,7 +53,7 @@ class Source:
     """All names in the code."""
     docstrings: tuple[Docstring, ...]
     messages: tuple[tuple[int, str], ...]
-    """Line and text of every literal of several words that is no docstring."""
+    """Line and text of every literal of several words that is not a docstring."""
     descriptions: tuple[tuple[int, str], ...]
     """Line and text of every literal that is given as `description`."""
     surroundings: tuple[int, ...]

@@ -166,7 +166,7 @@ def _report(line: str) -> None:
 
 
 def _is_own(event: str, arguments: tuple[Any, ...]) -> bool:
-    """Return True if a call waits for nothing, or is no part of an application that runs.
+    """Return True if a call waits for nothing, or is not a part of an application that runs.
 
     The kernel's table of processes is in memory. The interpreter reads the source of a traceback.
     """

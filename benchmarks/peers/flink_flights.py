@@ -1,7 +1,7 @@
 """The flights job in Flink: `python -m benchmarks.peers.flink_flights FLIGHTS AIRLINES RESULT`, where PyFlink is.
 
 SQL of the Table API in batch mode, since the sink of files takes no results that change. A header is a row whose month
-is no number, so it has no delay either. No benchmark runs it: `benchmarks.program_lines` counts its lines.
+is not a number, so it has no delay either. No benchmark runs it: `benchmarks.program_lines` counts its lines.
 """
 
 # pyright: reportMissingImports=false

@@ -21,7 +21,7 @@ CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
 NEEDED = ("spark-sql-kafka", "spark-token-provider-kafka", "kafka-clients", "commons-pool2")
 """The jars of the connector that Spark does not have itself."""
 A_TRIGGER = 250_000
-"""Messages of a micro-batch at most; larger ones are no faster."""
+"""Messages of a micro-batch at most; larger ones are not faster."""
 CLICK = "page string, robot boolean, milliseconds bigint, at bigint"
 TOTALS = """
     SELECT page AS key, to_json(named_struct('page', page, 'minute', minute, 'clicks', count(*),

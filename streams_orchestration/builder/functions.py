@@ -1819,7 +1819,7 @@ def get_json_object(json: Value, path: Value, /) -> Column:
 
 
 def json_array_length(json: Value, /) -> Column:
-    """Count the elements of a JSON array; null if the text is no array.
+    """Count the elements of a JSON array; null if the text is not an array.
 
     `json_array_length(json string) -> int`
     `json_array_length('[1, 2]')` is `2`.
@@ -1828,7 +1828,7 @@ def json_array_length(json: Value, /) -> Column:
 
 
 def json_object_keys(json: Value, /) -> Column:
-    """Return the outermost keys of a JSON object; null if the text is no object.
+    """Return the outermost keys of a JSON object; null if the text is not an object.
 
     `json_object_keys(json string) -> array<string>`
     `json_object_keys('{"a": 1, "b": 2}')` is `[a, b]`.

@@ -75,7 +75,9 @@ def literal(value: object) -> Syntax:
         case numbers.Integral():
             return _number(str(abs(int(value))), negative=value < 0)
         case _:
-            message = f"{value!r:.80} of the type {type(value).__name__} is no literal; cast it to one of Python's own"
+            message = (
+                f"{value!r:.80} of the type {type(value).__name__} is not a literal; cast it to one of Python's own"
+            )
             raise ColumnError(message)
 
 
@@ -84,7 +86,7 @@ def type_named(text: str) -> Type:
     try:
         return parse_type(text)
     except ValueError as error:
-        message = f"{text!r} is no type: {error}"
+        message = f"{text!r} is not a type: {error}"
         raise ColumnError(message) from error
 
 
@@ -106,6 +108,6 @@ def _point_in_time(value: datetime.datetime) -> Constant:
     text, kind = value.isoformat(" "), TIMESTAMP_NTZ if value.tzinfo is None else TIMESTAMP
     micros = read_timestamp(text, UTC)
     if micros is None:
-        message = f"{text} is no timestamp"
+        message = f"{text} is not a timestamp"
         raise ColumnError(message)
     return Constant(micros, kind)

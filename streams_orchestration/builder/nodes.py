@@ -329,7 +329,7 @@ def reached(stream: DraftSource, graph: DraftGraph, place: CallSite) -> DraftSou
     """Return the stream that carries the same tuples in another graph, adding ports to the blocks in between.
 
     Raises:
-        BuildError: a composite that is no block lies in between; streams enter it only by its declared ports.
+        BuildError: a composite that is not a block lies in between; streams enter it only by its declared ports.
     """
     if isinstance(stream, str) or stream.graph is graph:
         return stream

@@ -12,7 +12,7 @@ def named_outputs(outputs: Any, place: CallSite) -> list[tuple[str | None, Any]]
     """Return the name and the schema of each output; both may be None.
 
     Raises:
-        BuildError: `outputs` is no list of names and of pairs of name and schema.
+        BuildError: `outputs` is not a list of names and of pairs of name and schema.
     """
     pairs: list[tuple[str | None, Any]] = []
     for each in outputs if isinstance(outputs, list | tuple) else [None]:
@@ -22,7 +22,7 @@ def named_outputs(outputs: Any, place: CallSite) -> list[tuple[str | None, Any]]
         if not named:
             what = f"{each!r:.80} in it" if isinstance(outputs, list | tuple) else f"{outputs!r:.80}"
             message = (
-                f"outputs: {what} is no output; say how many streams there are, or what each is called, with its "
+                f"outputs: {what} is not an output; say how many streams there are, or what each is called, with its "
                 'schema where it has one: outputs=2, outputs=["few", ("many", "n bigint")]'
             )
             raise BuildError(message, place)

@@ -27,7 +27,7 @@ def ddl_of(schema: SchemaLike) -> str:
     A field whose type includes None becomes a nullable attribute; any other field is `NOT NULL`.
 
     Raises:
-        TypeError: the schema is no tuple type, or a field has a type that attributes cannot have.
+        TypeError: the schema is not a tuple type, or a field has a type that attributes cannot have.
     """
     if isinstance(schema, str):
         return schema
@@ -36,7 +36,7 @@ def ddl_of(schema: SchemaLike) -> str:
     names = getattr(schema, "names", None)
     if names is not None and hasattr(schema, "field"):
         return schema_ddl(schema)
-    message = f"{schema!r} is no tuple type: DDL, a TypedDict, a NamedTuple, a dataclass or a schema of Arrow is one"
+    message = f"{schema!r} is not a tuple type: DDL, a TypedDict, a NamedTuple, a dataclass or a schema of Arrow is one"
     raise TypeError(message)
 
 
@@ -45,7 +45,7 @@ def _fields(schema: type) -> Mapping[str, Any]:
     if dataclasses.is_dataclass(schema):
         return {each.name: hints[each.name] for each in dataclasses.fields(schema)}
     if not hints:
-        message = f"{schema.__qualname__} has no fields with types, so it is no tuple type"
+        message = f"{schema.__qualname__} has no fields with types, so it is not a tuple type"
         raise TypeError(message)
     return hints
 
@@ -54,7 +54,7 @@ def _attribute(schema: type, name: str, hint: Any, *, inner: bool = False) -> st
     options = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
     wanted = [option for option in options if option is not type(None)]
     if len(wanted) != 1:
-        message = f"{schema.__qualname__}.{name}: {hint} is no type of an attribute"
+        message = f"{schema.__qualname__}.{name}: {hint} is not a type of an attribute"
         raise TypeError(message)
     return _type(schema, name, wanted[0]) + ("" if len(options) > 1 or inner else " NOT NULL")
 
@@ -74,5 +74,5 @@ def _type(schema: type, name: str, hint: Any) -> str:
             f"{part}: {_attribute(hint, part, each, inner=True)}" for part, each in _fields(hint).items()
         )
         return f"struct<{fields}>"
-    message = f"{schema.__qualname__}.{name}: {hint} is no type of an attribute"
+    message = f"{schema.__qualname__}.{name}: {hint} is not a type of an attribute"
     raise TypeError(message)

@@ -67,7 +67,7 @@ def run_in_process(
 
     Raises:
         ApplicationError: the application has errors.
-        ValueError: a name in `inputs` is no stream of a source, or its tuples do not fit it.
+        ValueError: a name in `inputs` is not a stream of a source, or its tuples do not fit it.
         StepError: an operator raised an error.
         StreamsRuntimeError: the application needs Spark, and this process already has a session of its own.
     """
@@ -219,7 +219,7 @@ def _mapping(stream: str, number: int, row: Any, schema: pa.Schema | None) -> Js
         message = f"{stream} has no schema, so pass its tuples as mappings by attribute, or as an Arrow table"
         raise ValueError(message)
     if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(cast("Sequence[Any]", row)) != len(names):
-        message = f"{stream}, tuple {number}: {row!r:.80} is no row of {len(names)} values: {', '.join(names)}"
+        message = f"{stream}, tuple {number}: {row!r:.80} is not a row of {len(names)} values: {', '.join(names)}"
         raise ValueError(message)
     return dict(zip(names, cast("Sequence[Any]", row), strict=True))
 

@@ -37,7 +37,7 @@ def replay(
     """Turn an annotated source into one that reads the test's tuples from a file and submits the test's watermarks.
 
     Raises:
-        ValueError: the source has no annotation `eventTime`, or a watermark is no value of the attribute.
+        ValueError: the source has no annotation `eventTime`, or a watermark is not a value of the attribute.
     """
     annotation = node.get("annotations", {}).get("eventTime")
     if not isinstance(annotation, Mapping):

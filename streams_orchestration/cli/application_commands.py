@@ -216,7 +216,7 @@ def sample() -> None:
 def top() -> None:
     """Show running, slow and failed parts of applications, as `htop` does for processes; the key `h` shows all keys.
 
-    If standard output or input is no terminal, the table is written once. On a terminal the extra `top` is needed.
+    If standard output or input is not a terminal, the table is written once. On a terminal the extra `top` is needed.
     """
 
 

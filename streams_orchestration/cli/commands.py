@@ -139,7 +139,7 @@ class _NewName(click.ParamType):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not value.isidentifier() or not value.isascii() or value.startswith("_"):
-            self.fail(f"{value!r} is no name of an application: letters, digits and _, a letter first.", param, ctx)
+            self.fail(f"{value!r} is not a name of an application: letters, digits and _, a letter first.", param, ctx)
         return value
 
 

@@ -34,7 +34,7 @@ def watermark(application: str, sink: str, at_least: float | None, within: float
         found = next((each for each in status.sinks if each.operator == sink), None)
         if found is None:
             names = [each.operator for each in status.sinks]
-            return _refused(status, f"{sink} is no sink of {application}{nearest(sink, names)}")
+            return _refused(status, f"{sink} is not a sink of {application}{nearest(sink, names)}")
         if at_least is None or found.is_complete or (found.complete_until or float("-inf")) >= at_least:
             return answer(partial(_document, status, found), f"{sink} is {_text(found)}")
         if status.state in ("STOPPED", "COMPLETED"):

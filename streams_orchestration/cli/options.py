@@ -51,7 +51,7 @@ class _SpecOrName(Spec):
     """The type of a spec, or with `--revert` also of the name of an application."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path of the spec; with `--revert`, a text that is no file is returned as a name."""
+        """Return the path of the spec; with `--revert`, a text that is not a file is returned as a name."""
         if ctx is not None and ctx.params.get("revert") and not _is_file(file_of(value)):
             return str(value)
         return super().convert(value, param, ctx)
@@ -147,7 +147,7 @@ class _Name(click.ParamType):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not APPLICATION_NAME.fullmatch(value):
-            self.fail(f"{value!r} is no name: {APPLICATION_RULE}.", param, ctx)
+            self.fail(f"{value!r} is not a name: {APPLICATION_RULE}.", param, ctx)
         return value
 
 

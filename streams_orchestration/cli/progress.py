@@ -100,7 +100,7 @@ def progress_table(
 
 
 def progress_line(status: api.ApplicationStatus, rates: Mapping[int, float]) -> str:
-    """Return the progress as one line of plain text, for output that is no terminal."""
+    """Return the progress as one line of plain text, for output that is not a terminal."""
     epochs = ", ".join(
         f"{unit.name} epoch {unit.completed_epoch} complete" for unit in status.units if _has_epochs(unit)
     )

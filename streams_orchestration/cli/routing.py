@@ -19,7 +19,7 @@ def route(application: str, sink: str) -> int:
     names = [each.operator for each in status.sinks]
     found = next((each for each in status.sinks if each.operator == sink), None)
     if found is None or found.kind == "FileSink":
-        what = f"is no sink{nearest(sink, names)}" if found is None else "writes files, which take every tuple"
+        what = f"is not a sink{nearest(sink, names)}" if found is None else "writes files, which take every tuple"
         message = f"{sink} of {application} {what}"
         show_error(message)
         return answer(lambda: {"state": status.shown_state}, status=APPLICATION, error=message)

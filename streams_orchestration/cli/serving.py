@@ -16,7 +16,7 @@ def ui(port: int, specs: Path, hosts: tuple[str, ...]) -> int:
     """Serve Dagster's UI and daemon on this machine until Ctrl-C."""
     for host in hosts:
         if re.fullmatch(r"[\w.-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+](:[0-9]{1,5})?", host) is None:
-            message = f"{host!r} is no HOST[:PORT]. Write it as in an address, such as ui.example.org."
+            message = f"{host!r} is not a HOST[:PORT]. Write it as in an address, such as ui.example.org."
             raise click.BadParameter(message, click.get_current_context(), param_hint="'--allow-host'")
     note("Starting Dagster ...")
     return serve(api.Home.default(), port, specs, hosts)

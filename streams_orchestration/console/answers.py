@@ -52,7 +52,7 @@ async def body_of(request: Request) -> dict[str, Any]:
     """Return the JSON object in the body of a request.
 
     Raises:
-        WrongRequestError: the body is too long, is no JSON object, or has text that is no Unicode.
+        WrongRequestError: the body is too long, is not a JSON object, or has text that is not Unicode.
     """
     body = b""
     try:

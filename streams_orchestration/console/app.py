@@ -55,7 +55,7 @@ def create_app(reader: SnapshotReader, access: Access, compilers: Compilers | No
         with suppress(asyncio.CancelledError):
             await reading
 
-    # Guard is no protocol of Starlette's for type checkers, since it names no keywords beyond its own
+    # Guard is not a protocol of Starlette's for type checkers, since it names no keywords beyond its own
     middleware = [Middleware(AccessGuard, access)]  # pyright: ignore[reportArgumentType]
     return Starlette(
         routes=_routes(reader, access, compilers),

@@ -84,7 +84,7 @@ def type_of(arrow: pa.DataType) -> Type:
         return map_of(type_of(arrow.key_type), type_of(arrow.item_type))
     if types.is_struct(arrow):
         return struct_of(tuple(field.name for field in arrow), tuple(type_of(field.type) for field in arrow))
-    message = f"{arrow} is no type of an attribute"
+    message = f"{arrow} is not a type of an attribute"
     raise ValueError(message)
 
 

@@ -142,7 +142,7 @@ def depends_on_zone(source: Type, target: Type) -> bool:
 def failure(value: object, source: Type, target: Type, zone: dt.tzinfo) -> EvaluationError:
     """Return the error for a value that cannot be converted from one type to another."""
     shown = repr(value) if source.name == "string" else writer(source, zone)(value)
-    reason = f"is no {target}" if source.name == "string" else f"is beyond the range of {target}"
+    reason = f"is not a valid {target}" if source.name == "string" else f"is beyond the range of {target}"
     return EvaluationError(f"{shown} {reason}")
 
 
@@ -180,7 +180,7 @@ def _reader(target: Type, zone: dt.tzinfo) -> Converter:
     def convert(text: str) -> Any:
         value = read(text.strip(_BLANK))
         if value is None:
-            message = f"{text!r} is no {target}"
+            message = f"{text!r} is not a valid {target}"
             raise EvaluationError(message)
         return value
 

@@ -99,7 +99,7 @@ def typed_constant(word: str, text: str, offset: int) -> Constant:
     """Return the constant of `DATE '...'` or `TIMESTAMP '...'`; a timestamp whose text has no zone is local.
 
     Raises:
-        ExpressionError: the text is no date or time.
+        ExpressionError: the text is not a date or time.
     """
     local = False
     if word == "date":
@@ -110,7 +110,7 @@ def typed_constant(word: str, text: str, offset: int) -> Constant:
         local = kind == TIMESTAMP and names_no_zone(text)
     if value is None:
         example = "2024-02-29" if kind == DATE else "2024-02-29 13:00:00"
-        message = f"{text!r} is no {kind}; it is written as '{example}'"
+        message = f"{text!r} is not a valid {kind}; it is written as '{example}'"
         raise ExpressionError(message, offset)
     return Constant(value, kind, offset, local)
 
@@ -159,7 +159,7 @@ def interval_constant(parts: Sequence[tuple[str, str]], offset: int) -> Constant
 
 def _amount(number: str, unit: str, offset: int) -> int:
     if unit not in _MICROS and unit not in _MONTHS:
-        message = f"{unit!r} is no unit of an interval; there are {', '.join((*_MICROS, *_MONTHS))}"
+        message = f"{unit!r} is not a unit of an interval; there are {', '.join((*_MICROS, *_MONTHS))}"
         raise ExpressionError(message, offset)
     try:
         value = decimal.Decimal(number)
@@ -190,14 +190,16 @@ def _range(text: str, first: str, last: str, offset: int) -> tuple[int, bool]:
 
 
 def _no_interval(text: str, offset: int) -> ExpressionError:
-    return ExpressionError(f"{text!r} is no interval; it is written as INTERVAL 3 HOURS or INTERVAL '3' HOUR", offset)
+    return ExpressionError(
+        f"{text!r} is not an interval; it is written as INTERVAL 3 HOURS or INTERVAL '3' HOUR", offset
+    )
 
 
 def binary_constant(digits: str, offset: int) -> Constant:
     """Return the constant of `X'1F'`.
 
     Raises:
-        ExpressionError: a character is no hexadecimal digit.
+        ExpressionError: a character is not a hexadecimal digit.
     """
     try:
         return Constant(bytes.fromhex(digits if len(digits) % 2 == 0 else "0" + digits), BINARY, offset)

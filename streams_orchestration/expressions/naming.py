@@ -35,7 +35,7 @@ def names_of(text: str) -> frozenset[str]:
     """Return the attribute names in an expression, spelled as in its text.
 
     Raises:
-        ExpressionError: the text is no expression.
+        ExpressionError: the text is not an expression.
     """
     return frozenset(_names(parse(text)))
 
@@ -54,7 +54,7 @@ def attribute_of(text: str) -> str | None:
     """Return the name if an expression is just an attribute, possibly in brackets; None otherwise.
 
     Raises:
-        ExpressionError: the text is no expression.
+        ExpressionError: the text is not an expression.
     """
     tree = parse(text)
     return tree.name if isinstance(tree, Name) else None
@@ -64,14 +64,14 @@ def is_call(text: str, function: str) -> bool:
     """Return True if an expression is a call of this function without arguments, ignoring case.
 
     Raises:
-        ExpressionError: the text is no expression.
+        ExpressionError: the text is not an expression.
     """
     tree = parse(text)
     return isinstance(tree, Apply) and tree.function == function.lower() and not tree.arguments
 
 
 def outer_call(text: str) -> OuterCall | None:
-    """Split a call into its name and arguments; return None if the text is no call.
+    """Split a call into its name and arguments; return None if the text is not a call.
 
     Raises:
         ExpressionError: a character begins no token, or a quote is never closed.

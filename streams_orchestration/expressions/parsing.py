@@ -40,7 +40,7 @@ def parse(text: str) -> Syntax:
     """Parse an expression.
 
     Raises:
-        ExpressionError: the text is no scalar expression; its `offset` is the place.
+        ExpressionError: the text is not a scalar expression; its `offset` is the place.
     """
     parser = _Parser(tokenize(text))
     if parser.next.kind == "end":

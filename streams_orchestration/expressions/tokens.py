@@ -87,7 +87,7 @@ def _value(kind: str, written: str, offset: int) -> str:
                 text = _ESCAPE.sub(lambda match: _unescaped(match, written[0]), written[1:-1])
                 return text.encode("utf-16", "surrogatepass").decode("utf-16")  # pairs of surrogates are one character
             except (ValueError, OverflowError):
-                message = f"{written} has an escape that is no character"
+                message = f"{written} has an escape that is not a character"
                 raise ExpressionError(message, offset) from None
         case _:
             return written
@@ -109,7 +109,7 @@ def _unreadable(text: str, position: int) -> ExpressionError:
         return ExpressionError(f"the quote {mark} is never closed", offset)
     if mark.isdigit():
         number = re.match(r"[\w.]+", text[offset:])
-        return ExpressionError(f"{number[0] if number else mark} is no number", offset)
+        return ExpressionError(f"{number[0] if number else mark} is not a number", offset)
     if text.startswith("/*", offset):
         return ExpressionError("the comment /* is never closed", offset)
     hint = f"; {MARKS[mark]}" if mark in MARKS else ""

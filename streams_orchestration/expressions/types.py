@@ -197,11 +197,11 @@ def parse_type(text: str) -> Type:
     """Parse a type in DDL.
 
     Raises:
-        ValueError: the text is no type.
+        ValueError: the text is not a type.
     """
     schema = parse_schema(f"`it` {text}")
     if schema.errors or len(schema.attributes) != 1 or schema.attributes[0].required:
-        message = "; ".join(schema.errors) or f"{text} is no type"
+        message = "; ".join(schema.errors) or f"{text} is not a type"
         raise ValueError(message)
     return _canonical(schema.attributes[0].type)
 

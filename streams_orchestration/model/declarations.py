@@ -104,7 +104,7 @@ def _check_invocation(application: Application, invocation: Invocation, operator
     standard = is_standard(application, invocation.operator)
     for port, binding in enumerate(invocation.inputs):
         if binding.mutates is not None and not (standard and invocation.operator == "Custom"):
-            message = f"{invocation.operator} is no Custom, so its model says what it mutates"
+            message = f"{invocation.operator} is not a Custom, so its model says what it mutates"
             report("SO0408", message, invocation, "inputs", port, operator=operator)
     if standard and invocation.operator in NO_NODES:
         _check_special(invocation, operator, report)

@@ -38,9 +38,7 @@ def check_problem(problem: Problem) -> list[Diagnostic]:
     for position, members in enumerate(problem.apart):
         for each in members:
             if each not in operations:
-                message = (
-                    f"{each} is to be apart from others, and is no operator{nearest(str(each), map(str, operations))}"
-                )
+                message = f"apart: {each} is not an operator{nearest(str(each), map(str, operations))}"
                 diagnostics.append(Diagnostic.of("SO0602", message, location=problem.location("apart", position)))
     if not diagnostics:
         diagnostics += _not_entered(operations)
@@ -59,7 +57,7 @@ def _parents(operation: Operation, operations: dict[int | str, Operation]) -> It
             known = nearest(str(parent), map(str, operations))
             if other is not None:
                 known = "; the nearest is the " + ("number" if isinstance(other, int) else "text") + f" {other}"
-            message = f"{operation.id} reads {parent}, which is no operator{known}"
+            message = f"{operation.id} reads {parent}, which is not an operator{known}"
             yield _of("SO0602", operation, message, "parents", position)
         elif operations[parent].kind in LEAVES:
             message = f"{operation.id} reads {parent}, but a {operations[parent].kind} has no output"

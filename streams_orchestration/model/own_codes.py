@@ -233,7 +233,7 @@ OWN_CODES: dict[str, Code] = {
     "SO0603": error(
         "The inputs or costs of an operator are not possible for its kind.",
         "Sources and receiving networks have no parents, tees have one, all others at least one. A sink or sending "
-        "network is no parent. Only networks have `recv_cpu`.",
+        "network is not a parent. Only networks have `recv_cpu`.",
     ),
     "SO0604": error(
         "An operator is pinned to a machine that does not exist.", "Pin it to a machine from 0 to k - 1, or raise k."

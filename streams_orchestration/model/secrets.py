@@ -111,7 +111,7 @@ def remember_values(parameters: Any) -> None:
     for secret in _secrets(parameters, named=False):
         remember(secret)
     for text in _texts(parameters):
-        if "://" in text:  # an expression may compare attributes, and is no setting
+        if "://" in text:  # an expression may compare attributes, and is not a setting
             _remember_parts(text)
 
 

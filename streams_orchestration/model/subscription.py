@@ -87,7 +87,7 @@ class _Parser:
     def _error(self, position: int) -> ValueError:
         rest = self.text[position:].strip()
         where = f"at {rest!r}" if rest else "at its end"
-        return ValueError(f"{self.text!r} is no subscription: it cannot be read {where}")
+        return ValueError(f"{self.text!r} is not a subscription: it cannot be read {where}")
 
     def _take(self, *signs: str) -> str | None:
         if self.tokens[self.at][1] in signs and self.tokens[self.at][0] in ("sign", "name"):

@@ -34,7 +34,7 @@ def arrow_schema(ddl: str) -> pa.Schema:
         return pa.schema([])
     schema = parse_schema(ddl)
     if schema.errors:
-        message = f"{ddl!r} is no tuple type: {'; '.join(schema.errors)}"
+        message = f"{ddl!r} is not a tuple type: {'; '.join(schema.errors)}"
         raise ValueError(message)
     return pa.schema([pa.field(attribute.name, arrow_type(attribute.type)) for attribute in schema.attributes])
 
@@ -127,7 +127,7 @@ def _type_ddl(name: str, kind: pa.DataType) -> str:
         return f"map<{_type_ddl(name, kind.key_type)}, {_type_ddl(name, kind.item_type)}>"
     if types.is_struct(kind):
         return f"struct<{', '.join(f'{quoted(part.name)}: {_type_ddl(name, part.type)}' for part in kind)}>"
-    message = f"{name}: {kind} is no type of an attribute"
+    message = f"{name}: {kind} is not a type of an attribute"
     raise ValueError(message)
 
 

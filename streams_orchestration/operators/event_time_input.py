@@ -39,7 +39,7 @@ class EventTimeInput:
 
         Raises:
             ValueError: the operator is in no event-time graph (SO0806), a stream lacks the event-time attribute, or
-                `discard_age` is no whole number of ticks (SO0801).
+                `discard_age` is not a whole number of ticks (SO0801).
         """
         role = operator.context.event_time
         if role is None:
@@ -63,7 +63,7 @@ class EventTimeInput:
         """Return the length of time in a parameter as ticks of the event-time attribute.
 
         Raises:
-            ValueError: it is no whole number of ticks (SO0801).
+            ValueError: it is not a whole number of ticks (SO0801).
         """
         if not math.isfinite(seconds):
             message = f"{name} is a number of seconds, not {seconds}"

@@ -137,7 +137,7 @@ class FrameOperator(Operator):
                 message = f"watermarks: {stream} has no attribute {watermark.attribute}{near}"
                 raise ValueError(message)
             if not pa.types.is_timestamp(schema.field(watermark.attribute).type):
-                message = f"watermarks: {watermark.attribute} of {stream} is no timestamp; event time is one"
+                message = f"watermarks: {watermark.attribute} of {stream} is not a timestamp; event time is one"
                 raise ValueError(message)
 
     @classmethod
@@ -172,7 +172,7 @@ def _check_graph_time(context: OperatorContext, stream: str, schema: pa.Schema) 
     """Check that the event-time attribute of a stream can be Spark's event time.
 
     Raises:
-        ValueError: the attribute is nested, or is not a timestamp with a time zone. A missing attribute is no error
+        ValueError: the attribute is nested, or is not a timestamp with a time zone. A missing attribute is not an error
             here.
     """
     if context.event_time is None:

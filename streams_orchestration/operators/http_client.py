@@ -18,7 +18,7 @@ from streams_orchestration.operators.references import REFERENCE, ReferenceError
 
 LONGEST_WAIT = 300.0
 """The longest pause in seconds that a receiver may request by `Retry-After`."""
-_NO_ADDRESS = "it is no address of the form http://host/path or https://host/path"
+_NO_ADDRESS = "it is not an address of the form http://host/path or https://host/path"
 _CONTENT = frozenset((400, 413, 422))
 """HTTP statuses that concern the content of a request."""
 _OWN = frozenset(("content-type", "content-length", "content-encoding", "transfer-encoding", "host", "idempotency-key"))
@@ -78,7 +78,7 @@ class HttpParameters(Parameters):
     def _check_headers(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
             if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\r\n\0]", value):
-                message = f"{name!r} is no header of HTTP"
+                message = f"{name!r} is not a header of HTTP"
                 raise ValueError(message)
             if name.lower() in _OWN:
                 message = f"{name} is set by the operator itself; leave it out"

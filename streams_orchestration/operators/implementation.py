@@ -38,7 +38,7 @@ def import_operator(name: str) -> type[Operator]:
         return with_logic(import_operator(name.removesuffix(LOGIC_SUFFIX)))
     imported = import_name(name, Operator)
     if not is_class(imported, Operator):
-        message = f"{name}: this is no subclass of streams_orchestration.operators.Operator"
+        message = f"{name}: this is not a subclass of streams_orchestration.operators.Operator"
         if callable(imported) and not isinstance(imported, type):
             message += ", nor a function under @operator"
         raise ImplementationError(message)

@@ -83,7 +83,7 @@ def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]
 
 
 def no_mark(mark: object) -> str:
-    """Return the message about a value that is no punctuation mark."""
+    """Return the message about a value that is not a punctuation mark."""
     return f"it punctuates with {described(mark)}; a mark must be Punctuation.WINDOW or Punctuation.FINAL"
 
 

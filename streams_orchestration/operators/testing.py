@@ -201,7 +201,7 @@ class OperatorHarness:
 
     def produce(self, offset: Offset | None = None, limit: int = 1000) -> ProducedTo:
         """Call a source to produce tuples from an offset on, by default from its initial offset."""
-        assert isinstance(self.operator, SourceOperator), f"{self.kind.__name__} is no SourceOperator"
+        assert isinstance(self.operator, SourceOperator), f"{self.kind.__name__} is not a SourceOperator"
         return check_produced(
             self.operator.produce(self.operator.initial_offset() if offset is None else offset, limit)
         )

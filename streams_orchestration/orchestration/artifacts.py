@@ -86,7 +86,7 @@ class ArtifactStore:
         return path
 
     def put(self, application: str, name: str, document: Any) -> Path:
-        """Store a document that is no stage under this name, atomically; return its path."""
+        """Store a document that is not a stage under this name, atomically; return its path."""
         self.home.prepare()
         path = self.path(application, name)
         path.parent.mkdir(parents=True, exist_ok=True)

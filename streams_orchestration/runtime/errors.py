@@ -294,7 +294,7 @@ class OperatorError(StreamsRuntimeError):
         return type(self), (self.operator, self.reason, self.failure)
 
 
-class OutsideFailure(StreamsRuntimeError):  # noqa: N818  a failure of a query, which is no error of this process
+class OutsideFailure(StreamsRuntimeError):  # noqa: N818  a failure of a query, which is not an error of this process
     """A query ended for a cause outside of the application that passes by itself."""
 
 

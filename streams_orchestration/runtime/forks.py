@@ -32,7 +32,7 @@ class _Kept:
     def __init__(self) -> None:
         self.objects: weakref.WeakSet[Descriptor] = weakref.WeakSet()
         self.sockets: frozenset[int] = frozenset()
-        """Inodes of sockets that are no objects of the product; duplicates of a descriptor have the same inode."""
+        """Inodes of sockets that are not objects of the product; duplicates of a descriptor have the same inode."""
         self.watched = self.taken = False
 
     def leave(self) -> None:

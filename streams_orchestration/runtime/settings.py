@@ -78,7 +78,7 @@ class EngineSettings:
         try:
             lines = Path(self.conf).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no text"
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise SettingError(
                 SPARK_CONF, self.conf, f"a file of Spark's properties that can be read ({reason})"
             ) from error

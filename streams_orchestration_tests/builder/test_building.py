@@ -103,7 +103,9 @@ def test_several_statements_in_a_line_name_nothing():
 def test_a_wrong_shape_of_outputs_is_an_error_that_says_the_right_one():
     app = Application("a")
     for wrong in ("few", -1, True, {"few": "n bigint"}, [1], [("few",)], [("few", "n bigint", 3)], ["no name"]):
-        with pytest.raises(BuildError, match=r"test_building.py:\d+: outputs: .* is no output; say how many streams"):
+        with pytest.raises(
+            BuildError, match=r"test_building.py:\d+: outputs: .* is not an output; say how many streams"
+        ):
             app.streams(op.Beacon(iterations=1), outputs=cast("Any", wrong))
 
 
@@ -214,8 +216,8 @@ def test_functions_and_classes_are_operators():
     [
         ([("a", 1.0), ("b", "two")], "Readings, tuple 1: attribute value: a value does not fit double"),
         ([("a", 1.0), (True, 2.0)], "Readings, tuple 1: attribute sensor: a value does not fit string"),
-        ([("a", 1.0), ("b",)], r"Readings, tuple 1: \('b',\) is no row of 2 values: sensor, value"),
-        ([("a", 1.0), "b"], "Readings, tuple 1: 'b' is no row of 2 values: sensor, value"),
+        ([("a", 1.0), ("b",)], r"Readings, tuple 1: \('b',\) is not a row of 2 values: sensor, value"),
+        ([("a", 1.0), "b"], "Readings, tuple 1: 'b' is not a row of 2 values: sensor, value"),
         ([{"sensor": "a", "valeu": 1.0}], "Readings, tuple 0: no attribute valeu; there are sensor, value"),
         (pa.table({"sensor": ["a"], "value": ["x"]}), "Readings: attribute value: a value does not fit double"),
     ],

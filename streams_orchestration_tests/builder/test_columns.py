@@ -118,10 +118,10 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: x != None, r"use is_not_null\(\)"),  # noqa: E711
     (lambda: list(x), "has elements for each tuple"),
     (x.isin, "isin.* needs a value"),
-    (lambda: x.cast("text"), "'text' is no type"),
-    (lambda: x > cast("Any", [1]), r"\[1\] of the type list is no literal"),
+    (lambda: x.cast("text"), "'text' is not a type"),
+    (lambda: x > cast("Any", [1]), r"\[1\] of the type list is not a literal"),
     (lambda: x > 10**40, "more than 38 digits"),
-    (lambda: x > Decimal("NaN"), "is no literal"),
+    (lambda: x > Decimal("NaN"), "is not a literal"),
 ]
 
 

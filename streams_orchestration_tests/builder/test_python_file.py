@@ -42,7 +42,7 @@ WRONG = {
         2,
         "has no attribute 'Becon'; the nearest is Beacon",
     ),
-    "it is no Python": ("x = (\n", 1, "SyntaxError: '(' was never closed"),
+    "it is not a Python": ("x = (\n", 1, "SyntaxError: '(' was never closed"),
     "it ends the process": ("raise SystemExit(3)\n", 1, "SystemExit: 3"),
     "nothing is in it": ("x = 1\n", 1, "it holds no application called app"),
     "two are in it": (SHOP + "other = Application('b')\n", 1, "it holds shop, other: write wrong_application.py:shop"),

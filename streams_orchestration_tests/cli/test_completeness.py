@@ -44,7 +44,10 @@ def test_a_sink_is_complete_up_to_a_time_and_then_to_its_end(
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["Outt"], "Outt is no sink of app; the nearest is Out"), (["Out", "--at-least", "soon"], "'soon' is not a time")],
+    [
+        (["Outt"], "Outt is not a sink of app; the nearest is Out"),
+        (["Out", "--at-least", "soon"], "'soon' is not a time"),
+    ],
 )
 def test_an_unknown_sink_or_a_wrong_time_is_refused(
     local: LocalApplication, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]

@@ -79,7 +79,7 @@ def test_errors_have_lines_and_remedies(tmp_path: Path, capsys: pytest.CaptureFi
     document = json.loads(captured.out)
     assert [each["code"] for each in document["diagnostics"]] == ["SO0602"]
     assert (document["command"], document["error"]["kind"], document["exitStatus"]) == ("decouple", "application", 1)
-    assert f"{path}:7: c: error SO0602: c reads bb, which is no operator; the nearest is b" in captured.err
+    assert f"{path}:7: c: error SO0602: c reads bb, which is not an operator; the nearest is b" in captured.err
     assert "Correct the name" in captured.err
 
 

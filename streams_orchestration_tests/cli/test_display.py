@@ -16,11 +16,11 @@ def test_without_a_terminal_there_is_a_line_when_a_state_changes_or_time_has_pas
         display.show(status(pes=(pe(0, state="FAILED"),)), NOW + 2)
         display.show(status(pes=(pe(0, state="FAILED", rows_in=7),)), NOW + 3)
         display.show(status(pes=(pe(0, state="FAILED", rows_in=7),)), NOW + 2 + LINE_SECONDS)
-        display.say("[bold] is no markup")
+        display.say("[bold] is not a markup")
     lines = text.getvalue().splitlines()
     assert ["PE 0 FAILED" in line for line in lines[1:4]] == [False, True, True]
     assert lines[0] == "Starting ..."
-    assert lines[-1] == "[bold] is no markup"
+    assert lines[-1] == "[bold] is not a markup"
     assert len(lines) == 5
 
 

@@ -54,4 +54,4 @@ def test_ui_is_served_for_a_directory_of_specs(tmp_path: Path, monkeypatch: pyte
     assert main(["ui", "--specs", str(tmp_path), "--allow-host", hosts[0], "--allow-host", hosts[1]]) == 0
     assert served[-1][3] == hosts  # pyright: ignore[reportIndexIssue]
     assert main(["ui", "--specs", str(tmp_path), "--allow-host", "https://ui.example.org"]) == 2
-    assert "is no HOST[:PORT]" in capsys.readouterr().err
+    assert "is not a HOST[:PORT]" in capsys.readouterr().err

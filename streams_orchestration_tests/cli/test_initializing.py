@@ -34,7 +34,7 @@ def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("name", ["5x", "a-b", "_x", "ä", ""])
 def test_a_name_is_that_of_an_application_and_of_a_module(name: str, capsys: pytest.CaptureFixture[str]):
     assert main(["init", name]) == 2
-    assert "is no name of an application" in capsys.readouterr().err
+    assert "is not a name of an application" in capsys.readouterr().err
 
 
 def test_a_file_in_python_does_not_hide_a_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

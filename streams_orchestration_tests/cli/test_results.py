@@ -120,7 +120,7 @@ def test_csv_is_read_with_the_parameters_of_its_sink(tmp_path):
 def test_a_file_of_text_that_was_altered_is_an_error_with_its_place(tmp_path):
     (tmp_path / "part-0.jsonl").write_text('{"n": 1}\n{"n": "x"}\n')
     parameters = {"schema": "n int", "format": "jsonl"}
-    with pytest.raises(UnreadableResultError, match=r"part-0.jsonl, line 2, column n: 'x' is no int.*--fresh"):
+    with pytest.raises(UnreadableResultError, match=r"part-0.jsonl, line 2, column n: 'x' is not a valid int.*--fresh"):
         read_result(sink(path=tmp_path, format="jsonl", read_with=parameters), 40)
 
 

@@ -57,7 +57,8 @@ def test_an_epoch_that_is_held_up_by_a_tuple_goes_on_without_it(
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("Outt", "Outt of app is no sink; the nearest is Out"), ("Files", "which take every tuple")]
+    ("name", "message"),
+    [("Outt", "Outt of app is not a sink; the nearest is Out"), ("Files", "which take every tuple")],
 )
 def test_an_unknown_sink_or_one_that_takes_every_tuple_is_refused(
     held: LocalApplication, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, message: str

@@ -84,9 +84,13 @@ def test_it_goes_out_and_comes_in(home: Home, capsys: Capture, tmp_path: Path):
 ERRORS: dict[str, tuple[list[str], int, str]] = {
     "no application": (["create", "ap"], 1, "ap: no such application"),
     "no name": (["create", "app", "a/b"], 1, "'a/b' cannot be the name of a savepoint"),
-    "no savepoint": (["show", "frist"], 1, "frist: no savepoint has this name, and it is no directory; the nearest is"),
+    "no savepoint": (
+        ["show", "frist"],
+        1,
+        "frist: no savepoint has this name, and it is not a directory; the nearest is",
+    ),
     "no directory": (["import", "nowhere"], 2, "Directory 'nowhere' does not exist"),
-    "an empty directory": (["import", "."], 1, "is no savepoint: it has no manifest.json"),
+    "an empty directory": (["import", "."], 1, "is not a savepoint: it has no manifest.json"),
     "a full directory": (["export", "first", "full"], 1, "full is not empty"),
     "no time": (["create", "app", "--within", "0"], 2, "--within"),
 }
@@ -153,8 +157,8 @@ def test_an_application_is_deployed_from_one(home: Home, capsys: Capture, tmp_pa
     ("options", "message"),
     [
         (["--drop-state", "New"], "--drop-state applies to the state of a savepoint"),
-        (["--name", "2nd"], "'2nd' is no name"),
-        (["--name", ""], "'' is no name"),
+        (["--name", "2nd"], "'2nd' is not a name"),
+        (["--name", ""], "'' is not a name"),
     ],
 )
 @pytest.mark.parametrize("command", ["run", "deploy"])

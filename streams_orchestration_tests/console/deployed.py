@@ -21,7 +21,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-CAUSE = "Totals: the value 7 is no total. Correct the row, or filter it."
+CAUSE = "Totals: the value 7 is not a total. Correct the row, or filter it."
 
 
 class Deployed:

@@ -1,4 +1,4 @@
-"""Requests that are no requests of a page: refused with a reason, and never a failure of the console."""
+"""Requests that are not requests of a page: refused with a reason, and never a failure of the console."""
 
 from __future__ import annotations
 

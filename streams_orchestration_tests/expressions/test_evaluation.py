@@ -123,7 +123,7 @@ def test_the_page_has_every_function():
 def test_a_pattern_without_meaning_fails_at_the_first_tuple_that_needs_it(text: str):
     node = typed(text, {"s": parse_type("string")})
     rows = SelectedTuples({"s": pa.array([None, "a", "b"])}, 3)
-    with pytest.raises(FailedTupleError, match="is no ") as caught:
+    with pytest.raises(FailedTupleError, match="is not a ") as caught:
         vector_function(node, UTC)(rows)
     assert caught.value.position == 1
 

@@ -53,7 +53,7 @@ def test_a_subscription_is_a_condition_over_properties(text: str, matches: bool)
     ],
 )
 def test_a_wrong_subscription_is_refused_with_its_place(text: str, place: str):
-    with pytest.raises(ValueError, match="is no subscription") as raised:
+    with pytest.raises(ValueError, match="is not a subscription") as raised:
         parse_subscription(text)
     assert place in str(raised.value)
 

@@ -221,12 +221,12 @@ def test_a_null_time_is_an_error_of_the_data():
 @pytest.mark.parametrize(
     ("window", "parameters", "message"),
     [
-        ("tumblng, count(5)", {}, "'tumblng, count.5.' is no window.*tumbling"),
+        ("tumblng, count(5)", {}, "'tumblng, count.5.' is not a window.*tumbling"),
         ("tumbling", {}, "a tumbling window has one policy"),
         ("tumbling, count(5), count(1)", {}, "a tumbling window has one policy"),
         ("sliding, count(5), count(1), count(1)", {}, "a sliding window has an eviction and a trigger"),
         ("sliding, punct()", {}, "punct.. is for tumbling windows only"),
-        ("tumbling, cuont(5)", {}, "is no policy.*count"),
+        ("tumbling, cuont(5)", {}, "is not a policy.*count"),
         ("tumbling, count(0)", {}, "'0' in count.* is not a positive integer"),
         ("tumbling, count(1.5)", {}, "'1.5' in count.* is not a positive integer"),
         ("tumbling, time(-1)", {}, "'-1' in time.* is not a number"),

@@ -67,7 +67,7 @@ def test_a_custom_may_write_to_its_tuples():
         ({"function": "numbered"}, "function: numbered: package.module:name is expected"),
         ({"function": f"{HERE}:numbred"}, "function: .*has no numbred.*numbered"),
         ({"function": f"{HERE}x:numbered"}, "function: .*cannot be imported"),
-        ({"function": f"{HERE}:SOMETHING"}, "function: .* is no function"),
+        ({"function": f"{HERE}:SOMETHING"}, "function: .* is not a function"),
         ({"function": f"{HERE}:itself"}, "function: .* is an operator itself"),
         ({"function": f"{HERE}:wanting"}, "function: .* takes everything; there is only batch, port, state, arguments"),
         ({"function": f"{HERE}:total"}, "function: .* takes mark"),

@@ -183,7 +183,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
         "no attribute fil; the nearest is",
     ),
     "a size as text": ("file string", {"metadata": {"file": "size"}}, "file is string, bigint is expected for size"),
-    "no pattern": ("file string", {"pattern": "("}, "is no regular expression"),
+    "no pattern": ("file string", {"pattern": "("}, "is not a regular expression"),
     "a storage of this machine": ("file string", {"storage": {"region": "x"}}, "storage is for addresses"),
 }
 

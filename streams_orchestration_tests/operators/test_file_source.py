@@ -160,10 +160,10 @@ def test_members_that_are_not_there_are_null(tmp_path: Path):
     [
         ('{"n": 1}\n\n{"n": "x"}\n', "line 3, column n: "),
         ('{"n": 1}\n{"n": \n', "line 2: "),
-        ('{"n": 1}\n{"n": 3000000000}\n', "line 2, column n: 3000000000 is no int"),
+        ('{"n": 1}\n{"n": 3000000000}\n', "line 2, column n: 3000000000 is not a valid int"),
         ('{"n": 1}\n[2]\n', "line 2: an object is expected"),
         ('{"n": 1} {"n": 2}\n', "line 1: "),
-        ('{"n": 1}\n{"n": 2, "s": 7}', "line 2, column s: 7 is no string"),
+        ('{"n": 1}\n{"n": 2, "s": 7}', "line 2, column s: 7 is not a valid string"),
     ],
 )
 def test_a_line_that_does_not_fit_is_an_error_of_the_data_with_its_place(tmp_path: Path, content: str, place: str):

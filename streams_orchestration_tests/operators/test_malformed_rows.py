@@ -44,7 +44,7 @@ def test_rows_of_csv_that_cannot_be_read_are_named_with_line_and_column(tmp_path
     assert (offset["row"], exhausted) == (7, True)
     assert bench.rows() == [(1, "a"), (4, "e\nf"), (6, "h")]
     assert bench.rows(1) == [
-        (3, "n", "'x' is no int", "x,b"),
+        (3, "n", "'x' is not a valid int", "x,b"),
         (4, "", "1 columns, 2 are expected", "2"),
         (6, "", "3 columns, 2 are expected", "3,c,d"),
         (9, "", "a quote is not closed", '5,"g'),
@@ -68,9 +68,9 @@ def test_lines_of_json_and_text(tmp_path: Path):
     bench.produce()
     assert bench.rows() == [(1, "a"), (3, "b")]
     assert bench.rows(1) == [
-        (2, "n", "'x' is no int", '{"n": "x"}'),
+        (2, "n", "'x' is not a valid int", '{"n": "x"}'),
         (4, "", "an object is expected", "[1]"),
-        (5, "", "it is no JSON at character 13: Expecting ':' delimiter", '{"n": 2, "s"'),
+        (5, "", "it is not JSON at character 13: Expecting ':' delimiter", '{"n": 2, "s"'),
     ]
     path = tmp_path / "rows.txt"
     path.write_bytes(b"a\n\xff\nb\n")
@@ -132,8 +132,8 @@ def test_rows_of_parquet_and_arrow_that_do_not_fit_are_named_by_their_number(tmp
     range_of = "it is out of the range -2147483648 to 2147483647"
     assert bench.rows(1) == [
         (2, "s", "it is not UTF-8 text: byte 2 is 0xff (invalid start byte)", '{"n": 2, "s": "b\ufffd"}'),
-        (3, "n", f"1099511627776 is no int: {range_of}", '{"n": 1099511627776, "s": "c"}'),
-        (6, "n", f"-1099511627776 is no int: {range_of}", '{"n": -1099511627776, "s": "f"}'),
+        (3, "n", f"1099511627776 is not a valid int: {range_of}", '{"n": 1099511627776, "s": "c"}'),
+        (6, "n", f"-1099511627776 is not a valid int: {range_of}", '{"n": -1099511627776, "s": "f"}'),
     ]
     for at in range(1, 7):
         first, second = (source(path, MALFORMED, format=format) for _ in range(2))
@@ -198,7 +198,7 @@ def test_the_log_has_the_first_ones_and_then_their_number(tmp_path: Path, caplog
         source(path).produce()
     texts = [record.getMessage().removeprefix(f"{path}: ") for record in caplog.records]
     assert texts == [
-        *(f"line {line}, column n: 'x' is no int" for line in range(2, 7)),
+        *(f"line {line}, column n: 'x' is not a valid int" for line in range(2, 7)),
         "10 malformed rows up to line 11",
         "100 malformed rows up to line 101",
         "250 malformed rows in all",
@@ -230,5 +230,5 @@ def test_a_wrong_port_for_malformed_rows_is_refused(
 def test_otherwise_a_malformed_row_fails(tmp_path: Path, parsing: str):
     path = tmp_path / "rows.csv"
     path.write_text(CSV)
-    with pytest.raises(DataError, match=r"rows.csv: line 3, column n: 'x' is no int"):
+    with pytest.raises(DataError, match=r"rows.csv: line 3, column n: 'x' is not a valid int"):
         source(path, parsing=parsing).produce()

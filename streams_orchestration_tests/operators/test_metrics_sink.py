@@ -48,7 +48,7 @@ def test_a_gauge_without_a_finite_number_is_bad_data():
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no metric": ({"metrics": []}, "1 to 64 expressions"),
-    "an expression without a name": ({"metrics": "n + 1"}, "'n . 1' is no name of a metric"),
+    "an expression without a name": ({"metrics": "n + 1"}, "'n . 1' is not a name of a metric"),
     "names for some": ({"metrics": ["n", "x"], "names": "n"}, "names: one entry for each of the 2 metrics"),
     "descriptions for some": ({"metrics": ["n", "x"], "descriptions": ["a"]}, "descriptions: one entry for each"),
     "values for some": ({"metrics": ["n", "x"], "initialValues": 1}, "initialValues: one entry for each"),

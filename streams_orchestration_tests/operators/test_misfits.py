@@ -29,9 +29,9 @@ TEXTS: dict[tuple[str, str], str] = {
     ("date", "31.5.2024"): "write it as 2024-01-31",
     ("boolean", "yes"): "write true or false",
     ("decimal(5, 2)", "1.555"): "it has at most 3 digits before the decimal point and 2 after it",
-    ("decimal(5, 2)", "much"): "'much' is no decimal(5, 2)",
-    ("tinyint", "128"): "'128' is no tinyint",
-    ("double", "1,5"): "'1,5' is no double",
+    ("decimal(5, 2)", "much"): "'much' is not a valid decimal(5, 2)",
+    ("tinyint", "128"): "'128' is not a valid tinyint",
+    ("double", "1,5"): "'1,5' is not a valid double",
 }
 
 
@@ -63,15 +63,15 @@ def test_a_form_that_is_named_is_accepted(ddl: str, text: str, tmp_path: Path):
 
 
 VALUES: dict[tuple[str, str], str] = {
-    ("int", '"x"'): "'x' is no int",
-    ("int", '"5"'): "'5' is no int: write it without quotes",
-    ("int", "1.5"): "1.5 is no int",
-    ("int", "3000000000"): "3000000000 is no int",
-    ("string", "7"): "7 is no string",
-    ("boolean", '"true"'): "'true' is no boolean: write it without quotes",
-    ("boolean", '"yes"'): "'yes' is no boolean: write true or false",
+    ("int", '"x"'): "'x' is not a valid int",
+    ("int", '"5"'): "'5' is not a valid int: write it without quotes",
+    ("int", "1.5"): "1.5 is not a valid int",
+    ("int", "3000000000"): "3000000000 is not a valid int",
+    ("string", "7"): "7 is not a valid string",
+    ("boolean", '"true"'): "'true' is not a valid boolean: write it without quotes",
+    ("boolean", '"yes"'): "'yes' is not a valid boolean: write true or false",
     ("timestamp", '"2024-05-31"'): "it has no time zone. Write 2024-05-31T00:00:00Z, or declare",
-    ("array<int>", "[1, 2.5]"): "[1, 2.5] is no array<int>",
+    ("array<int>", "[1, 2.5]"): "[1, 2.5] is not a valid array<int>",
     ("string", json.dumps(["x" * 500])): '["xxxxxxxx',
 }
 
@@ -90,7 +90,7 @@ def test_json_is_refused_with_the_column_as_csv_is(ddl: str, value: str, tmp_pat
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
-        (b"1,x", "column b: 'x' is no int"),
+        (b"1,x", "column b: 'x' is not a valid int"),
         (b"1", "1 columns, 2 are expected"),
         (b'1,"2', "a quote is not closed"),
         (b"1,\xff", r"column b: it is not UTF-8 text: byte 1 is 0xff (invalid start byte)"),

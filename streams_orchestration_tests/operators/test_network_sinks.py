@@ -145,7 +145,7 @@ def test_a_text_beyond_the_encoding_is_named(tmp_path: Path):
     with listener() as server:
         parameters = {"port": server.getsockname()[1], "format": "splCsv", "encoding": "latin-1"}
         made, bench = sink(TCPSink, tmp_path, **parameters)
-        with pytest.raises(DataError, match="'\u20ac' is no character of latin-1"):
+        with pytest.raises(DataError, match="'\u20ac' is not a character of latin-1"):
             made.deliver(KEY, batches(bench, [(1, "\u20ac")]))
         made.close()
 

@@ -166,7 +166,7 @@ WRONG = [
     ("StdDev(s)", "double", "StdDev cannot be computed from 's', which is string"),
     ("Sum(s)", "double", "Sum needs a number or a condition"),
     ("Sum(n, x)", "double", "Sum takes one argument"),
-    ("Media(n)", "double", "is no output function"),
+    ("Media(n)", "double", "is not an output function"),
     ("Sum(c)", "bigint", r"the value is decimal\(20, 2\), the output stream's attribute is bigint"),
 ]
 

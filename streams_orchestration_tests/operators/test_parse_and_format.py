@@ -178,7 +178,7 @@ def test_rows_of_streams_do_not_depend_on_where_bytes_are_cut(cuts: list[int], r
 
 
 def test_a_malformed_row_of_streams_fails_with_its_line():
-    with pytest.raises(DataError, match="the bytes, line 3, column n: 'x' is no value of type int32"):
+    with pytest.raises(DataError, match="the bytes, line 3, column n: 'x' is not a value of type int32"):
         parse("n int NOT NULL", format="splCsv").send([(b"1\n#\nx\n",)])
     harness = parse("n int NOT NULL, k bigint", format="splCsv", parsing="permissive", output={"k": "TupleNumber()"})
     assert harness.send([(b"1\nx\n2\n",)]).rows() == [(1, 1), (2, 2)]

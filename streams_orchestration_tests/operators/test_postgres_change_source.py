@@ -335,7 +335,9 @@ def test_a_value_that_does_not_fit_names_the_change(target: Target):
     bench = source(target, "op string, id int, k string")
     offset = drained(bench)
     events(target, (1 << 40, "a"))
-    with pytest.raises(DataError, match=r"table events, insert at \w+/\w+, column id: 1099511627776 is no int"):
+    with pytest.raises(
+        DataError, match=r"table events, insert at \w+/\w+, column id: 1099511627776 is not a valid int"
+    ):
         drained(bench, offset)
 
 

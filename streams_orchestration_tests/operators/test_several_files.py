@@ -169,7 +169,7 @@ def test_names_start_from_a_directory_and_may_be_of_missing_files(directory: Pat
         ("d.csv", "d.csv: this is a directory, but a file is expected"),
         (None, "file is null, the name of a file is expected"),
         ("t.csv", "t.csv: the file has no column s"),
-        ("x.csv", "x.csv: line 2, column n: 'x' is no int"),
+        ("x.csv", "x.csv: line 2, column n: 'x' is not a valid int"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(directory: Path, name: str | None, message: str):

@@ -66,7 +66,7 @@ def test_values_of_every_type_are_read(tmp_path: Path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("x,a,1.5\n", "line 1, column n: 'x' is no value of type int32"),
+        ("x,a,1.5\n", "line 1, column n: 'x' is not a value of type int32"),
         ("1,a\n", "line 1, column x: the row has no value for it; give it one with defaultTuple"),
         ("1,a,1.5,2\n", "line 1: 4 values for 3 attributes; see ignoreExtraCSVValues"),
         ("\n#\n99999999999,a,1\n", "line 3, column n: "),
@@ -114,8 +114,8 @@ def test_types_of_spl_that_columns_do_not_show_are_read_and_written(tmp_path: Pa
     ("types", "message"),
     [
         ({"x": "int32"}, "types: the stream has no attribute x"),
-        ({"s": "set<rstring>"}, "types.s: set<rstring> is no type of a column array<int>"),
-        ({"s": "set<"}, "'set<' is no type of SPL"),
+        ({"s": "set<rstring>"}, "types.s: set<rstring> is not a type of a column array<int>"),
+        ({"s": "set<"}, "'set<' is not a type of SPL"),
     ],
 )
 def test_a_type_that_its_column_does_not_have_is_refused(tmp_path: Path, types: dict[str, str], message: str):

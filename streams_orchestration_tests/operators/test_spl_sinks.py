@@ -133,7 +133,7 @@ def test_blocks_are_written_one_after_the_other(tmp_path: Path, compression: Any
 def test_encodings_and_markers(tmp_path: Path):
     (part,) = sink(tmp_path, encoding="latin-1", eolMarker="\r\n").send([(1, "\xe4")]).commit()
     assert part.pending.read_bytes() == b'1,"\xe4"\r\n'
-    with pytest.raises(DataError, match="is no character of latin-1"):
+    with pytest.raises(DataError, match="is not a character of latin-1"):
         sink(tmp_path, encoding="latin-1").send([(1, "\u4e00")]).commit()
 
 
@@ -191,7 +191,7 @@ def test_every_tuple_goes_into_the_file_that_it_names(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["", "/", "a/../b", "x" * 256, None])
 def test_a_name_that_is_none_of_a_file_is_refused(tmp_path: Path, name: str | None):
-    with pytest.raises(DataError, match="is no name of a file below the sink's directory"):
+    with pytest.raises(DataError, match="is not a name of a file below the sink's directory"):
         sink(tmp_path, **NAMED).send([(1, name)]).commit()
 
 

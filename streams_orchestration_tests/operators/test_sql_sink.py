@@ -311,7 +311,7 @@ URLS = [
     ("postgresql://me:secret@host/db", "it contains a password"),
     ("oracle://me@host/db", "oracle is not supported; sqlite, postgresql, mariadb and mysql are"),
     ("postgresql://me@host/db?password=secret", "it contains a password"),
-    ("no url", "this is no SQLAlchemy URL"),
+    ("no url", "this is not an SQLAlchemy URL"),
 ]
 
 

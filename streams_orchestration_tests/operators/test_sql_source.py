@@ -220,8 +220,8 @@ WRONG = [
     ("idd INT, k VARCHAR(9)", (), {}, "table events has no column id; the nearest is idd"),
     ("id DOUBLE PRECISION, k VARCHAR(9)", (1.5, "a"), {}, "table events, column id: its values are float"),
     ("id INT, k VARCHAR(9)", (None, "a"), {}, "table events, column id: a row has NULL there, so it would never"),
-    ("id INT, k INT", (7, 5), {}, "table events, id 7, column k: 5 is no string; onBadTuple: drop"),
-    ("id BIGINT, k VARCHAR(9)", (1 << 40, "a"), {"schema": "id int"}, "table events, id .*, column id: .* is no int"),
+    ("id INT, k INT", (7, 5), {}, "table events, id 7, column k: 5 is not a valid string; onBadTuple: drop"),
+    ("id BIGINT, k VARCHAR(9)", (1 << 40, "a"), {"schema": "id int"}, "table events, id .*, .*is not a valid int"),
     ("id INT, k VARCHAR(9)", (1, "a"), {"table": "nothing"}, "table nothing .*nothing.*; check the table's columns"),
     ("id INT, k VARCHAR(9)", (1, "a"), {"query": "SELECT nonsense FROM events"}, "the query .*nonsense.*; check the"),
 ]  # fmt: skip
@@ -249,7 +249,7 @@ def test_rows_that_do_not_fit_are_dropped_or_sent_elsewhere(target: Target):
     assert (dropping.rows(), dropping.metrics["dropped"]) == ([], 3)
     sending = source(target, **schema, onBadTuple="stream")
     drained(sending)
-    assert sending.rows(1)[1] == ("table events", "id 2", "k", "'x' is no int", '{"id": 2, "k": "x"}')
+    assert sending.rows(1)[1] == ("table events", "id 2", "k", "'x' is not a valid int", '{"id": 2, "k": "x"}')
 
 
 def test_a_row_without_a_required_value_does_not_fit(target: Target):
@@ -269,7 +269,7 @@ def test_the_log_has_the_first_rows_that_do_not_fit(tmp_path: Path, caplog: pyte
     drained(bench, limit=10)
     assert bench.metrics["dropped"] == 100
     assert [record.getMessage() for record in caplog.records] == [
-        f"table events, id {number}, column k: 'x' is no int" for number in range(5)
+        f"table events, id {number}, column k: 'x' is not a valid int" for number in range(5)
     ]
 
 

@@ -22,14 +22,14 @@ from streams_orchestration_tests.operators.row_files import CSV, FORMATS, ROWS, 
 @pytest.mark.parametrize(
     ("content", "place"),
     [
-        ("n,s\n1,a\nx,b\n", "line 3, column n: 'x' is no int; a row is read as n int, s string$"),
+        ("n,s\n1,a\nx,b\n", "line 3, column n: 'x' is not a valid int; a row is read as n int, s string$"),
         ("n,s\n1,a\n2\n", "line 3: 1 columns, 2 are expected"),
         ("n,s\n1,a\n\n2,b,c\n", "line 4: 3 columns, 2 are expected"),
         (
             "n,s\n1,a\n3000000000,b\n",
-            "line 3, column n: '3000000000' is no int: it is out of the range .*$",
+            "line 3, column n: '3000000000' is not a valid int: it is out of the range .*$",
         ),
-        ('n,s\n1,"a\nb"\n1.5,c\n', "line 4, column n: '1.5' is no int; a row is read as n int, s string$"),
+        ('n,s\n1,"a\nb"\n1.5,c\n', "line 4, column n: '1.5' is not a valid int; a row is read as n int, s string$"),
     ],
 )
 def test_a_malformed_row_is_an_error_of_the_data_with_its_place(tmp_path: Path, content: str, place: str):
@@ -144,7 +144,9 @@ def test_parquet_types_are_checked_before_it_runs(tmp_path: Path):
 def test_a_parquet_value_out_of_range_is_an_error_of_the_data(tmp_path: Path):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"n": [2**40]}), path)
-    with pytest.raises(DataError, match=r"rows.parquet, row group 1 of 1, row 1, column n: 1099511627776 is no int"):
+    with pytest.raises(
+        DataError, match=r"rows.parquet, row group 1 of 1, row 1, column n: 1099511627776 is not a valid int"
+    ):
         source(path, "n int", format="parquet").produce()
 
 

@@ -106,7 +106,7 @@ def test_texts_give_the_same_values(format: str, rows: list[Any]):
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
 def test_a_text_out_of_range_is_named_with_the_range(format: str, kind: str, value: int, most: int):
     line = f'{{"u": {value}}}\n' if format == "jsonl" else f"{value}\n"
-    with pytest.raises(DataError, match=f"is no {kind}: it is out of the range 0 to {most}"):
+    with pytest.raises(DataError, match=f"is not a valid {kind}: it is out of the range 0 to {most}"):
         Bench(Parse, ["line binary"], [f"u {kind}"], format=format).send([(line.encode(),)]).end()
 
 

@@ -88,9 +88,9 @@ def test_a_broken_document_fails_or_is_dropped(document: str, message: str):
 
 
 WRONG = [
-    ({"trigger": "c/b"}, "'c/b' is no absolute path of names"),
+    ({"trigger": "c/b"}, "'c/b' is not an absolute path of names"),
     ({"trigger": ["/c/b", "/c"]}, "one for each of the 1 output ports"),
-    ({"paths": {"p": "//b"}}, "'//b' is no path such as"),
+    ({"paths": {"p": "//b"}}, "'//b' is not a path such as"),
     ({"xmlInput": "x"}, "no attribute x"),
     ({"output": {"id": "p"}}, "n has no value"),
 ]

@@ -178,7 +178,7 @@ def test_components_of_two_homes_share_a_location(tmp_path: Path, monkeypatch: p
             dg.Definitions.validate_loadable(defs)
             resources = {key: each for key, each in (defs.resources or {}).items() if isinstance(each, StreamsResource)}
             assert {"streams_second", "third"} < resources.keys()
-            assert isinstance(resources["third"].catalog, dg.EnvVar), "Dagster shows what is no variable"
+            assert isinstance(resources["third"].catalog, dg.EnvVar), "Dagster shows what is not a variable"
             assert resources["third"].directory().environment["STREAMS_MASTER"] == "yarn"
             for name, place in {"one": "first", "two": "second", "three": "third"}.items():
                 assert defs.resolve_job_def(f"{name}__compile").execute_in_process().success

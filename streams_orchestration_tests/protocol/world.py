@@ -164,7 +164,7 @@ class World(NamedTuple):
     before: tuple[Pe, ...] = ()
     """The PEs of these units under the previous plan, at its cut."""
     queries: tuple[Query, ...] = ()
-    """By PE; of one that is no query nothing is kept."""
+    """By PE; of one that is not a query nothing is kept."""
 
     def shown(self, unit: int) -> int:
         """The last complete epoch of a unit that is visible to others."""

@@ -103,5 +103,5 @@ def test_a_line_that_is_none_names_its_place(files: Path):
     assert (offset, bench.rows()) == ({"byte": log.stat().st_size - 9}, [("a", 1.0)])
     with log.open("a") as file:
         file.write("\n")
-    with pytest.raises(DataError, match=r"some\.log, bytes 30 to 40: a line is no object with sensor, value"):
+    with pytest.raises(DataError, match=r"some\.log, bytes 30 to 40: a line is not an object with sensor, value"):
         bench.produce(offset)

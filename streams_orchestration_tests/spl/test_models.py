@@ -79,8 +79,8 @@ def test_an_index_of_a_toolkit_is_read(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("<a", "no XML"),
-        ("<a/>", "no operator model"),
+        ("<a", "not XML"),
+        ("<a/>", "not an operator model"),
         ("<!DOCTYPE a [<!ENTITY b 'c'>]><operatorModel/>", "entities"),
         (None, "cannot be read"),
     ],

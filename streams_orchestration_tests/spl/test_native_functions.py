@@ -140,7 +140,7 @@ def test_a_pure_function_is_called_once_for_equal_values(tmp_path: Path):
     ("body", "words"),
     [
         ("raise KeyError(name)", ["natives_{}:code raised KeyError: 'Name0'"]),
-        ("return 5", ["natives_{}:code returned a wrong value: its result: 5 (int) is no rstring"]),
+        ("return 5", ["natives_{}:code returned a wrong value: its result: 5 (int) is not a valid rstring"]),
     ],
 )
 def test_an_error_names_the_operator_the_line_the_function_and_the_tuple(tmp_path: Path, body: str, words: list[str]):
@@ -222,7 +222,7 @@ def test_a_function_that_is_not_there_has_the_signature_of_the_companion(tmp_pat
     [
         ("nowhere_at_all:code", "the module cannot be imported"),
         ("{module}:cod", "the module has no cod; the nearest is code"),
-        ("{module}:SEEN", "is no function"),
+        ("{module}:SEEN", "is not a function"),
         ("{module}:split", "cannot be called with 1 arguments"),
     ],
 )

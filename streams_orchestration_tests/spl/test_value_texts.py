@@ -67,11 +67,11 @@ def test_a_text_may_be_written_otherwise(type_: Type, text: str, value: object):
 
 
 @pytest.mark.parametrize(("type_", "text", "message"), [
-    (INT32, "4.5", "'4.5' is no value of type int32: expected a value of type int32 at character 1"),
-    (INT32, "", "'' is no value of type int32: expected a value of type int32 at character 1"),
-    (INT32, "5x", "'5x' is no value of type int32: expected nothing more at character 2"),
+    (INT32, "4.5", "'4.5' is not a value of type int32: expected a value of type int32 at character 1"),
+    (INT32, "", "'' is not a value of type int32: expected a value of type int32 at character 1"),
+    (INT32, "5x", "'5x' is not a value of type int32: expected nothing more at character 2"),
     (INT8, "128", "128 is outside of int8; its values are -128 to 127"),
-    (INT8, "nan", "'nan' is no value of type int8"),
+    (INT8, "nan", "'nan' is not a value of type int8"),
     (FLOAT32, "1e39", "1e39 is outside of float32"),
     (BOOLEAN, "yes", "expected true or false at character 1"),
     (COLOURS, "blue", "expected one of red, green at character 1"),

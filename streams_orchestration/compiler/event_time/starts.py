@@ -111,7 +111,7 @@ def _missing(operator: LogicalOperator, attribute: str) -> tuple[str, str]:
     if not operator.outputs:
         return "CDISP0874E", f"{operator.name} has no output port, so it has no tuples with {attribute}"
     if _NAME.fullmatch(attribute) is None:
-        return "CDISP0882E", f"{attribute!r} is no name of an attribute"
+        return "CDISP0882E", f"{attribute!r} is not a name of an attribute"
     known = [each.name for output in operator.outputs for each in parse_schema(output.schema or "").attributes]
     if not known:
         return "CDISP0874E", f"no output of {operator.name} has a known tuple type, so none has {attribute}"
@@ -135,7 +135,7 @@ def _of_the_guard(operator: LogicalOperator, annotation: EventTimeAnnotation) ->
         code, message = _missing(operator, annotation.ahead_of)
         yield code, f"aheadOf: {message}"
     elif other := [kind for kind in kinds.values() if kind not in TYPES]:
-        yield "CDISP0875E", f"aheadOf: {annotation.ahead_of} is {other[0]}, which is no time"
+        yield "CDISP0875E", f"aheadOf: {annotation.ahead_of} is {other[0]}, which is not a time"
 
 
 def _at(operator: LogicalOperator, code: str, message: str) -> Diagnostic:

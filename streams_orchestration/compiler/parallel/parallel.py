@@ -1,6 +1,6 @@
 """The parallel transformation: regions become replicas, and streams into them are split (rules 1-41).
 
-Width 1 is no special case, and merging needs no object: replicas simply feed the same input port.
+Width 1 is not a special case, and merging needs no object: replicas simply feed the same input port.
 """
 
 from __future__ import annotations

@@ -113,6 +113,6 @@ CODES.function(
 )
 def _url_decode(value: str) -> str:
     if re.search(r"%(?![0-9a-fA-F]{2})", value):
-        message = f"{value!r} is no part of an address: a % is followed by two hexadecimal digits"
+        message = f"{value!r} is not a part of an address: a % is followed by two hexadecimal digits"
         raise EvaluationError(message)
     return urllib.parse.unquote_plus(value, errors="replace")

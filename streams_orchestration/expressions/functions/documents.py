@@ -39,7 +39,7 @@ def _get_json_object(text: str, path: str) -> str | None:
 
 @DOCUMENTS.function(
     "json_array_length(json string) -> int",
-    summary="Count the elements of a JSON array; null if the text is no array.",
+    summary="Count the elements of a JSON array; null if the text is not an array.",
     examples=[("json_array_length('[1, 2]')", "2")],
     exact=True,
 )
@@ -50,7 +50,7 @@ def _json_array_length(text: str) -> int | None:
 
 @DOCUMENTS.function(
     "json_object_keys(json string) -> array<string>",
-    summary="Return the outermost keys of a JSON object; null if the text is no object.",
+    summary="Return the outermost keys of a JSON object; null if the text is not an object.",
     examples=[('json_object_keys(\'{"a": 1, "b": 2}\')', "[a, b]")],
     exact=True,
 )
@@ -123,7 +123,7 @@ def _described(operands: Sequence[Operand]) -> Resolved | None:
     try:
         return Resolved((STRING, STRING), parse_type(text))
     except ValueError:
-        message = f"{text!r} is no type: {schema.errors[0]}"
+        message = f"{text!r} is not a type: {schema.errors[0]}"
         raise MisfitError(message) from None
 
 

@@ -139,5 +139,5 @@ def _decode(value: bytes, charset: str) -> str:
     try:
         return value.decode(_charset(charset))
     except UnicodeDecodeError as error:
-        message = f"{value.hex()} is no text in {charset}"
+        message = f"{value.hex()} is not text in {charset}"
         raise EvaluationError(message) from error

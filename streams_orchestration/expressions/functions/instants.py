@@ -111,7 +111,7 @@ def _parsed(kind: Type, *, date: bool = False, lenient: bool = False) -> Callabl
                 value = to_local(value, binding.zone) // DAY if date and value is not None else value
             if value is None:
                 form = f" of the form {pattern!r}" if pattern else ""
-                message = f"{text!r} is no {'date' if date else kind}{form}"
+                message = f"{text!r} is not a valid {'date' if date else kind}{form}"
                 raise EvaluationError(message)
             return value
 
@@ -264,7 +264,7 @@ def _timestamp_seconds(binding: Binding) -> TupleFunction:
             return checked(int(value * SECOND), BIGINT)
         micros = EXACT.multiply(decimal.Decimal(value), decimal.Decimal(SECOND))
         if micros != int(micros):
-            message = f"{value} seconds are no whole microseconds"
+            message = f"{value} seconds are not whole microseconds"
             raise EvaluationError(message)
         return checked(int(micros), BIGINT)
 

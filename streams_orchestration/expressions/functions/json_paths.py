@@ -40,7 +40,7 @@ _NONE = _Matches(found=False, written=[])
 
 
 def steps_of(path: str) -> list[PathStep] | None:
-    """Parse a path into steps; return None if the text is no path."""
+    """Parse a path into steps; return None if the text is not a path."""
     if not path.startswith("$"):
         return None
     steps: list[PathStep] = []

@@ -146,7 +146,7 @@ def _extracted(operands: Sequence[Operand]) -> Resolved | None:
     part, kind = _PARTS.get(str(operands[0].constant[0]).lower()), operands[1].type
     if part is None:
         parts = ", ".join(dict.fromkeys(_PARTS.values()))
-        message = f"{operands[0].constant[0]!r} is no part of a time; there are {parts}"
+        message = f"{operands[0].constant[0]!r} is not a part of a time; there are {parts}"
         raise MisfitError(message)
     if kind.is_interval:
         days = kind.name.startswith("interval day") and part in ("day", "hour", "minute", "second")
@@ -212,7 +212,7 @@ _NAMES_OF_DAYS = {
 def _next_day(days: int, day: str) -> int:
     place = _NAMES_OF_DAYS.get(day.lower())
     if place is None:
-        message = f"{day!r} is no day of the week"
+        message = f"{day!r} is not a day of the week"
         raise EvaluationError(message)
     return days + 1 + (place - (days + 4)) % 7
 

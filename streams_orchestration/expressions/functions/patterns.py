@@ -55,7 +55,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(_CLASS.sub(_translated, pattern), re.ASCII if not _needs_unicode(pattern) else 0)
     except re.error as error:
-        message = f"{pattern!r} is no regular expression: {fault_of(error)}"
+        message = f"{pattern!r} is not a regular expression: {fault_of(error)}"
         raise EvaluationError(message) from error
 
 
@@ -91,7 +91,7 @@ def replacement(text: str) -> str:
             written += f"\\g<{digits[0]}>"
             position += 2
         elif mark in "\\$":
-            message = f"{text!r} is no replacement: {mark} has no meaning at character {position + 1}"
+            message = f"{text!r} is not a replacement: {mark} has no meaning at character {position + 1}"
             raise EvaluationError(message)
         else:
             written += mark
@@ -112,7 +112,7 @@ def like_pattern(pattern: str, escape: str, *, ignore_case: bool = False) -> re.
         if mark == escape:
             following = pattern[position + 1 : position + 2]
             if following not in ("_", "%", escape) or not following:
-                message = f"{pattern!r} is no pattern: {escape} must be followed by _, % or {escape}"
+                message = f"{pattern!r} is not a pattern: {escape} must be followed by _, % or {escape}"
                 raise EvaluationError(message)
             parts.append(re.escape(following))
             position += 1

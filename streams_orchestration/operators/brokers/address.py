@@ -61,7 +61,7 @@ class BrokerParameters(JournalParameters):
 
     @classmethod
     def _no_address(cls) -> str:
-        return f"it is no address of the form {' or '.join(f'{scheme}://host:port' for scheme in cls.schemes)}"
+        return f"it is not an address of the form {' or '.join(f'{scheme}://host:port' for scheme in cls.schemes)}"
 
     @field_validator("password")
     @classmethod

@@ -104,7 +104,9 @@ def _parse(url: str) -> URL:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
-        message = "url: this is no SQLAlchemy URL, as postgresql://user:${env:PASSWORD}@host/database or sqlite:///file"
+        message = (
+            "url: this is not an SQLAlchemy URL, as postgresql://user:${env:PASSWORD}@host/database or sqlite:///file"
+        )
         raise DatabaseUrlError(message) from None
     parsed = parsed.set(drivername=DRIVERS.get(parsed.drivername, parsed.drivername))
     if parsed.drivername not in PACKAGES:

@@ -237,7 +237,7 @@ class DatabaseTable:
         )
 
     def _make(self, table: sa.Table) -> None:
-        """Create a table if it is missing. It is no error if another process creates it at the same time."""
+        """Create a table if it is missing. It is not an error if another process creates it at the same time."""
         try:
             table.create(self._engine, checkfirst=True)
         except DBAPIError:

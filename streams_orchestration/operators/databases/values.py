@@ -103,7 +103,7 @@ def _misfit(row: int, value: Any, kind: pa.DataType) -> Misfit:
     if pa.types.is_string(kind) and isinstance(value, bytes) and (reason := utf8_fault(value)):
         return Misfit(row, reason)
     shown = repr(value) if len(repr(value)) <= _SHOWN else repr(value)[:_SHOWN] + "…"
-    return Misfit(row, f"{shown} is no {type_name(kind)}")
+    return Misfit(row, f"{shown} is not a valid {type_name(kind)}")
 
 
 def _converter(kind: pa.DataType) -> Callable[[Any], Any]:

@@ -74,7 +74,7 @@ class IntervalWindow:
         """Return the window's lengths in ticks; `ticks` is the number of ticks in a second.
 
         Raises:
-            WindowClauseError: a length is no whole number of ticks (SO0801), or too large (SO0401).
+            WindowClauseError: a length is not a whole number of ticks (SO0801), or too large (SO0401).
         """
         duration = whole_ticks("intervalDuration", self.duration, ticks)
         period = whole_ticks("creationPeriod", self.period, ticks)
@@ -238,12 +238,14 @@ def whole_ticks(name: str, seconds: Fraction, ticks: int) -> int:
     250
 
     Raises:
-        WindowClauseError: it is no whole number of ticks (SO0801), or too large (SO0401).
+        WindowClauseError: it is not a whole number of ticks (SO0801), or too large (SO0401).
     """
     length = seconds * ticks
     if length.denominator != 1:
         shown = _shown(seconds)
-        message = f"{name}: {shown} s is no whole number of ticks of the event-time attribute; a second has {ticks:,}"
+        message = (
+            f"{name}: {shown} s is not a whole number of ticks of the event-time attribute; a second has {ticks:,}"
+        )
         raise WindowClauseError(message, "SO0801")
     if length >= TOO_LONG:
         message = f"{name}: {_shown(seconds)} s is longer than the event-time attribute can count"
@@ -352,7 +354,7 @@ def _kinds_with(part: str) -> list[str]:
 def _unknown_part(text: str, name: str, kind: str) -> WindowClauseError:
     if others := _kinds_with(name):
         return _refusal(text, "CDISP0880E", f"{name} is for {' and '.join(others)} windows only")
-    return _refusal(text, "SO5003", f"{name!r} is no part of the window {kind}{nearest(name, _KINDS[kind].parts)}")
+    return _refusal(text, "SO5003", f"{name!r} is not a part of the window {kind}{nearest(name, _KINDS[kind].parts)}")
 
 
 def _refusal(text: str, code: str, reason: str) -> WindowClauseError:

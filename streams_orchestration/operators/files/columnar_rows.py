@@ -145,7 +145,7 @@ def _reason(row: pa.RecordBatch, schema: pa.Schema, error: Exception) -> tuple[s
         except (pa.ArrowInvalid, DataError):
             value = column[0].as_py()
             form = form_of(str(value), field.type)
-            return field.name, f"{shortened(str(value))} is no {type_name(field.type)}{form}"
+            return field.name, f"{shortened(str(value))} is not a valid {type_name(field.type)}{form}"
     return "", " ".join(str(error).split())
 
 

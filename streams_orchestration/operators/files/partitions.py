@@ -70,12 +70,12 @@ def named_directory(name: str | None) -> str:
     'data/a%3D1/%5Fx.csv'
 
     Raises:
-        DataError: the text is no name of a file below the directory.
+        DataError: the text is not a name of a file below the directory.
     """
     parts = [part for part in (name or "").split("/") if part not in ("", ".")]
     escaped = [_HIDDEN.sub(lambda mark: f"%{ord(mark[0]):02X}", _escaped(part)) for part in parts]
     if not parts or ".." in parts or any(len(part.encode()) > LONGEST for part in escaped):
-        message = f"nameBy: {name!r:.80} is no name of a file below the sink's directory"
+        message = f"nameBy: {name!r:.80} is not a name of a file below the sink's directory"
         raise DataError(message)
     return "/".join(escaped)
 

@@ -17,7 +17,7 @@ def read_binary(path: File, schema: pa.Schema, options: RowOptions, start: FileP
     """Yield the tuples of a file from a position on.
 
     Raises:
-        DataError: the file is damaged, or has bytes that are no tuple.
+        DataError: the file is damaged, or has bytes that are not a tuple.
     """
     with opened(path, options, start.number) as file:
         rest = b""
@@ -46,7 +46,7 @@ def binary_rows(
         ended: True if no bytes follow, so that an incomplete tuple is an error.
 
     Raises:
-        DataError: the bytes are no tuples.
+        DataError: the bytes are not tuples.
     """
     from streams_orchestration.spl.programs.columns import array_of
     from streams_orchestration.spl.programs.errors import RunError

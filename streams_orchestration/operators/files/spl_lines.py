@@ -116,7 +116,7 @@ def write_lines_file(path: Path, items: Sequence[pa.RecordBatch | WrittenMark], 
     try:
         content = text.encode(writing.encoding)
     except UnicodeEncodeError as error:
-        message = f"{text[error.start]!r} is no character of {writing.encoding}; see encoding"
+        message = f"{text[error.start]!r} is not a character of {writing.encoding}; see encoding"
         raise DataError(message) from error
     _write(path, content, writing)
 

@@ -168,7 +168,7 @@ def _after_delay(text: str, options: RowOptions) -> tuple[float, str]:
     except ValueError:
         seconds = -1.0
     if not found or not 0 <= seconds < float("inf"):
-        message = f"{delay!r:.60} is no number of seconds, with which a row begins under hasDelayField"
+        message = f"{delay!r:.60} is not a number of seconds, with which a row begins under hasDelayField"
         raise ValueError(message)
     return seconds, rest
 

@@ -138,7 +138,7 @@ def _reason(value: pa.Array, kind: pa.DataType) -> str:
         return utf8_fault(pc.cast(value, pa.large_binary())[0].as_py())
     if pa.types.is_decimal(kind):
         return (
-            f"{value.cast(pa.decimal256(76, kind.scale))[0].as_py()} is no {type_name(kind)}: "
+            f"{value.cast(pa.decimal256(76, kind.scale))[0].as_py()} is not a valid {type_name(kind)}: "
             f"it has at most {kind.precision - kind.scale} digits before the decimal point and {kind.scale} after it"
         )
     return "a text in it is not UTF-8, or a number is out of range"

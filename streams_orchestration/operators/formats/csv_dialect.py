@@ -15,7 +15,7 @@ _NO_SEPARATORS = frozenset('"\r\n\ufeff')
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """The rules that divide a text into rows and values. A quoted text is never null; an empty line is no row."""
+    """The rules that divide a text into rows and values. A quoted text is never null; an empty line is not a row."""
 
     separator: str = ","
     quoted: bool = True

@@ -65,7 +65,7 @@ def parsed(text: bytes) -> Any:
     try:
         return _DECODER.decode(text.decode().rstrip())
     except json.JSONDecodeError as error:
-        message = f"it is no JSON at character {error.pos + 1}: {error.msg}"
+        message = f"it is not JSON at character {error.pos + 1}: {error.msg}"
         raise RefusedValueError(message) from None
     except RecursionError:
         message = "it is nested too deeply"
@@ -187,7 +187,7 @@ def _number_text(value: Any) -> str:
 
 def _text(value: Any) -> str:
     value = _required_type(value, str)
-    value.encode()  # half of a surrogate pair is no text
+    value.encode()  # half of a surrogate pair is not text
     return value
 
 
@@ -204,14 +204,14 @@ def _misfit(value: Any, kind: pa.DataType) -> str:
     types = pa.types
     if type(value) is not str:
         form = form_of(_shown(value), kind) if type(value) in (int, NumberText) else ""
-        return f"{shortened(_shown(value))} is no {type_name(kind)}{form}"
+        return f"{shortened(_shown(value))} is not a valid {type_name(kind)}{form}"
     try:
         value.encode()
     except UnicodeEncodeError:
-        return f"{shortened(ascii(value))} has half of a surrogate pair, which is no character"
+        return f"{shortened(ascii(value))} has half of a surrogate pair, which is not a character"
     plain = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
     form = ": write it without quotes" if plain and is_read(value, kind) else form_of(value, kind)
-    return f"{shortened(repr(value))} is no {type_name(kind)}{form}"
+    return f"{shortened(repr(value))} is not a valid {type_name(kind)}{form}"
 
 
 def _shown(value: Any) -> str:

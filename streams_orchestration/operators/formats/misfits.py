@@ -27,12 +27,12 @@ def text_misfit(text: str, kind: pa.DataType, null_texts: tuple[str, ...] = NULL
         return reason
     if pa.types.is_string(kind) or text in null_texts or is_read(text, kind):
         return ""
-    return f"{shortened(repr(text))} is no {type_name(kind)}{form_of(text, kind)}"
+    return f"{shortened(repr(text))} is not a valid {type_name(kind)}{form_of(text, kind)}"
 
 
 def csv_fault(error: csv.Error) -> str:
     """Return why a text is not a CSV row, from the error of Python's `csv`."""
-    return "a quote is not closed" if "end of data" in str(error) else f"it is no row of CSV: {error}"
+    return "a quote is not closed" if "end of data" in str(error) else f"it is not a row of CSV: {error}"
 
 
 def is_read(text: str, kind: pa.DataType) -> bool:

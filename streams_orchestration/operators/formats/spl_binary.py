@@ -268,7 +268,7 @@ def _word_decoder(type_: Enumeration) -> Decoder:
     def decode(data: bytes, at: int) -> tuple[Any, int]:
         (place,), at = _unpacked(_COUNT, data, at)
         if place >= len(type_.words):
-            message = f"{place} is no place in {type_}"
+            message = f"{place} is not a place in {type_}"
             raise ValueError(message)
         return type_.words[place], at
 
@@ -293,7 +293,7 @@ def binary_tuple(schema: pa.Schema, types: Mapping[str, str] = NO_TYPES) -> Tupl
     """Return the SPL tuple type of a schema. Only attributes that `types` declares optional may be null.
 
     Raises:
-        ValueError: an attribute has a type that SPL does not have, or one of `types` is no type of its column.
+        ValueError: an attribute has a type that SPL does not have, or one of `types` is not a type of its column.
     """
     plain = spl_tuple(schema, schema.names, "bin", types)
     given = {name: type_of_text(written) for name, written in types.items()}

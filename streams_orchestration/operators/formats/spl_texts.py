@@ -80,7 +80,7 @@ def spl_tuple(schema: pa.Schema, required: Sequence[str], format: str, types: Ma
         types: types of SPL that the columns do not show, by attribute.
 
     Raises:
-        ValueError: an attribute has a type that SPL does not have, or one of `types` is no type of its column.
+        ValueError: an attribute has a type that SPL does not have, or one of `types` is not a type of its column.
     """
     return Tuple(tuple(TupleAttribute(field.name, _attribute_type(field, required, format, types)) for field in schema))
 
@@ -90,7 +90,7 @@ def _attribute_type(field: pa.Field, required: Sequence[str], format: str, types
     if field.name in types:
         written = type_of_text(types[field.name])
         if type_of_column(written) != type_of_column(kind):
-            message = f"types.{field.name}: {written} is no type of a column {type_name(field.type)}"
+            message = f"types.{field.name}: {written} is not a type of a column {type_name(field.type)}"
             raise ValueError(message)
         kind = written.content if isinstance(written, Optional) else written
     return kind if field.name in required else Optional(kind)

@@ -53,7 +53,7 @@ def path_finder(path: str) -> Find:
     steps = [_STEP.fullmatch(each) for each in re.split(r"/(?![^\[]*\])", path.removeprefix("./").strip())]
     last = steps[-1]
     if None in steps or last is None or any(each is None or each["attribute"] or each["text"] for each in steps[:-1]):
-        message = f"{path!r} is no path such as name/text(), a/@id, a[1]/b or a[@k='v']"
+        message = f"{path!r} is not a path such as name/text(), a/@id, a[1]/b or a[@k='v']"
         raise ValueError(message)
 
     def find(element: ParsedElement) -> list[str]:
@@ -93,7 +93,7 @@ def trigger_path(path: str) -> tuple[str, ...]:
         ValueError: the path is none of this form.
     """
     if not re.fullmatch(rf"(?:/{_NAME})+", path):
-        message = f"trigger: {path!r} is no absolute path of names such as /a/b"
+        message = f"trigger: {path!r} is not an absolute path of names such as /a/b"
         raise ValueError(message)
     return tuple(path.split("/")[1:])
 

@@ -68,7 +68,7 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
             try:
                 re.compile(self.pattern)
             except re.error as error:
-                message = f"pattern: {self.pattern} is no regular expression: {fault_of(error)}"
+                message = f"pattern: {self.pattern} is not a regular expression: {fault_of(error)}"
                 raise ValueError(message) from None
         check_registry(self.format, self.registry)
         if self.start_at not in ("earliest", "latest"):

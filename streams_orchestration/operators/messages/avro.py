@@ -54,7 +54,7 @@ class AvroSchema:
                 fastavro.parse_schema(json.loads(text), named_schemas=self.named)
             self.parsed: Avro = fastavro.parse_schema(json.loads(registered.text), named_schemas=self.named)
         except (*_BROKEN, SchemaParseException) as error:
-            message = f"schema {registered.number} is no schema of Avro: {error!r}"
+            message = f"schema {registered.number} is not a schema of Avro: {error!r}"
             raise ValueError(message) from None
         if not isinstance(self.parsed, dict) or self.parsed.get("type") != "record":
             message = f"schema {registered.number} is not a record, whose fields could be the attributes"
@@ -259,7 +259,7 @@ def _record(fields: Any, name: str, path: str, used: set[str]) -> Avro:
     for field in fields:
         place = f"{path}.{field.name}" if path else field.name
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", field.name):
-            message = f"format avro: {place} is no name of Avro, which has letters, digits and _ only"
+            message = f"format avro: {place} is not a name of Avro, which has letters, digits and _ only"
             raise ValueError(message)
         kind = _derived(field.type, f"{name}_{field.name}", place, used)
         parts.append({"name": field.name, "type": ["null", kind], "default": None})

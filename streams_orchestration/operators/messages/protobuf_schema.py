@@ -62,7 +62,7 @@ def _compiled(text: str, references: tuple[tuple[str, str], ...]) -> bytes:
         for name, content in {**dict(references), _FILE: text}.items():
             path = PurePosixPath(name)
             if path.is_absolute() or ".." in path.parts:
-                message = f"refers to {name}, which is no name of a schema"
+                message = f"refers to {name}, which is not a name of a schema"
                 raise ValueError(message)
             file = place / path
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def _compiled(text: str, references: tuple[tuple[str, str], ...]) -> bytes:
             raise ValueError(message) from None
         if done.returncode:
             reason = " ".join(done.stderr.replace(f"{place}/", "").split())[:500]
-            message = f"is no schema of Protobuf: {reason}"
+            message = f"is not a schema of Protobuf: {reason}"
             raise ValueError(message)
         return result.read_bytes()
 
@@ -136,7 +136,7 @@ def _check_names(names: Sequence[str], path: str) -> None:
     seen: dict[str, str] = {}
     for name in names:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-            message = f"format protobuf: {path}{name} is no name of Protobuf, which has letters, digits and _ only"
+            message = f"format protobuf: {path}{name} is not a name of Protobuf, which has letters, digits and _ only"
             raise ValueError(message)
         in_json = re.sub("_+(.?)", lambda match: match[1].upper(), name)
         if (other := seen.setdefault(in_json, name)) != name:

@@ -69,10 +69,10 @@ def _objects(body: bytes) -> list[bytes]:
             return [body]
         return _elements(text)
     except UnicodeDecodeError:
-        raise BodyError(400, f"the body is no JSON: {utf8_fault(body)}") from None
+        raise BodyError(400, f"the body is not JSON: {utf8_fault(body)}") from None
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise BodyError(400, f"the body is no JSON: {reason}") from None
+        raise BodyError(400, f"the body is not JSON: {reason}") from None
 
 
 def _elements(text: str) -> list[bytes]:
@@ -113,7 +113,7 @@ def _rows(body: bytes) -> list[bytes]:
                 rows.append(begun.removesuffix(b"\r"))
             begun = b""
     if begun:
-        raise BodyError(400, "the body is no CSV: a quote is not closed")
+        raise BodyError(400, "the body is not CSV: a quote is not closed")
     return rows
 
 

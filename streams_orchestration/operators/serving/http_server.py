@@ -78,7 +78,7 @@ def _protocol_of(places: Places) -> type[H11Protocol]:
             super().handle_websocket_upgrade(event)
 
         def send_400_response(self, msg: str) -> None:
-            super().send_400_response(f"This is no HTTP request, or its head has more than {HEAD_BYTES} bytes.")
+            super().send_400_response(f"This is not an HTTP request, or its head has more than {HEAD_BYTES} bytes.")
 
     return Protocol
 

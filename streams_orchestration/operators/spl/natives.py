@@ -52,6 +52,6 @@ def native_function(entry: NativeEntry) -> NativeFunction:
         raise ImplementationError(message) from error
     imported: Any = import_name(entry.python)
     if not callable(imported):
-        message = f"{entry.native}: {entry.python} is no function"
+        message = f"{entry.native}: {entry.python} is not a function"
         raise ImplementationError(message)
     return NativeFunction(signature, entry.python, imported)

@@ -26,7 +26,7 @@ def tuple_type(schema: pa.Schema) -> Tuple:
     Raises:
         ValueError: an attribute has a type that SPL does not have.
     """
-    own = (field for field in schema if "@" not in field.name)  # columns of keys are no attributes
+    own = (field for field in schema if "@" not in field.name)  # columns of keys are not attributes
     return Tuple(tuple(TupleAttribute(field.name, spl_type(field.name, field.type)) for field in own))
 
 
@@ -41,7 +41,7 @@ def written_tuple_type(written: str, schema: pa.Schema) -> Tuple:
         return columns
     given = type_of_text(written)
     if not isinstance(given, Tuple):
-        message = f"{written} is no tuple type"
+        message = f"{written} is not a tuple type"
         raise WrittenTypeError(message)
     return Tuple(tuple(TupleAttribute(each.name, given.type_of(each.name) or each.type) for each in columns.attributes))
 

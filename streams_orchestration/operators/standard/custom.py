@@ -319,7 +319,7 @@ def _function(name: str, parameter: str) -> Callable[..., Any]:
         message = f"{parameter}: {name} is an operator itself; name it as the invocation's `operator`"
         raise ValueError(message)
     if not callable(imported):
-        message = f"{parameter}: {name} is no function"
+        message = f"{parameter}: {name} is not a function"
         raise ValueError(message)
     for argument in inspect.signature(imported).parameters:
         if argument not in _TAKEN[parameter]:

@@ -41,7 +41,7 @@ class DataFrame(FrameOperator):
             message = f"function: {error}"
             raise ValueError(message) from error
         if not callable(function):
-            message = f"function: {parameters.function} is no function"
+            message = f"function: {parameters.function} is not a function"
             raise ValueError(message)
         try:
             inspect.signature(function).bind(*context.inputs, **parameters.static, **parameters.arguments)

@@ -93,7 +93,7 @@ class DirectoryScanParameters(Parameters):
         try:
             re.compile(pattern or "")
         except re.error as error:
-            message = f"{pattern!r} is no regular expression: {fault_of(error)}"
+            message = f"{pattern!r} is not a regular expression: {fault_of(error)}"
             raise ValueError(message) from error
         return pattern
 

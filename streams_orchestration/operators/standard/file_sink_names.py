@@ -22,7 +22,7 @@ def names_of_files(context: OperatorContext, parameters: FileSinkParameters) -> 
     """Return the expression with the name of a tuple's file; None without `nameBy`.
 
     Raises:
-        ValueError: the expression is wrong, or its value is no text.
+        ValueError: the expression is wrong, or its value is not text.
     """
     if parameters.name_by is None:
         return None

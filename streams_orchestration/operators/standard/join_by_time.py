@@ -63,7 +63,7 @@ class TimedJoin:
             send: submits pairs.
 
         Raises:
-            ValueError: there is no event time, or a length of time is no whole number of ticks.
+            ValueError: there is no event time, or a length of time is not a whole number of ticks.
         """
         self._match = match
         self._send = send

@@ -112,7 +112,7 @@ class LineSinkParameters(CsvParameters):
                 try:
                     yield f"{line}{self.eol_marker}".encode(self.encoding)
                 except UnicodeEncodeError as error:
-                    message = f"{line[error.start]!r} is no character of {self.encoding}; see encoding"
+                    message = f"{line[error.start]!r} is not a character of {self.encoding}; see encoding"
                     raise DataError(message) from error
         else:
             for row in encode(part, "json" if self.format == "json" else "csv", self.dialect()):

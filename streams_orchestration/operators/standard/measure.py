@@ -81,7 +81,7 @@ def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo, func
         raise fault(message, error.offset) from error
     if call is None or call.name not in FUNCTIONS:
         known = (*FUNCTIONS, *PANE_FUNCTIONS)
-        message = f"{text!r} is no output function{nearest(text if call is None else call.name, known)}"
+        message = f"{text!r} is not an output function{nearest(text if call is None else call.name, known)}"
         raise fault(message)
     function, parts = call
     if function == "Count" or function in WINDOW_COUNTS:

@@ -58,7 +58,7 @@ class MetricsSinkParameters(ExpressionParameters):
         for name in self.all_names():
             if not _NAME.fullmatch(name):
                 message = (
-                    f"names: {name!r} is no name of a metric, which has letters, digits and _ . - and begins with a "
+                    f"names: {name!r} is not a name of a metric, which has letters, digits and _ . - and begins with a "
                     f"letter; give the expression one"
                 )
                 raise ValueError(message)

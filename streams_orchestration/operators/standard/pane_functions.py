@@ -53,7 +53,7 @@ PANE_FUNCTIONS: dict[str, PaneFunction] = {
 
 
 def parse_pane_function(text: str, parameter: str) -> PaneFunction | None:
-    """Return the pane function that a text calls; None if the text is no call of one.
+    """Return the pane function that a text calls; None if the text is not a call of one.
 
     Raises:
         FaultyExpressionError: the call has arguments.

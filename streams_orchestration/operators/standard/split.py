@@ -179,11 +179,11 @@ def _ports(text: str, place: str, ports: int) -> list[int]:
     """Return the port of an index, modulo the number of ports; no port for a negative index.
 
     Raises:
-        ValueError: the text is no integer.
+        ValueError: the text is not an integer.
     """
     try:
         index = int(text)
     except ValueError:
-        message = f"{place}, which is no integer; lines are like `UA,0,2`, `{DEFAULT},1`"
+        message = f"{place}, which is not an integer; lines are like `UA,0,2`, `{DEFAULT},1`"
         raise ValueError(message) from None
     return [index % ports] if index >= 0 else []

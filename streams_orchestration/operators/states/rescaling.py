@@ -224,5 +224,5 @@ def _typed(part: str, values: list[Any], attribute: str, schema: pa.Schema | Non
     try:
         return pa.array(values, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        message = f"has keys in its part {part} that are no values of {attribute}, which is {kind and type_name(kind)}"
+        message = f"has keys in its part {part} that are not values of {attribute}, which is {kind and type_name(kind)}"
         raise RescaleError(message) from error

@@ -97,7 +97,7 @@ class Timers(Incremental):
             times: the time of each key in ticks.
 
         Raises:
-            DataError: a time is no whole number.
+            DataError: a time is not a whole number.
             ValueError: the number of times differs from the number of keys.
         """
         times = _ticks(times)

@@ -132,7 +132,7 @@ def headers_of(written: Iterable[str]) -> dict[str, str]:
     """Return headers that are written as `Name: value`.
 
     Raises:
-        ValueError: a text is no header.
+        ValueError: a text is not a header.
 
     >>> headers_of(["Accept: text/plain"])
     {'Accept': 'text/plain'}
@@ -141,7 +141,7 @@ def headers_of(written: Iterable[str]) -> dict[str, str]:
     for each in written:
         name, colon, value = each.partition(":")
         if not (colon and name.strip()):
-            message = f"extraHeaders: {each!r} is no header; write Name: value"
+            message = f"extraHeaders: {each!r} is not a header; write Name: value"
             raise ValueError(message)
         headers[name.strip()] = value.strip()
     return headers

@@ -86,7 +86,7 @@ class HTTPGetStream(JournalSource):
         parameters.target(parameters.output_type(context))
         for each in listed(parameters.post_data):
             if "=" not in each:
-                message = f"postData: {each!r:.40} is no key=value"
+                message = f"postData: {each!r:.40} is not a key=value"
                 raise ValueError(message)
         if len(context.outputs) > 1 and (second := context.outputs[1]) is not None:
             check_response(_second(second))

@@ -171,6 +171,6 @@ def _object(text: str) -> dict[str, Any]:
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        message = f"{JSON_STRING}: {text!r:.80} is no JSON object"
+        message = f"{JSON_STRING}: {text!r:.80} is not a JSON object"
         raise DataError(message)
     return value

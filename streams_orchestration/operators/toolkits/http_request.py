@@ -227,7 +227,7 @@ class HTTPRequest(Operator):
         if method == "NONE":
             return None
         if method not in _WITH_BODY and method not in ("GET", "OPTIONS", "HEAD", "DELETE", "TRACE"):
-            message = f"{given.method}: {method!r:.40} is no method of HTTP"
+            message = f"{given.method}: {method!r:.40} is not a method of HTTP"
             raise TupleError(place) from DataError(message)
         kind = values[given.content_type] if given.content_type else given.fixed_content_type
         body = self._body(method, kind, values) if method in _WITH_BODY else None

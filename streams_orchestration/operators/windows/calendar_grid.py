@@ -48,7 +48,7 @@ class CalendarGrid:
         del times
 
     def outside_range(self, times: np.ndarray) -> np.ndarray | None:
-        """Return a mask of the times that are no dates of the years 1 to 9999; None if there is none."""
+        """Return a mask of the times that are not dates of the years 1 to 9999; None if there is none."""
         beyond = (times < self._least) | (times > self._greatest)
         return beyond if beyond.any() else None
 

@@ -213,7 +213,9 @@ def parse_window(text: str, *, least: int = 1) -> Window:
         partitions = _partition_policy(behind[0], text) if behind else None
     if kind not in ("tumbling", "sliding"):
         near = nearest(kind, ("tumbling", "sliding", *EVENT_TIME_KINDS))
-        message = f"{text!r} is no window{near}; windows are like {_SYNTAX}, or 'timeInterval, intervalDuration(10.0)'"
+        message = (
+            f"{text!r} is not a window{near}; windows are like {_SYNTAX}, or 'timeInterval, intervalDuration(10.0)'"
+        )
         raise ValueError(message)
     tumbling = kind == "tumbling"
     if not 1 <= len(policies) <= (1 if tumbling else 2):
@@ -254,7 +256,7 @@ def _policy(text: str, window: str, least: int = 1) -> Policy:
     kinds: tuple[PolicyKind, ...] = get_args(PolicyKind)
     if match is None or match[1] not in kinds:
         name = match[1] if match else text
-        message = f"{window!r}: {text!r} is no policy{nearest(name, kinds)}; windows are like {_SYNTAX}"
+        message = f"{window!r}: {text!r} is not a policy{nearest(name, kinds)}; windows are like {_SYNTAX}"
         raise ValueError(message)
     kind = match[1]
     arguments = [argument.strip() for argument in match[2].split(",")] if match[2].strip() else []

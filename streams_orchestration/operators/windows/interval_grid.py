@@ -1,7 +1,7 @@
 """Panes of equal length at equal distances, numbered in order of time, and the slices that they share (EV28, EV29).
 
 Pane n begins at `n * period + offset`. Panes that overlap are made of slices, so that a tuple is added once: a period
-is one slice, or two of them where the duration is no multiple of the period.
+is one slice, or two of them where the duration is not a multiple of the period.
 
     >>> grid = IntervalGrid(duration=10, period=4, offset=0)
     >>> grid.slices(np.array([0, 1, 2, 3, 4, 6])).tolist()

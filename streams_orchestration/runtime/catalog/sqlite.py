@@ -130,7 +130,7 @@ class SqliteDatabase(Database):
         try:
             return json.loads(text)
         except ValueError as error:
-            raise CatalogDamagedError(self.name, "a value is no JSON") from error
+            raise CatalogDamagedError(self.name, "a value is not JSON") from error
 
     def doubtful(self, error: DBAPIError) -> bool:
         """Return True for an error of the disk, after which it is unknown whether the transaction was committed."""

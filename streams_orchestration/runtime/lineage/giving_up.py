@@ -1,4 +1,4 @@
-"""Reports to OpenLineage that an application has failed for good, from processes that are no host."""
+"""Reports to OpenLineage that an application has failed for good, from processes that are not hosts."""
 
 from __future__ import annotations
 

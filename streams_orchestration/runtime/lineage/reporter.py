@@ -71,7 +71,7 @@ class Reporter:
         catalog: the catalog.
         home: the state directory.
         application: name of the application.
-        host: number of this host; None in a process that is no host, which reports failures only.
+        host: number of this host; None in a process that is not a host, which reports failures only.
         client: sends the events; None to send nothing.
     """
 
@@ -256,7 +256,7 @@ def reporter(catalog: Catalog, home: Home, application: str, host: int | None) -
         catalog: the catalog.
         home: the state directory.
         application: name of the application.
-        host: number of the host that this process is; None if it is no host.
+        host: number of the host that this process is; None if it is not a host.
     """
     return Reporter(catalog, home, application, host, _client())
 

@@ -43,7 +43,7 @@ class OperatorEventTime:
     holder_time: float | None
     """The watermark of the holding stream, or the time of the tuple or partition; None if there is none yet."""
     tuples: int | None = None
-    """The number of tuples of the partition so far; None if it is no partition."""
+    """The number of tuples of the partition so far; None if it is not a partition."""
     producers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Stream -> the operator that sends it, for each event-time connection."""
     imports: tuple[str, ...] = ()

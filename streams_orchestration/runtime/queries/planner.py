@@ -216,7 +216,7 @@ class Planner:
             _note(plan, results, _log_of(self.scratch.launched))
 
     def _commit(self, plan: BatchPlan, results: list[TaskResult], took: float) -> bool:
-        """Commit a batch; return False if another query has taken the place of this one, which is no failure.
+        """Commit a batch; return False if another query has taken the place of this one, which is not a failure.
 
         Raises:
             CatalogUnavailableError: the catalog cannot be reached; the commit may be repeated.

@@ -82,7 +82,7 @@ def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Co
         name: name of the imported savepoint; None for its own name.
 
     Raises:
-        SavepointError: the directory is no savepoint, is damaged, or was made by a newer version of the product; or
+        SavepointError: the directory is not a savepoint, is damaged, or was made by a newer version of the product; or
             another savepoint has the name.
     """
     source = here(directory)

@@ -53,7 +53,7 @@ class SavedFile(_Part):
     def _is_inside(cls, place: str) -> str:
         path = PurePosixPath(place)
         if path.is_absolute() or ".." in path.parts or "\0" in place:
-            message = "it is no path in a checkpoint"
+            message = "it is not a path in a checkpoint"
             raise ValueError(message)
         return place
 
@@ -181,7 +181,7 @@ def read_manifest(place: SavepointPlace) -> Manifest:
     """Read the manifest of a savepoint.
 
     Raises:
-        SavepointError: the place is no savepoint, is damaged, or was made by a newer version of the product.
+        SavepointError: the place is not a savepoint, is damaged, or was made by a newer version of the product.
     """
     path = place / MANIFEST
     try:
@@ -190,7 +190,7 @@ def read_manifest(place: SavepointPlace) -> Manifest:
         found = _document(path.read())
         content = cast("dict[str, Any]", found) if isinstance(found, dict) else dict[str, Any]()
     except (FileNotFoundError, NotADirectoryError) as error:
-        message = f"{place} is no savepoint: it has no {MANIFEST}. Name one that `streams savepoint export` wrote."
+        message = f"{place} is not a savepoint: it has no {MANIFEST}. Name one that `streams savepoint export` wrote."
         raise SavepointError(message) from error
     except OSError as error:
         message = reason_of(path, "read", error, "Give read permission, or name another savepoint.")
@@ -199,7 +199,7 @@ def read_manifest(place: SavepointPlace) -> Manifest:
         raise damaged(path, str(error)) from error
     version = content.get("schemaVersion")
     if not isinstance(version, int):
-        message = f"{place} is no savepoint: its {MANIFEST} has no schemaVersion. Name another directory."
+        message = f"{place} is not a savepoint: its {MANIFEST} has no schemaVersion. Name another directory."
         raise SavepointError(message)
     if version > SCHEMA_VERSION:
         message = (
@@ -264,7 +264,7 @@ def read_plan(place: SavepointPlace, manifest: Manifest) -> Compilation:
         return load(Compilation, content)
     except ValidationError as error:
         if error.errors()[0]["type"] == "json_invalid":
-            raise damaged(place / manifest.plan.name, "it is no JSON document, or nested too deeply") from error
+            raise damaged(place / manifest.plan.name, "it is not a JSON document, or nested too deeply") from error
         message = (
             f"{place / manifest.plan.name}: the plan was made by version {manifest.product} of the product, and "
             "this version cannot read it. Start from the savepoint with that version."
@@ -273,7 +273,7 @@ def read_plan(place: SavepointPlace, manifest: Manifest) -> Compilation:
 
 
 class _NoDocumentError(ValueError):
-    """Content is no JSON document; the message gives the reason."""
+    """Content is not a JSON document; the message gives the reason."""
 
 
 def _document(content: bytes) -> Any:
@@ -284,7 +284,7 @@ def _document(content: bytes) -> Any:
         message = "it is not encoded as UTF-8"
         raise _NoDocumentError(message) from error
     except ValueError as error:
-        message = "it is no JSON document"
+        message = "it is not a JSON document"
         raise _NoDocumentError(message) from error
     except RecursionError as error:
         message = "it is nested too deeply"

@@ -59,7 +59,7 @@ class SavepointPlace:
         """Return the size of this file in bytes, without reading it.
 
         Raises:
-            UnfitFileError: it is no plain file, or its directory is the savepoint's `states` as a symbolic link.
+            UnfitFileError: it is not a plain file, or its directory is the savepoint's `states` as a symbolic link.
             OSError: it cannot be examined.
         """
         if self.path is None:
@@ -86,7 +86,7 @@ class SavepointPlace:
         descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                message = "it is no plain file"
+                message = "it is not a plain file"
                 raise UnfitFileError(message)
             return file.read(size + 1)
 

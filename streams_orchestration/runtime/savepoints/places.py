@@ -121,7 +121,7 @@ def savepoint_of(home: Home, reference: str, application: str | None = None) -> 
             return next((place for place in known if place.path == directory), here(directory))
     near = nearest(reference, titles if "/" in reference else {place.name for place in known})
     there = "" if known else ". There are no savepoints yet: `streams savepoint create` takes one"
-    message = f"{reference}: no savepoint has this name, and it is no directory{near}{there}"
+    message = f"{reference}: no savepoint has this name, and it is not a directory{near}{there}"
     raise SavepointError(message)
 
 
@@ -134,7 +134,7 @@ def remove_savepoint(home: Home, reference: str) -> str:
     """
     place = savepoint_of(home, reference)
     if place not in saved(home):
-        message = f"{place} is no savepoint of {home.root}. Remove an exported savepoint with `rm -r`."
+        message = f"{place} is not a savepoint of {home.root}. Remove an exported savepoint with `rm -r`."
         raise SavepointError(message)
     try:
         if place.path is None:

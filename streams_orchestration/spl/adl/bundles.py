@@ -37,7 +37,7 @@ def _of_bundle(path: Path) -> bytes:
                     if posixpath.normpath(each.name) == member and (file := archive.extractfile(each)) is not None:
                         return _limited(file, _LARGEST_ADL, member)
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, NotImplementedError, RuntimeError) as error:
-        message = f"it is no application bundle, or a damaged one: {error}"
+        message = f"it is not an application bundle, or a damaged one: {error}"
         raise AdlError(message) from error
     message = f"the bundle has no {member}, which its {_INFO} names as the ADL"
     raise AdlError(message)
@@ -45,7 +45,7 @@ def _of_bundle(path: Path) -> bytes:
 
 def _member(bundle: zipfile.ZipFile, name: str) -> IO[bytes]:
     if name not in bundle.namelist():
-        message = f"it is no application bundle, since it has no {name}"
+        message = f"it is not an application bundle, since it has no {name}"
         raise AdlError(message)
     return bundle.open(name)
 

@@ -26,7 +26,7 @@ def compiled_application(root: XmlElement) -> CompiledApplication:
         AdlError: the file is not an ADL file of IBM Streams 3 to 6, holds several applications, or is damaged.
     """
     if root.name != "applicationSet" or root.namespace not in (_NEWER, *_OLDER):
-        message = "it is no ADL of IBM Streams 3 to 6: an <applicationSet> is expected"
+        message = "it is not ADL of IBM Streams 3 to 6: an <applicationSet> is expected"
         raise AdlError(message, root.line)
     newer = root.namespace == _NEWER
     applications = list(root.all("splApplication" if newer else "application"))

@@ -109,5 +109,5 @@ def _value(value: AnnotationValue, type_: type, submission: AdlSubmission, line:
     try:
         return type_(text)
     except ValueError as error:
-        message = f"{text!r} is no {'number' if type_ is float else 'integer'}"
+        message = f"{text!r} is not {'a number' if type_ is float else 'an integer'}"
         raise AdlError(message, line) from error

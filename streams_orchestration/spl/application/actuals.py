@@ -45,7 +45,7 @@ def check_actual(
     named = type_of_values(values)
     match actual.mode:
         case "type" if named is None:
-            report("CDISP0050E", f"the value of {label} is no type", node_of(actual))
+            report("CDISP0050E", f"the value of {label} is not a type", node_of(actual))
         case "type" if named is not None:
             type_of(named, actual.scope, actual.source, mistakes)
         case "operator" if isinstance(named, tree.NamedType) and not named.member:
@@ -54,7 +54,7 @@ def check_actual(
             _check_function(named.name, actual.scope, report)
         case "operator" | "function":
             code = "CDISP0800E" if actual.mode == "operator" else "CDISP0052E"
-            report(code, f"the value of {label} is no {actual.mode}", node_of(actual))
+            report(code, f"the value of {label} names no {actual.mode}", node_of(actual))
             return False
         case _:
             return _is_value(actual, argument, mistakes, report)
@@ -101,7 +101,7 @@ def _is_value(actual: Actual, argument: Argument, mistakes: list[Mistake], repor
     typing = ExpressionTyping(actual.source, actual.scope, mistakes)
     value = typing.expression(written) if actual.type is None else typing.initialiser(written, actual.type)
     if actual.mode == "attribute" and not isinstance(value, PortAttribute) and value.type != UNKNOWN:
-        report("CDISP0213E", f"the value of {argument.label} is no attribute of an input port", written)
+        report("CDISP0213E", f"the value of {argument.label} is not an attribute of an input port", written)
         return False
     return True
 

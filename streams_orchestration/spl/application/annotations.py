@@ -78,7 +78,7 @@ def annotations_of(annotations: tuple[Annotation, ...], reader: ConstantReader, 
 
 
 def _check_entries(annotation: Annotation, report: Report) -> None:
-    """Report the parts of an annotation that are no assignments, and keys that have a value already."""
+    """Report the parts of an annotation that are not assignments, and keys that have a value already."""
     seen: set[str] = set()
     for entry in annotation.entries:
         if not isinstance(entry.key, tree.Binary) or entry.key.operator != "=" or entry.value is not None:
@@ -174,7 +174,7 @@ def _placement(config: Labelled, reader: ConstantReader, report: Report) -> dict
             name, arguments = value.function.name, value.arguments
         if name not in _PLACEMENT:
             known = ", ".join(sorted(_PLACEMENT))
-            report("CDISP0184E", f"{text_of(value)} is no placement; there are {known}", value)
+            report("CDISP0184E", f"{text_of(value)} is not a placement; there are {known}", value)
         elif _PLACEMENT[name] == "flag":
             placement[name] = True
         elif name == "host" and arguments:

@@ -167,7 +167,7 @@ def _checked(main: CompositeOperator, diagnostics: list[Diagnostic]) -> Composit
         return main
     reason = f"the parameters {', '.join(missing)} have no default" if missing else "it has ports"
     line, column = main.unit.source.place(composite.name.first)
-    message = f"{main.kind} is no main composite: {reason}"
+    message = f"{main.kind} is not a main composite: {reason}"
     diagnostics.append(Diagnostic.of("CDISP0522E", message, location=Location(main.unit.source.file, line, column)))
     return None
 

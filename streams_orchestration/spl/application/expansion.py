@@ -191,7 +191,7 @@ class _Body:
     def _operator(self, name: tree.Name) -> Operator | None:
         found = named_operator(name, self.scope, self.names)
         if found is None:
-            self.report("CDISP0800E", f"{name} is no operator", name)
+            self.report("CDISP0800E", f"{name} is not an operator", name)
             return None
         if isinstance(self.scope.find(name.name), VariableName) and name.name.startswith("$"):
             return None  # the actual parameter is missing, or wrong

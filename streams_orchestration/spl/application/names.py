@@ -293,7 +293,7 @@ class FileNames:
         return None
 
     def without_operator(self, name: tree.Name) -> tuple[str, str]:
-        """Return the code and the message for a name that is no operator."""
+        """Return the code and the message for a name that is not an operator."""
         homes = self._homes(name)
         if len(homes) > 1:
             return "CDISP0017E", f"{name} is defined in several namespaces: {', '.join(sorted(homes))}"

@@ -84,7 +84,7 @@ def check_operator(
     for name in (*_DECIMAL_FREE, *(each for each in given if each.startswith("partitionBy"))):
         for value in given.get(name, ()):
             if DECIMALS.keys() & set(parts_of_type(value.type)):
-                report("SO0735", f"{name} of {kind} is {value.type}, and decimals are no keys", _node(arguments[name]))
+                report("SO0735", f"{name} of {kind} is {value.type}, and decimals are not keys", _node(arguments[name]))
     if kind == "Export" and "properties" in given:
         _check_properties(arguments["properties"], given["properties"], report)
 

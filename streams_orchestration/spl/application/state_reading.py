@@ -44,7 +44,7 @@ class StateReading:
         constants = {each.name: self._value(each, ()) for each in read}
         columns = {each.name: self._column(each) for each in read if constants[each.name] is None}
         self.columns.update(dict.fromkeys(name for name, value in columns.items() if value is not None))
-        if any(each.mutable for each in self.variables.values()):  # the columns are no attributes of the tuple
+        if any(each.mutable for each in self.variables.values()):  # the columns are not attributes of the tuple
             checked = by_attributes(checked)
         values = constants | columns
         return with_values(checked, {name: value for name, value in values.items() if value is not None})

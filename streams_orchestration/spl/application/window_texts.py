@@ -35,7 +35,7 @@ class WindowText:
 
     reader: ConstantReader
     _open: list[tuple[str, Expression | None]] = field(default_factory=list[tuple[str, "Expression | None"]])
-    """The text of each argument that a submission determines, with its typed expression if it is no single value."""
+    """The text of each argument that a submission determines, with its typed expression if it is not a single value."""
 
     def of(self, parts: Sequence[tree.Expression], kind: str = "") -> Any:
         """Return the text or the program of a clause; `kind` is its first word unless that is one of the parts."""

@@ -147,7 +147,7 @@ class WindowReading:
     def _check_part(self, part: _Part, port: Port) -> bool:
         """Return True if a part of the clause has a known name and the right arguments; otherwise report a mistake."""
         if not part.place:
-            self.report("SO0706", f"{text_of(part.written)} is no part of a window; {_CHOICE}", part.written)
+            self.report("SO0706", f"{text_of(part.written)} is not a part of a window; {_CHOICE}", part.written)
             return False
         if part.arguments is None:
             return True
@@ -181,7 +181,9 @@ class WindowReading:
             return ""
         [value] = values
         if value.type not in (REALS if part.name in ("time", "partitionAge") else INTEGERS):
-            return f"{shown}: {value.type} is no {'number' if part.name in ('time', 'partitionAge') else 'integer'}"
+            return (
+                f"{shown}: {value.type} is not {'a number' if part.name in ('time', 'partitionAge') else 'an integer'}"
+            )
         least = 0 if part.name == "count" and self.model.name == "Join" else 1 if part.name != "time" else 0
         try:
             known = constant(value)
@@ -208,7 +210,7 @@ class WindowReading:
         elif name == "Sort" and kind == "sliding" and policies[0].name != "count":
             message, at = "a sliding window of Sort is count(n)", policies[0].written
         elif len(policies) > 1 and policies[1].name == "punct":
-            message, at = "punct() is no trigger", policies[1].written
+            message, at = "punct() is not a trigger", policies[1].written
         if message:
             self.report("SO0706", f"{message} (input port {self.inputs[number].label})", at)
         return not message

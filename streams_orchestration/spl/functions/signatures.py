@@ -207,7 +207,7 @@ def signature_of_text(namespace: str, text: str) -> Signature:
 def _signature(namespace: str, text: str) -> Signature:
     match = _FUNCTION.fullmatch(text)
     if match is None:
-        message = f"{text!r} is no signature of a function"
+        message = f"{text!r} is not a signature of a function"
         raise UnreadableSignatureError(message)
     variables: list[tuple[str, str]] = []
     for part in (match["variables"] or "").split(","):

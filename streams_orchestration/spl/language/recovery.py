@@ -134,7 +134,7 @@ class Reader:
         name = self.identifier(what)
         if name.name.startswith("$"):
             self.report(
-                "CDISP0412E", f"{name.name} may not begin with $: it is no parameter of a composite", name.first
+                "CDISP0412E", f"{name.name} may not begin with $: it is not a parameter of a composite", name.first
             )
         return name
 

@@ -178,7 +178,7 @@ class _Lexer:
                 self.suspects.add(len(self.kinds))
                 return len(self.text)
             case _:
-                self._report(f"{_shown(written)} is no character of SPL outside of strings and comments", offset)
+                self._report(f"{_shown(written)} is not a character of SPL outside of strings and comments", offset)
                 self.suspects.add(len(self.kinds))
                 return offset + len(written)
 
@@ -199,7 +199,7 @@ class _Lexer:
     def _check_escapes(self, written: str, offset: int) -> None:
         for match in _ESCAPE.finditer(written):
             if len(match[1]) == 1 and match[1] not in _ESCAPED:
-                message = f"\\{match[1]} is no escape of SPL; write a backslash as \\\\"
+                message = f"\\{match[1]} is not an escape of SPL; write a backslash as \\\\"
                 self._report(message, offset + match.start())
 
     def _report(self, message: str, offset: int) -> None:

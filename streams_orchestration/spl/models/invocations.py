@@ -199,7 +199,7 @@ def _assign(
     type_ = port.type.type_of(name)
     if type_ is None:
         if port.is_known:
-            message = f"{name} is no attribute of {port.label}, {port.type}"
+            message = f"{name} is not an attribute of {port.label}, {port.type}"
             typing.report("CDISP0544E", message, each.attribute)
         typing.expression(each.value)
         return

@@ -45,7 +45,7 @@ def read_model(path: Path, kind: str) -> SplOperatorModel:
     """
     root = _root(path)
     if _local(root) != "operatorModel":
-        message = f"{path} is no operator model: it begins with {_local(root)}"
+        message = f"{path} is not an operator model: it begins with {_local(root)}"
         raise ModelError(message)
     return model_of_element(root, kind)
 
@@ -58,7 +58,7 @@ def read_toolkit(path: Path) -> dict[str, SplOperatorModel]:
     """
     root = _root(path)
     if _local(root) != "toolkitModel":
-        message = f"{path} is no index of a toolkit: it begins with {_local(root)}"
+        message = f"{path} is not an index of a toolkit: it begins with {_local(root)}"
         raise ModelError(message)
     models: dict[str, SplOperatorModel] = {}
     for namespace in _all(root, "namespace"):
@@ -77,7 +77,7 @@ def read_functions(path: Path) -> tuple[Prototype, ...]:
     """
     root = _root(path)
     if _local(root) != "functionModel":
-        message = f"{path} is no function model: it begins with {_local(root)}"
+        message = f"{path} is not a function model: it begins with {_local(root)}"
         raise ModelError(message)
     found: list[Prototype] = []
     for each in _all(root, "prototype"):
@@ -216,7 +216,7 @@ def _root(path: Path) -> ET.Element:
     try:
         return ET.fromstring(text)  # noqa: S314 - entities are refused above
     except ET.ParseError as error:
-        message = f"{path} is no XML: {error}"
+        message = f"{path} is not XML: {error}"
         raise ModelError(message) from error
 
 

@@ -78,7 +78,7 @@ def _refuse_nulls(columns: Mapping[str, pa.Array], names: list[str], expression:
     for name in names:
         if columns[name].null_count:
             place = columns[name].is_null().index(True).as_py()
-            message = f"{name} is null, but its type in SPL is no optional"
+            message = f"{name} is null, but its type in SPL is not optional"
             raise FailedError(message, str(expression.span), place)
 
 

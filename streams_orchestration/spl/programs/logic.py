@@ -147,7 +147,7 @@ class Program:
             kind, column = type_.type_of(name), batch.column(name)
             assert kind is not None
             if column.null_count and not isinstance(kind, Optional):
-                message = f"{name} is null, but its type in SPL is no optional"
+                message = f"{name} is null, but its type in SPL is not optional"
                 raise FailedError(message, program.file, column.is_null().index(True).as_py())
             columns[name] = values_of(column, kind)
         found = program(state, columns, batch.num_rows, outputs)

@@ -9,7 +9,7 @@ a map a dictionary; if their elements or keys are compound, a list of the elemen
 >>> from_python(Primitive("int8"))(200)
 Traceback (most recent call last):
 ...
-streams_orchestration.spl.programs.errors.RunError: 200 (int) is no int8
+streams_orchestration.spl.programs.errors.RunError: 200 (int) is not a valid int8
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def from_python(type_: Type) -> Function:
 
 
 def _refuse(value: Any, type_: Type) -> RunError:
-    return RunError(f"{value!r:.60} ({type(value).__name__}) is no {type_}")
+    return RunError(f"{value!r:.60} ({type(value).__name__}) is not a valid {type_}")
 
 
 def _tuple(type_: Tuple) -> Function:

@@ -19,7 +19,7 @@ class ProgramTextError(ValueError):
     """The text of a program has mistakes, which `mistakes` holds."""
 
     def __init__(self, mistakes: Sequence[typed.Mistake], text: str) -> None:
-        super().__init__("; ".join(map(_placed, mistakes)) or f"{text!r:.60} is no program of SPL")
+        super().__init__("; ".join(map(_placed, mistakes)) or f"{text!r:.60} is not a program of SPL")
         self.mistakes = tuple(mistakes)
 
 

@@ -57,10 +57,10 @@ def number(text: str, *, negative: bool = False) -> NumberLiteral:
     width = next((_WIDTHS[letter] for letter in suffix if letter in _WIDTHS), 32 if kind in "su" else 64)
     type_ = Primitive(f"{_NAMES[kind]}{width}")
     if type_ not in _KINDS:
-        message = f"{text} is no literal: there is no type {type_}"
+        message = f"{text} is not a literal: there is no type {type_}"
         raise LiteralError(message)
     if type_ in INTEGERS and not digits.isdecimal():
-        message = f"{text} is no literal: a number of type {type_} has neither a point nor an exponent"
+        message = f"{text} is not a literal: a number of type {type_} has neither a point nor an exponent"
         raise LiteralError(message)
     written = f"-{digits}" if negative else digits
     return NumberLiteral(type_, value_in(type_, written))

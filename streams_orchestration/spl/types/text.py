@@ -254,5 +254,5 @@ class _TextReader:
 
     def _refuse(self, expected: str, back: int = 0) -> NoReturn:
         place = self.at - back + 1
-        message = f"{self.text!r:.60} is no value of type {self.type}: expected {expected} at character {place}"
+        message = f"{self.text!r:.60} is not a value of type {self.type}: expected {expected} at character {place}"
         raise ValueTextError(message)

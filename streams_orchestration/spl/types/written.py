@@ -41,7 +41,7 @@ def type_of_text(text: str) -> Type:
             reader.refuse("the end of the type")
         return _type(written)
     except (FaultError, NestingError, AttributeConflictError, LiteralError) as error:
-        message = f"{text!r} is no type of SPL"
+        message = f"{text!r} is not a type of SPL"
         raise WrittenTypeError(message) from error
 
 

@@ -101,7 +101,7 @@ class CallTyping(Naming):
                     self.report("CDISP0053E", f"there is no {written} here", written)
                 return self.wrong(written)
             case _:
-                self.report("CDISP0302E", f"{written} is no value", written)
+                self.report("CDISP0302E", f"{written} is not a value", written)
                 return self.wrong(written)
 
     def port_attribute(self, written: tree.Member) -> Expression | None:
@@ -124,7 +124,7 @@ class CallTyping(Naming):
         type_ = meaning.port.type.type_of(name)
         if type_ is None:
             if meaning.port.is_known:
-                self.report("CDISP0051E", f"{name} is no attribute of {operand}, {meaning.port.type}", written.name)
+                self.report("CDISP0051E", f"{name} is not an attribute of {operand}, {meaning.port.type}", written.name)
             return self.wrong(written)
         return self._attribute(written, PortAttributeName(meaning.port, name, type_))
 
@@ -355,7 +355,7 @@ class CallTyping(Naming):
         while isinstance(root, tree.Member | tree.Index | tree.Slice):
             root = root.operand
         shown = str(root) if isinstance(root, tree.Name) else "this"
-        what = "is no variable" if not isinstance(root, tree.Name) else "is constant"
+        what = "is not a variable" if not isinstance(root, tree.Name) else "is constant"
         way = f"'{operator}' cannot change it" if code == "CDISP0378E" else f"{operator} cannot change it"
         self.report(code, f"{shown} {what}, so {way}", root)
         return False

@@ -165,7 +165,7 @@ class LiteralTyping(CallTyping):
             return operand
         type_ = operand.type.type_of(name.name) if isinstance(operand.type, Tuple) else None
         if type_ is None:
-            self.report("CDISP0051E", f"{name} is no attribute of {operand.type}", name)
+            self.report("CDISP0051E", f"{name} is not an attribute of {operand.type}", name)
             return self.wrong(written)
         return Member(self.span(written), type_, operand, name.name)
 
@@ -218,7 +218,7 @@ def _element_of(type_: Type) -> Type | None:
 
 
 def _attribute_name(entry: tree.Entry) -> tree.Name | None:
-    """Return the name of the attribute to which an entry in braces assigns; None if the entry is no assignment."""
+    """Return the name of the attribute to which an entry in braces assigns; None if the entry is not an assignment."""
     if entry.value is None and isinstance(entry.key, tree.Binary) and entry.key.operator == "=":
         left = entry.key.left
         return left if isinstance(left, tree.Name) and not left.namespace else None

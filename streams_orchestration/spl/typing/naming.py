@@ -139,7 +139,7 @@ class Naming:
             type_ = self.type(base)
             if not isinstance(type_, Tuple):
                 if type_ != UNKNOWN:
-                    self.report("CDISP0050E", f"{type_} is no tuple type, so nothing can be joined with it", base)
+                    self.report("CDISP0050E", f"{type_} is not a tuple type, so nothing can be joined with it", base)
                 return UNKNOWN
             bases.append(type_)
             try:
@@ -160,7 +160,7 @@ class Naming:
                     self.report("CDISP0053E", f"{name} has no type {written.member} that others see", written)
                     return UNKNOWN
             elif meaning is not None and not isinstance(meaning, Unclear):
-                self.report("CDISP0050E", f"{name} is no composite, so it has no type {written.member}", name)
+                self.report("CDISP0050E", f"{name} is not a composite, so it has no type {written.member}", name)
                 return UNKNOWN
         if isinstance(meaning, Actual):
             return self._type_of_actual(meaning, name)
@@ -169,7 +169,7 @@ class Naming:
             if meaning is None:
                 self.report("CDISP0053E", f"there is no type {name}", name)
             elif not is_unclear(meaning):
-                self.report("CDISP0050E", f"{name} is no type", name)
+                self.report("CDISP0050E", f"{name} is not a type", name)
         return UNKNOWN if type_ is None else type_
 
     def _type_of_actual(self, actual: Actual, name: tree.Name) -> Type:
@@ -177,7 +177,7 @@ class Naming:
             return UNKNOWN
         written = type_of_values(actual.values)
         if actual.mode != "type" or written is None:
-            self.report("CDISP0050E", f"{name} is no type", name)
+            self.report("CDISP0050E", f"{name} is not a type", name)
             return UNKNOWN
         return self.within(actual).type(written)
 

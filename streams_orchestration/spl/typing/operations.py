@@ -62,7 +62,7 @@ class OperationTyping(LiteralTyping):
         if result is not None and value.type != VOID:
             return result
         if value.type == NULL:
-            self.report("CDISP0863E", f"null is no value of {target}, which is no optional type", written)
+            self.report("CDISP0863E", f"null is not a value of {target}, which is not an optional type", written)
         else:
             self.report("CDISP0046E", f"{target} is needed here, and this is {value.type}", written)
         return Typed(value.span, UNKNOWN)
@@ -216,7 +216,7 @@ class OperationTyping(LiteralTyping):
             self.report("SO0722", message, written)
             return Typed(span, BOOLEAN)
         if sought is None or not is_in(sought.type, right.type):
-            self.report("CDISP0046E", f"{left.type} is no element of {right.type}", written)
+            self.report("CDISP0046E", f"{left.type} is not an element of {right.type}", written)
             return Typed(span, BOOLEAN)
         return Binary(span, BOOLEAN, "in", sought, right)
 

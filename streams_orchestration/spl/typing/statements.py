@@ -267,7 +267,7 @@ class StatementTyping(ExpressionTyping):
         collection = self.expression(written.collection, None)
         element = _looped(collection.type)
         if element is None:
-            message = f"{collection.type} is no list, set, map or string, so there is nothing to loop over"
+            message = f"{collection.type} is not a list, set, map or string, so there is nothing to loop over"
             self.report("CDISP0047E", message, written.collection)
         elif UNKNOWN not in (element, type_) and element != type_:
             message = f"{written.name} is {type_}, and the elements of {collection.type} are {element}"

@@ -177,7 +177,7 @@ def test_a_missing_file_is_named(tmp_path: Path):
         ("absent_package.operators:Absent", "the module cannot be imported: .*absent_package.*installed here"),
         (f"{__name__}:Absent", "the module has no Absent"),
         (f"{__name__}:Raisin", "the module has no Raisin; .*Raising"),
-        (f"{__name__}:NotAnOperator", "no subclass of streams_orchestration.operators.Operator"),
+        (f"{__name__}:NotAnOperator", "not a subclass of streams_orchestration.operators.Operator"),
     ],
 )
 def test_an_unknown_class_is_named(tmp_path: Path, implementation: str, message: str):

@@ -134,10 +134,14 @@ def test_queries_that_are_colocated_are_one(tmp_path: Path):
         ("Sql", QUERY | {"outputMode": "complete"}, "outputMode"),
         ("Sql", QUERY | {"watermarks": {"Row": {"attribute": "ts", "delay": "1 hour"}}}, "no input stream Row"),
         ("Sql", QUERY | {"watermarks": {"Rows": {"attribute": "t", "delay": "1 hour"}}}, "no attribute t"),
-        ("Sql", QUERY | {"watermarks": {"Rows": {"attribute": "n", "delay": "1 hour"}}}, "n of Rows is no timestamp"),
+        (
+            "Sql",
+            QUERY | {"watermarks": {"Rows": {"attribute": "n", "delay": "1 hour"}}},
+            "n of Rows is not a timestamp",
+        ),
         ("Sql", QUERY | {"watermarks": {"Rows": {"attribute": "ts", "delay": "soon"}}}, "a span of time is expected"),
         ("DataFrame", {"function": "no.module:f"}, "function: no.module:f"),
-        ("DataFrame", {"function": "math:pi"}, "math:pi is no function"),
+        ("DataFrame", {"function": "math:pi"}, "math:pi is not a function"),
         (
             "DataFrame",
             {"function": "inspect:signature", "arguments": {"none": 1}},

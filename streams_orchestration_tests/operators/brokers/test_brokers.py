@@ -274,9 +274,9 @@ def test_credentials_that_are_refused_stop_and_are_nowhere(tmp_path: Path, monke
 
 
 WRONG = [
-    ({"url": "http://host"}, "is no address of the form"),
+    ({"url": "http://host"}, "is not an address of the form"),
     ({"url": "{scheme}://me:secret@host"}, "the address contains a user or password"),
-    ({"url": "{scheme}://host:99999"}, "is no address"),
+    ({"url": "{scheme}://host:99999"}, "is not an address"),
     ({"password": "secret"}, "it contains a secret"),
 ]
 

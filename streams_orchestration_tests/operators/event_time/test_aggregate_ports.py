@@ -225,7 +225,7 @@ def test_a_port_without_event_time_gets_no_watermarks():
 
 
 REFUSED = {
-    "'paneIndx..' is no output function; the nearest is paneIndex": {"output": {"n": "paneIndx()"}},
+    "'paneIndx..' is not an output function; the nearest is paneIndex": {"output": {"n": "paneIndx()"}},
     "timeAttribute cannot be combined with a window of event time": {"timeAttribute": "at"},
     "aggregateIncompleteWindows cannot be combined with": {"aggregateIncompleteWindows": True},
     "partitionBy and a window that is 'partitioned' require each other": {"partitionBy": ["v"]},
@@ -238,7 +238,7 @@ REFUSED = {
                                                         "output": {"n": "intervalStart()"}},
     "depends on the order of arrival, which session windows do not keep": {"window": "session, gap(1.0)",
                                                                          "output": {"n": "First(v)"}},
-    "0.0001 s is no whole number of ticks": {"window": "timeInterval, intervalDuration(0.0001)"},
+    "0.0001 s is not a whole number of ticks": {"window": "timeInterval, intervalDuration(0.0001)"},
     "is a window of Sort": {"window": "eventTime"},
 }  # fmt: skip
 

@@ -154,8 +154,8 @@ def test_null_times_may_be_ignored_and_go_to_the_port_for_late_tuples():
     ("outputs", "parameters", "message"),
     [
         (1, {"count": 3}, "count and within exclude each other"),
-        (1, {"within": 0.0005}, "within: 0.0005 s is no whole number of ticks"),
-        (1, {"discardAge": 0.0001}, "discardAge: 0.0001 s is no whole number of ticks"),
+        (1, {"within": 0.0005}, "within: 0.0005 s is not a whole number of ticks"),
+        (1, {"discardAge": 0.0001}, "discardAge: 0.0001 s is not a whole number of ticks"),
         (1, {"within": -1.0}, "greater than or equal to 0"),
         (1, {"within": "soon"}, "valid number"),
         (1, {"within": float("inf")}, "finite number"),

@@ -109,7 +109,7 @@ def test_null_times_are_an_error_of_the_data_or_ignored():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"delay": 0.0005}, "delay: 0.0005 s is no whole number of ticks"),
+        ({"delay": 0.0005}, "delay: 0.0005 s is not a whole number of ticks"),
         ({"delay": float("inf")}, "finite number"),
         ({"timeAttribute": "at"}, "timeAttribute cannot be combined with by: watermark"),
         ({"by": "watermarks"}, "Input should be"),

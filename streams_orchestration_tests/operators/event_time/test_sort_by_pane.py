@@ -179,7 +179,7 @@ def test_panes_stay_valid_under_another_age_or_order(after: dict[str, Any], kept
         ({"timeAttribute": "at"}, "timeAttribute cannot be combined with a window of event time"),
         ({"by": "clock"}, "by: clock cannot be combined with a window of event time"),
         ({"atEnd": "drop"}, "atEnd: drop cannot be combined with a window of event time"),
-        ({"window": "timeInterval, intervalDuration(0.0005)"}, "0.0005 s is no whole number of ticks"),
+        ({"window": "timeInterval, intervalDuration(0.0005)"}, "0.0005 s is not a whole number of ticks"),
     ],
 )
 def test_wrong_parameters_of_sort_by_pane_are_refused(parameters: dict[str, Any], message: str):

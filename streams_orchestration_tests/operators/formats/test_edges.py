@@ -43,14 +43,14 @@ EXACT: dict[tuple[str, str], Any] = {
     ("x", "5e-324"): 5e-324,
 }
 OUT_OF_RANGE = {
-    ("n", "9223372036854775808"): "is no bigint: it is out of the range",
+    ("n", "9223372036854775808"): "is not a valid bigint: it is out of the range",
     ("n", "1e2"): "1e2",
     ("n", "1.0"): "1.0",
-    ("d", "100000000000000000000"): "is no decimal(38, 18): it has at most 20 digits before the decimal point",
+    ("d", "100000000000000000000"): "is not a valid decimal(38, 18): it has at most 20 digits before the decimal point",
     ("e", "1.005"): "it has at most 8 digits before the decimal point and 2 after it",
     ("e", "123456789.1"): "it has at most 8 digits before the decimal point and 2 after it",
-    ("x", "1e400"): "is no double: it is out of range",
-    ("f", "-1e39"): "is no float: it is out of range",
+    ("x", "1e400"): "is not a valid double: it is out of range",
+    ("f", "-1e39"): "is not a valid float: it is out of range",
 }
 
 
@@ -92,7 +92,7 @@ def test_the_elements_of_an_array_in_a_body_keep_their_digits():
 
 @pytest.mark.parametrize("body", [b"[1,]", b"[1 2]", b"[1] 2", b"[,1]", b"[", b"[1", b'["a\xff"]', b"{", b""])
 def test_a_body_that_is_no_json_is_refused(body: bytes):
-    with pytest.raises(BodyError, match="the body is no JSON"):
+    with pytest.raises(BodyError, match="the body is not JSON"):
         messages_of(body, "application/json", "json", ["d"], ",")
 
 
@@ -121,7 +121,7 @@ def test_a_line_of_json_ends_with_a_line_feed_and_is_one_object(tmp_path: Path):
 def test_two_objects_in_one_line_do_not_make_up_for_one_in_two(tmp_path: Path):
     path = tmp_path / "w.jsonl"
     path.write_bytes(b'{"n":1} {"n":2}\n{"n":\n3}\n')
-    with pytest.raises(DataError, match="line 1: it is no JSON at character 9"):
+    with pytest.raises(DataError, match="line 1: it is not JSON at character 9"):
         source(path, "n int", format="jsonl").produce()
 
 
@@ -283,7 +283,7 @@ def test_the_table_of_a_lookup_has_texts_and_nulls_as_a_file_of_a_source(tmp_pat
     bench.send([("NA",), ("x",)])
     assert bench.rows() == [("NA", Decimal("12.50")), ("x", None)]
     (tmp_path / "t.csv").write_text("k,v\nx,1.005\n")
-    with pytest.raises(ValueError, match=r"table: .*t.csv: line 2, column v: '1.005' is no decimal"):
+    with pytest.raises(ValueError, match=r"table: .*t.csv: line 2, column v: '1.005' is not a valid decimal"):
         Bench(
             Lookup, ["k string"], ["k string, v decimal(5, 2)"], base=tmp_path,
             table="t.csv", key="k", attribute="k", take={"v": "v"},

@@ -153,9 +153,9 @@ def test_names_of_nested_types_do_not_meet(format: str):
 @pytest.mark.parametrize(
     ("format", "ddl", "message"),
     [
-        ("avro", "a struct<`x y`: int>", "a.x y is no name of Avro"),
+        ("avro", "a struct<`x y`: int>", "a.x y is not a name of Avro"),
         ("avro", "a array<struct<m: map<int, int>>>", r"a.m is map<int, int>, which avro cannot hold; keys"),
-        ("protobuf", "a struct<`x y`: int>", "a.x y is no name of Protobuf"),
+        ("protobuf", "a struct<`x y`: int>", "a.x y is not a name of Protobuf"),
         ("protobuf", "a_b int, aB int", "a_b and aB are both aB in JSON"),
         ("protobuf", "a struct<b: struct<d: date>>", "a.b.d is date, which protobuf cannot hold"),
     ],

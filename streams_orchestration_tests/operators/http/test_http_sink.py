@@ -168,15 +168,15 @@ def test_a_secret_with_a_line_break_makes_no_header(tmp_path: Path):
 
 
 WRONG = [
-    ({"url": "ftp://host/x"}, "no address of the form"),
-    ({"url": "http://"}, "no address of the form"),
-    ({"url": "http://host:99999/"}, "is no address"),
+    ({"url": "ftp://host/x"}, "not an address of the form"),
+    ({"url": "http://"}, "not an address of the form"),
+    ({"url": "http://host:99999/"}, "is not an address"),
     ({"url": f"http://me:{SECRET}@host/"}, "the address contains a user or password"),
     ({"token": SECRET}, "it contains a secret"),
     ({"headers": {"X-Api-Key": SECRET}}, "it contains a secret"),
     ({"headers": {"Idempotency-Key": "x"}}, "is set by the operator itself"),
-    ({"headers": {"a b": "x"}}, "is no header of HTTP"),
-    ({"headers": {"a": "x\r\nb: y"}}, "is no header of HTTP"),
+    ({"headers": {"a b": "x"}}, "is not a header of HTTP"),
+    ({"headers": {"a": "x\r\nb: y"}}, "is not a header of HTTP"),
     ({"batchSize": 0}, "greater than or equal to 1"),
     ({"format": "xml"}, "jsonl"),
 ]

@@ -71,9 +71,9 @@ def test_rows_are_parted_where_they_end(rows: list[list[str]]):
 REFUSED = [
     ("json", "text/plain", b"{}", 415, "application/json or application/x-ndjson is accepted"),
     ("json", "", b"{}", 415, "Content-Type is missing"),
-    ("json", "application/json", b"{", 400, "the body is no JSON"),
+    ("json", "application/json", b"{", 400, "the body is not JSON"),
     ("json", "application/json", b"[" * 100_000, 400, "nested too deeply"),
-    ("json", "application/json", b"\xff\xff", 400, "the body is no JSON"),
+    ("json", "application/json", b"\xff\xff", 400, "the body is not JSON"),
     ("csv", "text/csv", b'a,"1', 400, "a quote is not closed"),
     ("csv", "text/csv; header=present", b"n,k\n1,a", 400, "n, k; k, n are expected"),
 ]
@@ -149,7 +149,7 @@ def test_requests_of_an_http_sink_count_once_whichever_process_dies(tmp_path: Pa
 
 ANSWERS = [
     (b"{}", {}, 415, "Content-Type"),
-    (b"{", JSON, 400, "no JSON"),
+    (b"{", JSON, 400, "not JSON"),
     (b"[" + b"1," * 100 + b"1]", JSON, 413, "the body has more than 100 bytes"),
     (b'["' + b"x" * 60 + b'"]', JSON, 413, "a message in the body has more than 50 bytes"),
     (gzip.compress(b"{}", mtime=0), JSON | {"Content-Encoding": "gzip"}, 415, "Content-Encoding is gzip"),

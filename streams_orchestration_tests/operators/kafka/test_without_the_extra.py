@@ -45,7 +45,7 @@ def test_an_application_compiles_and_its_deployment_names_the_extra(tmp_path: Pa
         ("${env:PASSWORD}", "planted", "it contains a secret"),
         ("localhost:9092", "me:planted@localhost:9092", "the address contains a user or password"),
         ("sasl.password", "group.id", "group.id is set by the operator itself"),
-        ("topic: a", "pattern: '['", "is no regular expression"),
+        ("topic: a", "pattern: '['", "is not a regular expression"),
         ("topic: a,", "", "give either topic or pattern"),
         ("topic: a", "topic: a, startAt: tomorrow", "startAt is earliest, latest or a time"),
         ("topic: a", "topic: a, startAt: '2026-01-01T00:00:00'", "has no zone"),

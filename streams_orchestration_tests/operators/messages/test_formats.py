@@ -1,4 +1,4 @@
-"""Tuples become messages and messages tuples again; what is no tuple is told apart, whatever stands beside it."""
+"""Tuples become messages and messages tuples again; what is not a tuple is told apart, whatever stands beside it."""
 
 from __future__ import annotations
 

@@ -229,14 +229,14 @@ def test_messages_of_every_type_of_a_file_are_read(
         (json.dumps(record(("n", "long"))), "AVRO", "avro", "n bigint", b"\2\2", "1 bytes are left"),
         (json.dumps(record(("n", "long"))), "AVRO", "avro", "n bigint", b"", "it was not written with this schema"),
         ('"long"', "AVRO", "avro", "n bigint", b"\2", "is not a record"),
-        ("{", "AVRO", "avro", "n bigint", b"\2", "is no schema of Avro"),
+        ("{", "AVRO", "avro", "n bigint", b"\2", "is not a schema of Avro"),
         ("{}", "JSON", "avro", "n bigint", b"\2", "schema 1 is of the kind json, the format is avro"),
         (PROTO, "PROTOBUF", "avro", "n bigint", b"\2", "schema 1 is of the kind protobuf, the format is avro"),
         (PROTO, "PROTOBUF", "protobuf", "n string", b"\2\2", "field n: it is int32, the attribute is string"),
         (PROTO, "PROTOBUF", "protobuf", "n int", b"\2\x0a", "has no message type [5]"),
         (PROTO, "PROTOBUF", "protobuf", "n int", b"\2\2\x0f", "it was not written with this schema"),
         (PROTO, "PROTOBUF", "protobuf", "big bigint", b"\2\2\x28" + b"\xff" * 9 + b"\1", "big: the value is out of"),
-        ("syntax", "PROTOBUF", "protobuf", "n int", b"\0", "is no schema of Protobuf: schema.proto:1"),
+        ("syntax", "PROTOBUF", "protobuf", "n int", b"\0", "is not a schema of Protobuf: schema.proto:1"),
         ('syntax = "proto3";', "PROTOBUF", "protobuf", "n int", b"\0", "has no message type"),
     ],
 )  # fmt: skip
@@ -272,7 +272,8 @@ def test_types_of_other_schemas_are_followed(server: SmallRegistry, registry: Re
     assert (actual.batch.to_pylist(), actual.bad) == ([{"i": {"n": 7}}], ())
     number = server.add(text, "PROTOBUF", references=[reference | {"name": "../../inner.proto"}])
     assert (
-        "no name of a schema" in decode(registry, "protobuf", "i struct<n: bigint>", frame(number, [0])).bad[0].reason
+        "not a name of a schema"
+        in decode(registry, "protobuf", "i struct<n: bigint>", frame(number, [0])).bad[0].reason
     )
 
 

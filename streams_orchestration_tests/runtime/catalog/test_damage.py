@@ -106,7 +106,7 @@ def test_a_directory_in_the_place_of_the_catalog_is_named_and_not_waited_for(tmp
 
 
 VALUES = {
-    "no JSON": (b'{"k"', "a value is no JSON"),
+    "no JSON": (b'{"k"', "a value is not JSON"),
     "no text": (b"\xff\xfe", "Could not decode to UTF-8 column 'settings'"),
 }
 

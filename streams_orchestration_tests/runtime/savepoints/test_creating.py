@@ -392,6 +392,6 @@ def test_an_exported_savepoint_is_none_of_the_state_directory(local: LocalApplic
     take(local)
     exported = export_savepoint(local.home, "point", tmp_path / "exported").place
     assert exported.path == tmp_path / "exported"
-    with pytest.raises(SavepointError, match="is no savepoint of"):
+    with pytest.raises(SavepointError, match="is not a savepoint of"):
         remove_savepoint(local.home, str(exported))
     shutil.rmtree(tmp_path / "exported")

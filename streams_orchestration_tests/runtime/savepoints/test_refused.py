@@ -84,9 +84,9 @@ def plan_of(directory: Path, content: bytes) -> None:
 
 Change = Callable[[Path], object]
 DAMAGES: dict[str, tuple[Change, str]] = {
-    "no manifest": (lambda d: (d / MANIFEST).unlink(), "is no savepoint: it has no manifest.json"),
-    "no JSON": (lambda d: (d / MANIFEST).write_text("{"), "manifest.json is damaged: it is no JSON document"),
-    "a list": (lambda d: (d / MANIFEST).write_text("[]"), "is no savepoint: its manifest.json has no schemaVersion"),
+    "no manifest": (lambda d: (d / MANIFEST).unlink(), "is not a savepoint: it has no manifest.json"),
+    "no JSON": (lambda d: (d / MANIFEST).write_text("{"), "manifest.json is damaged: it is not a JSON document"),
+    "a list": (lambda d: (d / MANIFEST).write_text("[]"), "is not a savepoint: its manifest.json has no schemaVersion"),
     "edited": (lambda d: edit(d, sealed=False, epoch=99), "manifest.json is damaged: it was altered"),
     "other values": (lambda d: edit(d, epoch="many"), "manifest.json is damaged: 1 of its values"),
     "a path": (
@@ -137,7 +137,7 @@ DAMAGES: dict[str, tuple[Change, str]] = {
     "nested deeply": (lambda d: (d / MANIFEST).write_text("[" * 100_000), "manifest.json is damaged: it is nested too"),
     "a plan that is nested deeply": (
         lambda d: plan_of(d, b'{"a":' * 100_000),
-        r"plan\.json is damaged: it is no JSON document, or nested too deeply",
+        r"plan\.json is damaged: it is not a JSON document, or nested too deeply",
     ),
     "another encoding": (
         lambda d: (d / MANIFEST).write_bytes((d / MANIFEST).read_text().encode("utf-16")),
@@ -149,7 +149,7 @@ DAMAGES: dict[str, tuple[Change, str]] = {
     ),
     "a number of thousands of digits": (
         lambda d: (d / MANIFEST).write_text('{"schemaVersion": ' + "9" * 5000 + "}"),
-        "manifest.json is damaged: it is no JSON document",
+        "manifest.json is damaged: it is not a JSON document",
     ),
     "less than no bytes": (
         lambda d: edit(d, plan={"name": "plan.json", "size": -1, "checksum": 1}),
@@ -277,11 +277,11 @@ def test_only_the_savepoints_of_the_application_are_listed(taken: LocalApplicati
 
 
 NAMES: dict[str, tuple[str, str]] = {
-    "misspelt": ("pont", "pont: no savepoint has this name, and it is no directory; the nearest is point"),
+    "misspelt": ("pont", "pont: no savepoint has this name, and it is not a directory; the nearest is point"),
     "of another application": ("apt/point", "the nearest is app/point"),
     "no path": ("x" * 5000, "no savepoint has this name"),
     "no text": ("a\0b", "no savepoint has this name"),
-    "a directory": (".", "is no savepoint: it has no manifest.json"),
+    "a directory": (".", "is not a savepoint: it has no manifest.json"),
 }
 
 

@@ -41,7 +41,7 @@ def require_java() -> Path:
     if version is None:
         # macOS has a /usr/bin/java that only says where to get one
         first_line = next(iter(output.strip().splitlines()), "it prints no version")
-        reason = f"{program} is no working Java: {first_line}"
+        reason = f"{program} is not a working Java: {first_line}"
         raise JavaError(reason)
     if version < MINIMUM_JAVA:
         reason = f"{program} is Java {version}"

@@ -246,7 +246,7 @@ def _with_object(change: Change) -> Change:
 
 
 def _element(type_: Type) -> Reader:
-    """Return the function from JSON to an element of a collection; other collections are no elements."""
+    """Return the function from JSON to an element of a collection; other collections are not elements."""
     content = type_.content if isinstance(type_, Optional) else type_
     none = None if isinstance(type_, Optional) else ABSENT
     if isinstance(content, Tuple):

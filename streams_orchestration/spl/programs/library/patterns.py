@@ -101,7 +101,7 @@ def _compiled(pattern: str, written: str, flags: int = 0) -> re.Pattern[str]:
     try:
         return re.compile(pattern, flags)
     except re.error as error:
-        message = f"{written!r:.60} is no regular expression: {error}"
+        message = f"{written!r:.60} is not a regular expression: {error}"
         raise RunError(message) from None
 
 

@@ -297,7 +297,7 @@ def interpret_literal(text: str) -> str:
     """Return the value of an SPL string literal."""
     tokens = tokenize_program(text)
     if tokens.kinds != ("string", "end") or tokens.findings:
-        message = f"{text!r:.60} is no literal of a string"
+        message = f"{text!r:.60} is not a literal of a string"
         raise RunError(message)
     return string_value(tokens.texts[0])
 

@@ -44,7 +44,7 @@ def ctime(timestamp: int, zone: str) -> str:
 def from_seconds(seconds: float) -> int:
     """Convert seconds since 1970 to a timestamp."""
     if not math.isfinite(seconds):
-        message = f"{seconds} seconds are no timestamp"
+        message = f"{seconds} seconds are outside the range of timestamps"
         raise RunError(message)
     whole = math.floor(seconds)
     return checked(whole * _SECOND + int((seconds - whole) * _SECOND))

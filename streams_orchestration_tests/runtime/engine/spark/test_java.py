@@ -40,7 +40,10 @@ def test_java_home_goes_before_the_path(tmp_path: Path, monkeypatch: pytest.Monk
     ("body", "message"),
     [
         ("""echo 'openjdk version "11.0.2"' >&2""", "is Java 11"),
-        ("echo 'Unable to locate a Java Runtime.' >&2; exit 1", "is no working Java: Unable to locate a Java Runtime."),
+        (
+            "echo 'Unable to locate a Java Runtime.' >&2; exit 1",
+            "is not a working Java: Unable to locate a Java Runtime.",
+        ),
     ],
 )
 def test_too_old_and_broken_ones_are_refused(body: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -296,7 +296,7 @@ def _read(spark: SparkSession, table: StaticTable, base: Path) -> DataFrame:
 
 
 def _is_no_marker() -> Column:
-    """Return a condition that keeps only rows that are no markers; no condition of the query is moved before it.
+    """Return a condition that keeps only rows that are not markers; no condition of the query is moved before it.
 
     Spark's optimizer must take it for nondeterministic. Otherwise it would move conditions of the query before the
     watermark, which would then get no marker.

@@ -77,7 +77,7 @@ class FrameQuery(SparkQuery):
         failure = super().failure()
         if failure is None and time.monotonic() >= self._notes_at and self.active:
             self._notes_at = time.monotonic() + NOTE_SECONDS
-            with contextlib.suppress(Exception):  # a figure that is missing is no failure
+            with contextlib.suppress(Exception):  # a figure that is missing is not a failure
                 self._notes.take(self._query)
         return failure
 
