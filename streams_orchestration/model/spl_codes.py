@@ -259,7 +259,7 @@ SPL_CODES: dict[str, Code] = {
         "Do that upstream or downstream of the region.",
     ),
     "SO0735": error(
-        "An operator sorts, groups or computes with SPL decimals, which are texts in streams here.",
+        "An operator sorts or groups by SPL decimals, or aggregates lists of them. They are texts in streams.",
         "Cast the decimal to float64 there, or compute in a Custom.",
     ),
     "SO0734": error(

@@ -16,6 +16,7 @@ from streams_orchestration.operators.spl.expressions import read_spl
 from streams_orchestration.operators.spl.text import SplText, call_of
 from streams_orchestration.operators.standard.approximate_counts import NAME as APPROXIMATE
 from streams_orchestration.operators.standard.approximate_counts import approx_count_distinct
+from streams_orchestration.operators.standard.decimal_measures import decimal_measure
 from streams_orchestration.operators.standard.list_measures import LIST_FUNCTIONS
 from streams_orchestration.operators.standard.number_measure import (
     WINDOW_COUNTS,
@@ -120,6 +121,9 @@ def _of_values(
     function, parts = call
     expression = expressions[0]
     kind = expression.arrow_type
+    of_decimals = decimal_measure(function, expressions) if functions == "streams" else None
+    if of_decimals is not None:
+        return of_decimals
     typed = streams_measure(function, expressions) if functions == "streams" else None
     if typed is None and pa.types.is_uint64(kind) and function in DECIMAL_FUNCTIONS:
         expressions = [expression.assigned(pa.decimal128(20))]

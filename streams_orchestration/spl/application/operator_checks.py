@@ -131,13 +131,11 @@ def nested_calls(kind: str, value: Expression) -> list[OutputCall]:
 
 
 def decimal_faults(value: Expression) -> list[Mistake]:
-    """Return a mistake for each decimal argument of an output function that computes with it.
-
-    Streams carry decimals as texts.
-    """
+    """Return a mistake for each argument of an output function that contains decimals with which it would compute."""
     if not isinstance(value, OutputCall) or value.name in ("AsIs", "Any", "First", "Last", "Collect"):
         return []
-    wrong = [each for each in value.arguments if DECIMALS.keys() & set(parts_of_type(each.type))]
+    held = [each for each in value.arguments if each.type not in DECIMALS]
+    wrong = [each for each in held if DECIMALS.keys() & set(parts_of_type(each.type))]
     return [Mistake("SO0735", f"{value.name} does not take {each.type} here", each.span) for each in wrong]
 
 

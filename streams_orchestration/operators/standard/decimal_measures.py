@@ -1,0 +1,178 @@
+"""Output functions of Aggregate over decimals of SPL, which are texts in streams.
+
+Sums, means and deviations round to the digits of the type after each tuple, as in IBM Streams.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from streams_orchestration.model.containers import is_list, is_mapping
+from streams_orchestration.operators.expressions import Expression
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.spl.expressions import SplExpression
+from streams_orchestration.operators.standard.streams_functions import FURTHER_FUNCTIONS, Tally, streams_measure
+from streams_orchestration.operators.standard.value_functions import ANY, VALUE_FUNCTIONS, first_type, listed
+from streams_orchestration.operators.standard.value_measures import ValueFunction, ValueMeasure
+from streams_orchestration.spl.programs.wrapping import context_of
+from streams_orchestration.spl.types.types import DECIMALS, Type
+
+_PLACES = (("value", "values"), ("by",))
+"""For each argument, the keys of a group's state under which its values are."""
+
+
+class DecimalText(str):
+    """The text of a decimal, which compares as its number. NaN equals itself and is above all numbers."""
+
+    __slots__ = ()
+
+    @property
+    def _rank(self) -> tuple[bool, Decimal]:
+        return _rank(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Return True if the numbers are equal."""
+        return isinstance(other, str) and self._rank == _rank(other)
+
+    def __hash__(self) -> int:
+        """Return the hash of the number."""
+        return hash(self._rank)
+
+    def __lt__(self, other: str) -> bool:
+        """Return True if the number is less than another one."""
+        return self._rank < _rank(other)
+
+    def __gt__(self, other: str) -> bool:
+        """Return True if the number is greater than another one."""
+        return self._rank > _rank(other)
+
+
+def _rank(text: str) -> tuple[bool, Decimal]:
+    number = Decimal(str.__str__(text))
+    return (True, Decimal(0)) if number.is_nan() else (False, number)
+
+
+def decimal_measure(function: str, expressions: Sequence[Expression]) -> ValueMeasure | None:
+    """Return the measure of a function over decimals; None if no argument is a decimal, or it does not compute."""
+    types = [_type_of(each) for each in expressions]
+    kinds = [each.arrow_type for each in expressions]
+    decimals = [each in DECIMALS for each in types]
+    if not any(decimals):
+        return None
+    computed = _COMPUTED.get(function)
+    if computed is not None:
+        return ValueMeasure(computed(context_of(types[0])), expressions, kinds)
+    known = _known(function, expressions)
+    return None if known is None else ValueMeasure(_by_number(known, decimals), expressions, kinds)
+
+
+def _type_of(expression: Expression) -> Type | None:
+    program = expression.program if isinstance(expression, SplExpression) else None
+    return None if program is None else program.type
+
+
+def _known(function: str, expressions: Sequence[Expression]) -> ValueFunction | None:
+    """Return the function over texts, which compares them."""
+    measure = streams_measure(function, expressions)
+    if isinstance(measure, ValueMeasure):
+        return measure.function
+    return FURTHER_FUNCTIONS.get(function) or VALUE_FUNCTIONS.get(function)
+
+
+def _by_number(function: ValueFunction, decimals: Sequence[bool]) -> ValueFunction:
+    """Return a function that compares texts of decimals by their numbers."""
+    keys = {key for each, places in zip(decimals, _PLACES, strict=False) if each for key in places}
+
+    def step(state: Any, row: Sequence[Any]) -> Any:
+        arguments = [DecimalText(value) if each else value for value, each in zip(row, decimals, strict=True)]
+        return function.step(_with_numbers(state, keys), arguments)
+
+    def merge(one: Any, other: Any) -> Any:
+        return function.merge(_with_numbers(one, keys), _with_numbers(other, keys))
+
+    return replace(function, step=step, merge=merge)
+
+
+def _with_numbers(state: Any, keys: Collection[str]) -> Any:
+    """Return a state, which may be a restored one, with the decimals that it compares."""
+    if is_mapping(state):
+        return {key: _with_numbers(value, keys) if key in keys else value for key, value in state.items()}
+    if isinstance(state, Tally):
+        return state
+    if is_list(state) or isinstance(state, set):
+        return type(state)(_with_numbers(each, keys) for each in state)
+    return DecimalText(state) if type(state) is str else state
+
+
+def _sum(context: decimal.Context) -> ValueFunction:
+    def merge(one: Any, other: Any) -> Any:
+        return [str(context.add(Decimal(one[0]), Decimal(other[0])))]
+
+    def step(state: Any, row: Sequence[Any]) -> Any:
+        return [row[0]] if state is None else merge(state, row)
+
+    return ValueFunction(ANY, listed, first_type, step, merge, lambda state, _: None if state is None else state[0])
+
+
+def _states(_types: Sequence[pa.DataType]) -> pa.DataType:
+    return pa.struct([("count", pa.int64()), ("mean", pa.string()), ("squares", pa.string())])
+
+
+def _moments(context: decimal.Context, finish: Callable[[int, Decimal, Decimal], Decimal]) -> ValueFunction:
+    """Return a function that keeps the mean, and the sum of squares of deviations from it.
+
+    Args:
+        context: the digits of the type.
+        finish: returns the result from the count, the mean and the squares.
+    """
+
+    def parts(state: Any) -> tuple[int, Decimal, Decimal]:
+        return int(state["count"]), Decimal(state["mean"]), Decimal(state["squares"])
+
+    def state_of(count: int, mean: Decimal, squares: Decimal) -> dict[str, Any]:
+        return {"count": count, "mean": str(mean), "squares": str(squares)}
+
+    def step(state: Any, row: Sequence[Any]) -> Any:
+        value = Decimal(row[0])
+        if state is None:
+            return state_of(1, value, Decimal(0))
+        count, mean, squares = parts(state)
+        apart = context.subtract(value, mean)
+        now = context.add(mean, context.divide(apart, Decimal(count + 1)))
+        return state_of(count + 1, now, context.fma(apart, context.subtract(value, now), squares))
+
+    def merge(one: Any, other: Any) -> Any:
+        (count, mean, squares), (more, further, added) = parts(one), parts(other)
+        total, apart = Decimal(count + more), context.subtract(further, mean)
+        now = context.add(mean, context.divide(context.multiply(apart, Decimal(more)), total))
+        between = context.divide(context.multiply(context.multiply(apart, apart), Decimal(count * more)), total)
+        return state_of(count + more, now, context.add(context.add(squares, added), between))
+
+    return ValueFunction(
+        ANY, _states, first_type, step, merge,
+        lambda state, _: None if state is None else str(finish(*parts(state))),
+    )  # fmt: skip
+
+
+def _deviation(*, sample: bool) -> Callable[[decimal.Context], ValueFunction]:
+    def function(context: decimal.Context) -> ValueFunction:
+        def finish(count: int, _mean: Decimal, squares: Decimal) -> Decimal:
+            divisor = count - sample
+            return context.sqrt(context.divide(squares, Decimal(divisor))) if divisor else Decimal(0)
+
+        return _moments(context, finish)
+
+    return function
+
+
+_COMPUTED: dict[str, Callable[[decimal.Context], ValueFunction]] = {
+    "Sum": _sum,
+    "Average": lambda context: _moments(context, lambda _count, mean, _squares: mean),
+    "SampleStdDev": _deviation(sample=True),
+    "PopulationStdDev": _deviation(sample=False),
+}
+"""Maps the functions that compute with decimals to them, by the digits of a type."""
