@@ -95,6 +95,10 @@ class Expression:
         if not self.faulty:
             report(self.fault(message))
 
+    def keyed(self) -> Expression:
+        """Return the expression with values that are equal as keys of its Arrow type if they are equal."""
+        return self
+
     def assigned(self, target: pa.DataType, *, required: bool = False) -> Expression:
         """Return the expression converted to the type of an attribute.
 

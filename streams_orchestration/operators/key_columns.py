@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from streams_orchestration.expressions.naming import attribute_of
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.contract import Parameters
@@ -36,6 +37,29 @@ def names_of(*lists: Sequence[str]) -> list[str]:
 def expressions_of(*lists: Sequence[str]) -> list[str]:
     """Return the keys that are expressions of SPL."""
     return [each for names in lists for each in names if isinstance(each, SplText)]
+
+
+def plain_attribute(text: str, names: Sequence[str]) -> str | None:
+    """Return the attribute if a key is an attribute as it is, and equal values have one hash in its column.
+
+    >>> plain_attribute("(k)", ["k"]), plain_attribute("k + 1", ["k"]), plain_attribute(SplText("In.k"), ["k"])
+    ('k', None, 'k')
+
+    Args:
+        text: the key, in SQL or SPL.
+        names: the attributes of the stream.
+    """
+    if not isinstance(text, SplText):
+        return attribute_of(text)
+    port, _, name = text.text.rpartition(".")
+    if name not in names or port in names or not (not port or port.isidentifier()):
+        return None
+    from streams_orchestration.operators.spl.types import written_attribute_type
+    from streams_orchestration.spl.types.types import DECIMALS, parts_of_type
+
+    written = [written_attribute_type(each, name) for each in text.types.values()]
+    parts = {part for each in written if each is not None for part in parts_of_type(each)}
+    return None if DECIMALS.keys() & parts else name
 
 
 class KeyColumns:
@@ -67,7 +91,8 @@ class KeyColumns:
                 names.append(each)
                 continue
             name = f"{_MARK}{parameter}.{number}"
-            self._columns[port][name] = parse_expression(each, self._schemas[port], parameter, self._context.zone)
+            expression = parse_expression(each, self._schemas[port], parameter, self._context.zone)
+            self._columns[port][name] = expression.keyed()
             names.append(name)
         return names
 

@@ -61,7 +61,7 @@ class MatchingParameters(Parameters):
                     message = f"partitionBy: input port {port} has no attribute {name}{nearest(name, schema.names)}"
                     raise UnknownAttributeError(message)
                 kind, wanted = schema.field(name).type, schemas[0].field(first).type
-                if kind != wanted or pa.types.is_nested(kind):
+                if kind != wanted:
                     message = (
                         f"partitionBy: {name} of input port {port} is {type_name(kind)}, "
                         f"{first} of input port 0 is {type_name(wanted)}"

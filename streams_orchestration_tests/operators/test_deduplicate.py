@@ -135,6 +135,7 @@ def test_wrong_parameters_of_deduplicate_are_refused(parameters: dict[str, Any],
         bench(**parameters)
 
 
-def test_nested_attributes_are_no_key():
-    with pytest.raises(ValueError, match=r"key: a is array"):
-        Bench(DeDuplicate, ["a array<int>"], ["a array<int>"])
+def test_the_whole_tuple_is_the_key_of_nested_attributes_too():
+    rows = [([1, 2], [("a", 1), ("b", 2)]), ([2, 1], [("a", 1), ("b", 2)]), ([1, 2], [("b", 2), ("a", 1)])]
+    schema = "a array<int>, m map<string, int>"
+    assert Bench(DeDuplicate, [schema], [schema] * 2).send(rows).restart().send(rows[:1]).rows() == rows[:2]

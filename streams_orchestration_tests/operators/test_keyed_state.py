@@ -216,8 +216,6 @@ def test_wrong_values_and_types_of_a_keyed_state_are_refused():
         state.put_many([1], {"v": ["x"]})
     with pytest.raises(ValueError, match="2 keys and 1 values"):
         state.put_many([1, 2], {"v": [1]})
-    with pytest.raises(ValueError, match="k is nested"):
-        KeyedState("k array<int>")
     with pytest.raises(ValueError, match="an attribute at least"):
         KeyedState("")
 
@@ -232,6 +230,15 @@ def test_after_everything_was_removed_the_former_state_does_not_count():
     state.clear()
     assert not state.follows("s", 1)
     assert state.add_many([1]).tolist() == [True]
+
+
+def test_a_key_may_be_nested_and_is_the_same_after_it_was_stored():
+    state = KeyedState("k array<map<string, double>>", "v int")
+    state.put_many([[[("a", 1.0), ("b", -0.0)]], None], {"v": [1, 2]})
+    loaded = KeyedState.load(state.whole())
+    loaded[[[("b", 0.0), ("a", 1.0)]]] = 3
+    assert list(loaded.items()) == [([[("a", 1.0), ("b", 0.0)]], 3), (None, 2)]
+    assert [] not in loaded
 
 
 @pytest.mark.slow

@@ -49,6 +49,7 @@ SHARDINGS: dict[str, tuple[type[Operator], dict[str, Any], Sharding | str]] = {
     ),
     "keys for good": (DeDuplicate, {"key": ["(K)", "`g`", "LENGTH(k)"]}, Sharding(keys=(("k", "g", "LENGTH(k)"),))),
     "a text is not an attribute": (DeDuplicate, {"key": ["k", '"g"']}, Sharding(keys=(("k", '"g"'),))),
+    "keys of SPL": (DeDuplicate, {"key": [{"spl": "In.k"}, {"spl": "g"}]}, Sharding(keys=(("k", "g"),))),
     "whole tuples": (DeDuplicate, {}, Sharding(keys=(ALL,))),
     "keys for a while": (DeDuplicate, {"key": "k", "delta": 1, "deltaAttribute": "g"}, Sharding(keys=(("k",),))),
     "keys for so many tuples": (DeDuplicate, {"key": "k", "count": 3}, "positions in one channel"),

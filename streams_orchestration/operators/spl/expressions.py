@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from streams_orchestration.expressions.times import UTC
@@ -15,6 +15,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expression import Expression, note
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.spl.keys import canonical_keys
 from streams_orchestration.operators.spl.natives import native_functions
 from streams_orchestration.operators.spl.surroundings import run_of_expression
 from streams_orchestration.operators.spl.text import SplText, place_of
@@ -24,6 +25,7 @@ from streams_orchestration.spl.programs.logic import read_functions
 from streams_orchestration.spl.programs.natives import NativeFunction
 from streams_orchestration.spl.programs.reading import ProgramTextError, labels_in, read_expression, tree_of
 from streams_orchestration.spl.programs.run import Run
+from streams_orchestration.spl.types.columns import has_canonical_column
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing import typed
 
@@ -41,6 +43,7 @@ class SplExpression(Expression):
         port: the name and the type of the port.
         functions: the functions of the application that it calls.
         run: the surroundings of the operator.
+        is_key: True if equal values must be equal as keys; see `canonical_keys`.
     """
 
     program: typed.Expression | None = None
@@ -48,6 +51,7 @@ class SplExpression(Expression):
     natives: tuple[NativeFunction, ...] = ()
     functions: tuple[typed.Function, ...] = ()
     run: Run | None = None
+    is_key: bool = False
 
     @functools.cached_property
     def type(self) -> Type:  # type: ignore[override]
@@ -91,11 +95,16 @@ class SplExpression(Expression):
             from streams_orchestration.spl.programs.outcome import FailedError
 
             try:
-                return evaluate(rows.columns, rows.count)
+                values = evaluate(rows.columns, rows.count)
+                return canonical_keys(values, self.program.type) if self.is_key and self.program is not None else values
             except FailedError as error:
                 raise rows.failure(str(error), error.position) from error
 
         return function
+
+    def keyed(self) -> Expression:
+        """Return the expression with values that are equal as keys of its Arrow type if they are equal in SPL."""
+        return self if self.program is None else replace(self, is_key=not has_canonical_column(self.program.type))
 
     def canonical(self) -> str:
         """Return the expression's canonical text."""

@@ -46,6 +46,12 @@ def written_tuple_type(written: str, schema: pa.Schema) -> Tuple:
     return Tuple(tuple(TupleAttribute(each.name, given.type_of(each.name) or each.type) for each in columns.attributes))
 
 
+def written_attribute_type(written: str, name: str) -> Type | None:
+    """Return the type of an attribute in the text of a tuple type; None if the text does not have it."""
+    given = type_of_text(written) if written else None
+    return given.type_of(name) if isinstance(given, Tuple) else None
+
+
 def spl_type(name: str, kind: pa.DataType) -> Type:
     """Return the type of the values of a column.
 

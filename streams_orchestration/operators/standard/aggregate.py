@@ -25,7 +25,7 @@ from streams_orchestration.operators.standard.group_results import GroupResults
 from streams_orchestration.operators.standard.number_measure import WindowCount
 from streams_orchestration.operators.standard.value_measures import Reached
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema, normalised
+from streams_orchestration.operators.states.keys import canonical, distinct, key_batch, key_schema
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.window_results import submit_windows
@@ -246,7 +246,7 @@ class Aggregate(ClockOperator):
             groups = groups_of(codes, firings.starts, firings.ends, ROWS_AT_ONCE)
             grouped = tuples.take(pa.array(groups.order))
         rows = pa.array(groups.rows)
-        keys = {name: normalised(tuples.column(name).take(rows)) for name in self.keys.names}
+        keys = {name: canonical(tuples.column(name).take(rows)) for name in self.keys.names}
         whole = Evaluated(TupleBatch(grouped))
         reached = {name: each.over(whole, groups.starts, groups.ends) for name, each in self.measures.items()}
         self._count_windows(reached, groups.windows)

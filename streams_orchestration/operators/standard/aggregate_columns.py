@@ -15,7 +15,6 @@ from streams_orchestration.operators.event_time_input import LATE_PORT, check_la
 from streams_orchestration.operators.expressions import Expression, column_expression, note
 from streams_orchestration.operators.failed_tuples import REASON, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import report, reported
-from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.standard.aggregate_parameters import (
     AggregateParameters,
     PaneWindow,
@@ -60,9 +59,6 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
             if name not in source.names:
                 message = f"{parameter}: the input stream has no attribute {name}{nearest(name, source.names)}"
                 report(UnknownAttributeError(message))
-            elif pa.types.is_nested(source.field(name).type):
-                message = f"{parameter}: {name} is {type_name(source.field(name).type)}, which cannot make groups"
-                report(ValueError(message))
     for name in parameters.output:
         if name not in target.names:
             message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from streams_orchestration.expressions.naming import attribute_of
 from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
@@ -16,6 +15,7 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.event_time_input import check_late_port
 from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
+from streams_orchestration.operators.key_columns import has_expressions, plain_attribute
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.deduplicate_parameters import DeDuplicateParameters
@@ -60,7 +60,9 @@ class DeDuplicate(Operator):
 
     @classmethod
     def state_attributes(cls, parameters: DeDuplicateParameters) -> Collection[str] | None:
-        """Return the attributes of the key and of the delta."""
+        """Return the attributes of the key and of the delta; None for all attributes, and for SPL."""
+        if has_expressions(parameters.keys):
+            return None
         attribute = [] if parameters.delta_attribute is None else [name_token(parameters.delta_attribute)]
         return names_in(*parameters.keys, *attribute) if parameters.keys else None
 
@@ -78,7 +80,7 @@ class DeDuplicate(Operator):
         if not texts:
             return context.inputs[0].names
         known = {name.lower(): name for name in context.inputs[0].names}
-        written = [attribute_of(text) for text in texts]
+        written = [plain_attribute(text, context.inputs[0].names) for text in texts]
         names = [text if name is None else name for text, name in zip(texts, written, strict=True)]
         return [name if name in context.inputs[0].names else known.get(name.lower(), name) for name in names]
 
@@ -111,12 +113,8 @@ class DeDuplicate(Operator):
         check_late_port(context, LATE_PORT, len(own_outputs(context, parameters)), unless)
         texts = parameters.keys
         zone = context.zone
-        keys = [parse_expression(text, source, "key", zone) for text in texts or map(name_token, source.names)]
+        keys = [parse_expression(text, source, "key", zone).keyed() for text in texts or map(name_token, source.names)]
         types = [key.arrow_type for key in keys]
-        for text, key in zip(texts or source.names, keys, strict=True):
-            if pa.types.is_nested(key.arrow_type):
-                message = f"{text} is {type_name(key.arrow_type)}, which cannot be compared"
-                key.refuse(message)
         attribute = parameters.delta_attribute
         if attribute is not None:
             if attribute not in source.names:

@@ -85,15 +85,12 @@ class DynamicFilter(Operator):
         keys: list[list[Any]] = []
         types: list[list[pa.DataType]] = []
         for name, each, schema in zip(_PARAMETERS, texts, context.inputs, strict=False):
-            keys.append([parse_expression(text, schema, name, context.zone) for text in each])
+            keys.append([parse_expression(text, schema, name, context.zone).keyed() for text in each])
             types.append([key.arrow_type for key in keys[-1]])
             sound = not any(key.faulty for key in (*keys[0], *keys[-1]))
             if sound and types[-1] != types[0]:
                 message = f"{name}: {_listed(types[-1])} cannot be compared with key, which is {_listed(types[0])}"
                 report(ValueError(message))
-        if any(pa.types.is_nested(kind) for kind in types[0]):
-            message = f"key: {_listed(types[0])} cannot be compared"
-            raise ValueError(message)
         return keys
 
     def setup(self) -> None:

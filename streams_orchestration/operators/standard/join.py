@@ -107,7 +107,7 @@ class Join(ClockOperator):
                     raise UnknownAttributeError(message)
         for left, right in zip(*keys, strict=True):
             kinds = context.inputs[0].field(left).type, context.inputs[1].field(right).type
-            if kinds[0] != kinds[1] or pa.types.is_nested(kinds[0]):
+            if kinds[0] != kinds[1]:
                 one, other = map(type_name, kinds)
                 message = f"equalityLHS: {left} is {one}, {right} of the other stream is {other}"
                 raise ValueError(message)
@@ -119,9 +119,6 @@ class Join(ClockOperator):
                 if name not in schema.names:
                     message = f"partitionBy{side}: the stream has no attribute {name}{nearest(name, schema.names)}"
                     raise UnknownAttributeError(message)
-                if pa.types.is_nested(kind := schema.field(name).type):
-                    message = f"partitionBy{side}: {name} is {type_name(kind)}, which cannot make partitions"
-                    raise ValueError(message)
 
     @classmethod
     def _compile(cls, context: OperatorContext, parameters: JoinParameters) -> tuple[list[Policy], Any, Assignments]:

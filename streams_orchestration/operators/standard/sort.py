@@ -115,9 +115,6 @@ class Sort(ClockOperator):
             if name not in source.names:
                 message = f"partitionBy: the input stream has no attribute {name}{nearest(name, source.names)}"
                 report(UnknownAttributeError(message))
-            elif pa.types.is_nested(source.field(name).type):
-                message = f"partitionBy: {name} is {type_name(source.field(name).type)}, which cannot make partitions"
-                report(ValueError(message))
         keys = [parse_expression(text, source, "sortBy", context.zone) for text in parameters.sort_by]
         for text, key in zip(parameters.sort_by, keys, strict=True):
             kind = key.arrow_type

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streams_orchestration.operators.expressions import frame
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.columns import Cells, StateColumn, grown
-from streams_orchestration.operators.states.keys import with_normalised
+from streams_orchestration.operators.states.keys import as_given, comparable, comparable_type
 
 FULLNESS = 2
 """The table has at least this many slots per row."""
@@ -25,6 +25,11 @@ def hashes_of(keys: pa.RecordBatch) -> np.ndarray:
     return hashes
 
 
+def comparable_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
+    """Return keys with all their parts in the form of `comparable`."""
+    return pa.RecordBatch.from_arrays([comparable(column) for column in keys.columns], keys.schema.names)
+
+
 def _mixed(numbers: np.ndarray) -> np.ndarray:
     """Return numbers with their bits mixed, by the finaliser of SplitMix64."""
     mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
@@ -37,12 +42,12 @@ class KeyIndex:
     """Keys in order of arrival, each with a row number. A key that is removed and added again gets a new row.
 
     The table uses open addressing: slots hold row numbers, and a key is in the first slot from its hash on that no
-    other key occupies. Keys are stored in the form that `keys.normalised` returns. Null is a key like any other.
+    other key occupies. Keys are stored in the form that `keys.comparable` returns. Null is a key like any other.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
-        self.columns = [StateColumn(field.type) for field in schema]
+        self.columns = [StateColumn(comparable_type(field.type)) for field in schema]
         self.clear()
 
     def clear(self) -> None:
@@ -91,7 +96,10 @@ class KeyIndex:
 
     def keys(self, rows: np.ndarray) -> pa.Table:
         """Return the keys of the given rows."""
-        return pa.Table.from_arrays([column.take(rows) for column in self.columns], schema=self.schema)
+        columns = [
+            as_given(column.take(rows), kind) for column, kind in zip(self.columns, self.schema.types, strict=True)
+        ]
+        return pa.Table.from_arrays(columns, schema=self.schema)
 
     def compact(self) -> np.ndarray | None:
         """Drop the rows of removed keys, and renumber the others from 0.
@@ -110,7 +118,7 @@ class KeyIndex:
         return rows
 
     def _prepared(self, keys: pa.RecordBatch) -> tuple[np.ndarray, list[Cells]]:
-        keys = with_normalised(keys, self.schema.names)
+        keys = comparable_keys(keys)
         cells = [column.cells(keys.column(i)) for i, column in enumerate(self.columns)]
         return hashes_of(keys), cells
 

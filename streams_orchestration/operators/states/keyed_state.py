@@ -26,7 +26,8 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
     keys are used as in a dictionary; keys and values of several attributes are tuples. Each such use looks up a batch
     of one, so it suits few keys. Without batches, `DictState` is faster.
 
-    Keys are in order of arrival. Null and NaN are keys like any other.
+    Keys are in order of arrival. Null and NaN are keys like any other. An attribute of a key may be an array, a struct,
+    or a map, in which the order of entries does not count.
 
     Example:
         visits = KeyedState("user string", "count bigint, last timestamp")
@@ -42,7 +43,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         """Create an empty state.
 
         Args:
-            keys: the attributes of a key, as Spark DDL or an Arrow schema; at least one, none nested.
+            keys: the attributes of a key, as Spark DDL or an Arrow schema; at least one.
             values: the attributes of a value.
 
         Raises:
@@ -51,9 +52,8 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         super().__init__()
         self.keys_schema = _schema(keys)
         self.values_schema = _schema(values)
-        nested = [field.name for field in self.keys_schema if pa.types.is_nested(field.type)]
-        if nested or not len(self.keys_schema):
-            message = f"keys: {nested[0]} is nested" if nested else "keys: there must be an attribute at least"
+        if not len(self.keys_schema):
+            message = "keys: there must be an attribute at least"
             raise ValueError(message)
         self._index = KeyIndex(self.keys_schema)
         self._columns = {field.name: StateColumn(field.type) for field in self.values_schema}
@@ -170,7 +170,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return self.index.living()
 
     def key_column(self, name: str) -> np.ndarray:
-        """Return a key attribute as a read-only array by row, valid until keys are added."""
+        """Return a key attribute as a read-only array by row, valid until keys are added; a nested one as bytes."""
         return self.index.columns[self.keys_schema.get_field_index(name)].values[: self.index.rows]
 
     def delete_rows(self, rows: np.ndarray) -> None:
@@ -206,7 +206,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return self._index.count if self._loaded is None else self._loaded["keys"].num_rows
 
     def __iter__(self) -> Iterator[Any]:
-        return _row_values(self.index.columns, self.rows())
+        return _row_values(self.index.keys(self.rows()).columns, len(self))
 
     def items(self) -> ItemsView[Any, Any]:
         """Return keys with their values, all read at once."""
@@ -329,13 +329,14 @@ class _Values(ValuesView[Any]):
     _mapping: KeyedState
 
     def __iter__(self) -> Iterator[Any]:
-        return _row_values(list(self._mapping.columns.values()), self._mapping.rows())
+        rows = self._mapping.rows()
+        return _row_values([column.take(rows) for column in self._mapping.columns.values()], len(rows))
 
 
-def _row_values(columns: Sequence[StateColumn], rows: np.ndarray) -> Iterator[Any]:
+def _row_values(columns: Sequence[pa.Array | pa.ChunkedArray], count: int) -> Iterator[Any]:
     """Yield the values of a single column, or tuples of the values of several columns."""
-    lists = [column.take(rows).to_pylist() for column in columns]
-    return iter(lists[0]) if len(lists) == 1 else zip(*lists, strict=True) if lists else repeat((), len(rows))
+    lists = [column.to_pylist() for column in columns]
+    return iter(lists[0]) if len(lists) == 1 else zip(*lists, strict=True) if lists else repeat((), count)
 
 
 def _schema(type_: str | pa.Schema) -> pa.Schema:

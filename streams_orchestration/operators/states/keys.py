@@ -1,7 +1,8 @@
 """Equality and hashing of keys, independent of batch boundaries.
 
-Null is a key, all NaN are the same key, and 0.0 equals -0.0. Texts are equal if their bytes are. All comparisons of
-keys use the form that `normalised` returns. The channel of a key is a hash of the form that `hashable` returns.
+Null is a key, all NaN are the same key, and 0.0 equals -0.0. Texts are equal if their bytes are. Arrays are equal if
+their elements are, in order; structs if their fields are; maps if their entries are, in any order. All comparisons of
+keys use the form that `comparable` returns. The channel of a key is a hash of the form that `hashable` returns.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from streams_orchestration.operators.encoding import encoded
-from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.states.nested_keys import as_bytes, from_bytes, normalised_floats
 
 HASHED_DECIMAL = (76, 38)
 """Precision and scale of a decimal type that represents any decimal of 38 digits exactly."""
@@ -21,16 +22,35 @@ DENSE = 4
 def normalised(column: pa.Array) -> pa.Array:
     """Return the column with a single bit pattern for each key: 0.0 for -0.0, and one NaN.
 
-    Only `float` and `double` need work; in other types every value already has one bit pattern.
+    Only `float` and `double` need work; in other types without parts every value already has one bit pattern. Nested
+    types are unchanged; see `comparable`.
     """
     kind = column.type
     if pa.types.is_dictionary(kind) and pa.types.is_floating(kind.value_type):
         column, kind = column.dictionary_decode(), kind.value_type
     if not pa.types.is_floating(kind):
         return column
-    column = pc.add(column, pa.scalar(0, kind))
-    unordered = pc.is_nan(column)
-    return pc.if_else(unordered, pa.scalar(np.nan, kind), column) if pc.any(unordered).as_py() else column
+    return normalised_floats(column)
+
+
+def comparable(column: pa.Array) -> pa.Array:
+    """Return the column with equal values for equal keys: normalised, or as bytes if its type is nested."""
+    return as_bytes(column) if pa.types.is_nested(column.type) else normalised(column)
+
+
+def comparable_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the column that `comparable` returns."""
+    return pa.binary() if pa.types.is_nested(kind) else kind
+
+
+def as_given(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return keys of a type from the column that `comparable` returned."""
+    return from_bytes(column, kind) if pa.types.is_nested(kind) else column
+
+
+def canonical(column: pa.Array) -> pa.Array:
+    """Return the column with one value for equal keys; the entries of maps are in the order of their bytes."""
+    return as_given(comparable(column), column.type)
 
 
 def with_normalised(batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBatch:
@@ -116,7 +136,7 @@ def count_keys(columns: Sequence[pa.Array]) -> int:
         columns: the parts of the key, at least one.
     """
     if len(columns) == 1:
-        return len(normalised(columns[0]).unique())
+        return len(comparable(columns[0]).unique())
     return len(distinct(columns, len(columns[0]))[0])
 
 
@@ -127,7 +147,8 @@ def _numbered(column: pa.Array) -> tuple[np.ndarray, int]:
         least, most = int(values.min()), int(values.max())
         if most - least < DENSE * len(values) and most < 1 << 62:
             return values.astype(np.int64, copy=False) - least, most - least + 1
-    encoding = encoded(normalised(column))
+    nested = pa.types.is_nested(column.type)
+    encoding = as_bytes(column).dictionary_encode("encode") if nested else encoded(normalised(column))
     return encoding.indices.to_numpy(zero_copy_only=False), len(encoding.dictionary)
 
 
@@ -137,7 +158,7 @@ def key_schema(parts: Sequence[pa.DataType]) -> pa.Schema:
 
 
 def key_batch(columns: Sequence[pa.Array], rows: np.ndarray) -> pa.RecordBatch:
-    """Return the normalised keys of the given rows, in the schema of `key_schema`."""
+    """Return the keys of the given rows, in the schema of `key_schema`. Keys without parts are normalised."""
     every = all(len(rows) == len(column) for column in columns) and (rows == np.arange(len(rows))).all()
     taken = columns if every else [column.take(pa.array(rows)) for column in columns]
     parts = [normalised(column) for column in taken] or [pa.array(np.zeros(len(rows), np.int8))]

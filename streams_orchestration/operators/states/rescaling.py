@@ -14,6 +14,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.expressions import frame
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.dict_state import DictState
+from streams_orchestration.operators.states.key_index import comparable_keys
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.timers import Timers
@@ -145,8 +146,9 @@ def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:
 
 def _repeats(keys: pa.Table) -> bool:
     """Return True if a key occurs twice. Keys are compared only if two hashes are equal."""
-    hashes = np.sort(frame(keys).hash_rows().to_numpy())
-    return bool((hashes[1:] == hashes[:-1]).any()) and frame(keys).n_unique() < keys.num_rows
+    rows = frame(comparable_keys(keys.combine_chunks().to_batches()[0]))
+    hashes = np.sort(rows.hash_rows().to_numpy())
+    return bool((hashes[1:] == hashes[:-1]).any()) and rows.n_unique() < keys.num_rows
 
 
 def divide_dictionaries(parts: Sequence[DictState], channels: Sequence[np.ndarray], width: int) -> list[DictState]:

@@ -14,6 +14,7 @@ from streams_orchestration.compiler.pe_program import SplitDelivery
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.states.keys import hashable
+from streams_orchestration.operators.states.nested_keys import map_entries
 
 _ROWS, _TEXTS = 1 << 16, 1 << 14
 """The number of tuples, and of texts, that are hashed at once, so that the work fits into the processor's caches."""
@@ -155,23 +156,24 @@ def _hash_decimals(values: pa.Array) -> np.ndarray:
 
 
 def _hash_nested(values: pa.Array) -> np.ndarray:
-    """Return the hashes of arrays, maps and structs from their parts; the order of a map's entries is ignored."""
+    """Return the hashes of arrays, maps and structs from their parts.
+
+    The order of a map's entries and of an array's elements is ignored, since an array may hold a set of SPL.
+    """
     if pa.types.is_struct(values.type):
         hashes = np.full(len(values), 17, np.uint64)
         for part in values.flatten():
             hashes = hashes * np.uint64(37) + _hash_part(part)
     else:
-        mapped = pa.types.is_map(values.type)
-        lists = _as_lists(values) if mapped else values
-        lengths = pc.list_value_length(lists)
-        counts = lengths.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-        owners = np.repeat(np.arange(len(values)), counts)
-        if mapped:
-            entries = lists.flatten()
-            parts = _mix(_hash_part(entries.field(0)) * np.uint64(37) + _hash_part(entries.field(1)))
+        if pa.types.is_map(values.type):
+            lengths, keys, items = map_entries(values)
+            counts = lengths.astype(np.int64)
+            owners = np.repeat(np.arange(len(values)), counts)
+            parts = _mix(_hash_part(keys) * np.uint64(37) + _hash_part(items))
         else:
-            places = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-            parts = _mix(_hash_part(values.flatten()) * np.uint64(37) + places.view(np.uint64))
+            counts = pc.list_value_length(values).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+            owners = np.repeat(np.arange(len(values)), counts)
+            parts = _mix(_hash_part(values.flatten()))
         hashes = _mix(counts.view(np.uint64))
         np.add.at(hashes, owners, parts)
     missing = values.is_null().to_numpy(zero_copy_only=False)
@@ -181,12 +183,6 @@ def _hash_nested(values: pa.Array) -> np.ndarray:
 def _hash_part(values: pa.Array) -> np.ndarray:
     hashes, which = _hash(values)
     return hashes[which]
-
-
-def _as_lists(values: pa.Array) -> pa.Array:
-    """Return maps as lists of their entries, because Arrow's functions cannot process maps."""
-    entry = pa.struct([pa.field("key", values.type.key_type, nullable=False), pa.field("value", values.type.item_type)])
-    return values.cast(pa.list_(entry))
 
 
 def _hash_bytes(values: pa.Array) -> np.ndarray:

@@ -9,6 +9,7 @@ from streams_orchestration.spl.application.stream_names import UNKNOWN_TUPLE
 from streams_orchestration.spl.application.values import ConstantReader
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Annotation, Composite, Invocation, InvocationOutput
+from streams_orchestration.spl.types.types import DECIMALS, parts_of_type
 from streams_orchestration.spl.typing.scopes import Meaning, Port, StreamName
 
 Report = Callable[[str, str, tree.Node], None]
@@ -68,6 +69,10 @@ def check_partitioning(
                 if isinstance(attribute, tree.Name) and attribute.name not in names and attribute.name[0] != "$":
                     message = f"the stream {found.label} has no attribute {attribute}{nearest(attribute.name, names)}"
                     report("CDISP0824E", message, attribute)
+                kind = found.type.type_of(attribute.name) if isinstance(attribute, tree.Name) else None
+                if kind is not None and DECIMALS.keys() & set(parts_of_type(kind)):
+                    message = f"{attribute} is {kind}; equal decimals may have different texts, and so other channels"
+                    report("SO0735", message, attribute)
 
 
 def _elements(written: tree.Expression | None) -> Iterator[tree.Expression]:

@@ -21,9 +21,8 @@ from streams_orchestration.spl.types.types import (
 from streams_orchestration.spl.typing.scopes import Port
 from streams_orchestration.spl.typing.typed import Constant, Convert, Expression, Mistake, OutputCall, TupleOf
 
-_DECIMAL_FREE = ("groupBy", "sortBy", "key", "addKey", "removeKey", "equalityLHS", "equalityRHS", "deltaAttribute")
-"""Parameters that order, compare or group tuples, for which decimals are not allowed, since streams carry decimals as
-texts."""
+_DECIMAL_FREE = ("sortBy", "deltaAttribute")
+"""Parameters that order tuples, for which decimals are not allowed, since streams carry decimals as texts."""
 Report = Callable[[str, str, tree.Node], None]
 _OUTPUTS = {"inner": 1, "leftOuter": 2, "rightOuter": 2, "outer": 3}
 """Algorithm of a Join -> the highest number of output ports."""
@@ -81,10 +80,12 @@ def check_operator(
         _check_keys(arguments, given, "partitionByLHS", "partitionByRHS", report)
         for port in range(1, len(inputs)):
             _check_keys(arguments, given, "partitionBy0", f"partitionBy{port}", report)
-    for name in (*_DECIMAL_FREE, *(each for each in given if each.startswith("partitionBy"))):
+    for name in _DECIMAL_FREE:
         for value in given.get(name, ()):
             if DECIMALS.keys() & set(parts_of_type(value.type)):
-                report("SO0735", f"{name} of {kind} is {value.type}, and decimals are not keys", _node(arguments[name]))
+                report(
+                    "SO0735", f"{name} of {kind} is {value.type}, and decimals have no order", _node(arguments[name])
+                )
     if kind == "Export" and "properties" in given:
         _check_properties(arguments["properties"], given["properties"], report)
 

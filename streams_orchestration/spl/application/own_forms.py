@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from streams_orchestration.spl.functions.signatures import Signature
+from streams_orchestration.spl.types.columns import has_canonical_column
 from streams_orchestration.spl.types.types import INT32, Enumeration, Tuple
-from streams_orchestration.spl.typing.typed import Call, Cast, Expression, Member, OutputCall, TupleOf
+from streams_orchestration.spl.typing.scopes import Port
+from streams_orchestration.spl.typing.typed import (
+    Call,
+    Cast,
+    Expression,
+    Member,
+    OutputCall,
+    PortAttribute,
+    Span,
+    TupleOf,
+)
 
 _BY_FIRST = frozenset(("ArgMin", "ArgMax", "CollectArgMin", "CollectArgMax"))
 """Output functions that compare by their first argument in Streams, and by their second argument here."""
@@ -41,6 +53,19 @@ def own_call(call: OutputCall) -> OutputCall:
     if call.name in ("MinCount", "MaxCount"):
         return replace(call, arguments=(in_order(value),))
     return replace(call, name=f"Arg{call.name}", arguments=(value, in_order(value)))
+
+
+def whole_key(inputs: Sequence[Port], place: Span) -> dict[str, tuple[Expression, ...]]:
+    """Return the parameter `key` of a DeDuplicate without one: all attributes; nothing if their columns suffice.
+
+    Args:
+        inputs: the input ports.
+        place: the place of the operator's name.
+    """
+    attributes = inputs[0].type.attributes if inputs else ()
+    if not attributes or all(has_canonical_column(each.type) for each in attributes):
+        return {}
+    return {"key": tuple(PortAttribute(place, each.type, inputs[0].label, each.name) for each in attributes)}
 
 
 def in_order(value: Expression) -> Expression:

@@ -12,7 +12,7 @@ from streams_orchestration.spl.application.format_rows import with_rows, without
 from streams_orchestration.spl.application.logic_texts import function_text, logic_texts
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator, decimal_faults, nested_calls
-from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call
+from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call, whole_key
 from streams_orchestration.spl.application.port_reading import beyond_columns, reads, reads_whole
 from streams_orchestration.spl.application.rewriting import by_attributes
 from streams_orchestration.spl.application.state_reading import StateReading
@@ -40,7 +40,7 @@ from streams_orchestration.spl.models.invocations import (
     with_assumed_functions,
 )
 from streams_orchestration.spl.models.operators import SplOperatorModel, is_single
-from streams_orchestration.spl.types.columns import beyond_column
+from streams_orchestration.spl.types.columns import beyond_column, has_canonical_column
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
 from streams_orchestration.spl.typing.checking import check_expression
@@ -169,6 +169,9 @@ class ParameterWriter:
             check_windows(invocation, model, self.source, self.mistakes)
         parameters: dict[str, Any] = {}
         given = check_parameters(invocation, model, known, self.source, self.mistakes, self.inputs)
+        if self.kind == "DeDuplicate" and "key" not in given and not self.native:
+            operator = Span(self.source, invocation.operator.first, invocation.operator.last)
+            given |= whole_key(self.inputs, operator)
         check_operator(invocation, model.name, given, (self.inputs, self.outputs), self._report)
         for each in invocation.arguments:
             parameter = model.parameters.get(each.label.name)
@@ -186,7 +189,8 @@ class ParameterWriter:
                 self._refuse_changing(each, columns=False)
             written = [
                 each.name
-                if isinstance(each, PortAttribute) and (mode == "Attribute" or (name in _KEYS and not self.native))
+                if isinstance(each, PortAttribute)
+                and (mode == "Attribute" or (name in _KEYS and not self.native and has_canonical_column(each.type)))
                 else self._listed(name if mode != "CustomLiteral" else "", each, typed)
                 for each in values
             ]

@@ -138,6 +138,18 @@ def has_text_of_column(type_: Type) -> bool:
     )
 
 
+def has_canonical_column(type_: Type) -> bool:
+    """Return True if equal values of a type are equal in their columns, as are all but sets and decimals.
+
+    >>> from streams_orchestration.spl.types.written import type_of_text
+    >>> [has_canonical_column(type_of_text(text)) for text in ("list<int32>", "tuple<set<int32> numbers>", "decimal32")]
+    [True, False, False]
+    """
+    return not any(
+        each in DECIMALS or (isinstance(each, Collection) and each.kind == "set") for each in parts_of_type(type_)
+    )
+
+
 def _quoted(name: str) -> str:
     return name if name.isidentifier() else f"`{name}`"
 

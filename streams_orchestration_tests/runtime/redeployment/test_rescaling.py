@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration.operators.standard.deduplicate import DeDuplicate
 from streams_orchestration.operators.standard.join import Join
 from streams_orchestration.operators.testing import Row
 from streams_orchestration_tests.examples import examples
@@ -146,3 +148,30 @@ def pairs(channels: Channels) -> Counter[str]:
 
 def counted(rows: list[Row]) -> Counter[str]:
     return Counter(map(repr, rows))
+
+
+SETS = {"spl": "In.k", "types": {"In": "tuple<set<int32> k>"}}
+COUNTS = {"window": "tumbling, count(2), partitioned", "partitionBy": ["k"], "output": {"n": "Sum(n)"}}
+NESTED: dict[str, tuple[type[Operator], str, list[Any], dict[str, Any]]] = {
+    "arrays": (DeDuplicate, "array<double>", [[], [0.0], [-0.0], [1.0, 0.0], [0.0, 1.0], None], {"key": "k"}),
+    "maps": (Aggregate, "map<string, int>", [{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 2, "b": 2}, {}, None], COUNTS),
+    "structs": (Aggregate, "struct<a: array<int>>", [{"a": [1]}, {"a": [2]}, {"a": []}, {"a": None}, None], COUNTS),
+    "sets of SPL": (DeDuplicate, "array<int> NOT NULL", [[1, 2], [2, 1], [1], [2], []], {"key": [SETS]}),
+}
+
+
+@pytest.mark.parametrize("case", NESTED)
+@given(data=st.data(), widths=WIDTHS)
+@examples(12)
+def test_nested_keys_are_divided_by_their_values(case: str, data: st.DataObject, widths: list[int]):
+    kind, ddl, values, parameters = NESTED[case]
+    rows = data.draw(st.lists(st.tuples(st.sampled_from(values), st.integers(0, 9)), max_size=24))
+    row = f"k {ddl}, n bigint"
+    changing, steady = (Channels(kind, [row], row, parameters, [["k"]], width) for width in (widths[0], widths[-1]))
+    some = len(rows) // len(widths) + 1
+    for number, width in enumerate(widths):
+        changing = changing.rescaled(width) if number else changing
+        changing.send(rows[number * some : (number + 1) * some])
+        steady.send(rows[number * some : (number + 1) * some])
+    counts = [Counter(map(repr, each.end().take())) for each in (changing, steady)]
+    assert counts[0] == counts[1]

@@ -1,0 +1,71 @@
+"""Keys of SPL types whose equal values may have different columns: sets in any order, and decimals with zeros."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Sequence
+from typing import Any
+
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.states.keys import comparable
+from streams_orchestration.operators.states.nested_keys import map_entries
+from streams_orchestration.spl.types.columns import has_canonical_column
+from streams_orchestration.spl.types.types import DECIMALS, Collection, Optional, Tuple, Type
+
+_DIGITS = decimal.Context(prec=max(DECIMALS.values()))
+
+
+def canonical_keys(column: pa.Array, type_: Type) -> pa.Array:
+    """Return a column of values of an SPL type in which equal values are equal as keys of its Arrow type.
+
+    The elements of sets are in a fixed order, and decimals have no zeros at their ends.
+
+    >>> from streams_orchestration.spl.types.written import type_of_text
+    >>> canonical_keys(pa.array([["1.50", "2"], ["2.0", "1.5"]]), type_of_text("set<decimal64>")).to_pylist()
+    [['1.5', '2'], ['1.5', '2']]
+    """
+    if has_canonical_column(type_):
+        return column
+    match type_:
+        case Optional(content=content):
+            return canonical_keys(column, content)
+        case Tuple(attributes=attributes):
+            parts = [canonical_keys(part, each.type) for part, each in zip(column.flatten(), attributes, strict=True)]
+            return pa.StructArray.from_arrays(parts, fields=list(column.type), mask=column.is_null())
+        case Collection(kind="map", elements=elements):
+            lengths, *entries = map_entries(column)
+            parts = [canonical_keys(part, each) for part, each in zip(entries, elements, strict=True)]
+            return pa.MapArray.from_arrays(_offsets(lengths, column), *parts, type=column.type)
+        case Collection(kind=kind, elements=(element,)):
+            lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+            values = canonical_keys(column.flatten(), element)
+            if kind == "set":
+                owners = np.repeat(np.arange(len(lengths)), lengths)
+                values = values.take(pa.array(np.lexsort((_ranks(values), owners))))
+            return pa.ListArray.from_arrays(_offsets(lengths, column), values, type=column.type)
+        case _:
+            return pa.array(list(map(_shortest, column.to_pylist())), column.type)
+
+
+def _offsets(lengths: Sequence[int] | np.ndarray, column: pa.Array) -> pa.Array:
+    ends: list[Any] = np.cumsum([0, *lengths]).tolist()
+    missing = column.is_null().to_pylist()
+    return pa.array([*(None if gone else end for end, gone in zip(ends, missing, strict=False)), ends[-1]], pa.int32())
+
+
+def _ranks(values: pa.Array) -> np.ndarray:
+    """Return a number for each value by which equal values of all batches are in one order."""
+    keys = comparable(values)
+    if not pa.types.is_binary(keys.type):
+        keys = keys.cast(pa.string()).cast(pa.binary())
+    ranks = np.empty(len(keys), np.int64)
+    ranks[pc.sort_indices(keys).to_numpy()] = np.arange(len(keys))
+    return ranks
+
+
+def _shortest(text: str | None) -> str | None:
+    if text is None:
+        return None
+    number = decimal.Decimal(text)
+    return "0" if number.is_zero() else "NaN" if number.is_nan() else str(number.normalize(_DIGITS))
