@@ -59,6 +59,7 @@ from streams_orchestration_tests.simulation.histories import Histories
 from streams_orchestration_tests.simulation.machines import Machines, Pipes
 from streams_orchestration_tests.simulation.object_stores import ObjectStore
 from streams_orchestration_tests.simulation.redeploys import Redeploys
+from streams_orchestration_tests.simulation.refusals import REFUSED_SECONDS, Damage
 from streams_orchestration_tests.simulation.savepoints import judged
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 from streams_orchestration_tests.simulation.target_readers import TargetReaders, tables_of
@@ -74,8 +75,6 @@ END_SECONDS = 600.0
 HEALER_SECONDS = 1.0
 RECENT_SECONDS = 60.0
 """Seconds after a fault in which a unit that is given up is reset by hand: its resets may have met faults only."""
-REFUSED_SECONDS = 20.0
-"""Seconds after a fault after which an error about a damaged file counts as the last word."""
 DAMAGED = ("altered", "damaged")
 """Words for a file that is not what it was."""
 READ_SECONDS = 60.0
@@ -295,6 +294,7 @@ def _quiet() -> Iterator[None]:
 def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks: Checks, verdict: Verdict) -> None:
     name = compiled(case.shape, case.variant).logical.application
     over: list[str] = []
+    damage = Damage()
 
     def heal() -> None:
         catalog = Catalog(home)
@@ -309,8 +309,9 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                     over.append("completed")
                     return
                 calm = scheduler.now - faults.over_at > REFUSED_SECONDS
-                if faults.disk.flipped and calm and _names_damage(_where(home, name), faults):
-                    over.append("it is given up")
+                words = _where(home, name) if faults.disk.flipped and calm else ""
+                if _names_damage(words, faults) and damage.is_last_word(checks.epochs, scheduler.now):
+                    over.append(f"it is given up: {words}")
                     return
                 status = observed_status(home, name, catalog) if pulse.troubled else None
                 for failure in failures(status, clock.now()) if status else ():

@@ -22,6 +22,7 @@ from streams_orchestration.runtime.catalog.place_of_files import check_place
 from streams_orchestration.runtime.engine.port import Engine
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.heart import Heart
+from streams_orchestration.runtime.hosts.last_sweep import LastSweep
 from streams_orchestration.runtime.hosts.pes import deployed_pes, units_on, units_timed_by
 from streams_orchestration.runtime.hosts.presence import Presence, Wanted
 from streams_orchestration.runtime.hosts.queries import Queries
@@ -36,7 +37,7 @@ from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
-from streams_orchestration.runtime.sinks.publishing import complete
+from streams_orchestration.runtime.sinks.publishing import clear_after_publishers, complete
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
 from streams_orchestration.runtime.units.cut_files import check_cuts
@@ -131,6 +132,7 @@ class Host:
         """Units whose epochs this host triggers: it has the lowest number of their hosts."""
         self.publisher = self.outage.through(lambda: Publisher(self.catalog, application))
         self.receivers = Receivers(self.catalog, application)
+        self.last_sweep = LastSweep(self._clear_all)
         self.lineage = reporter(self.catalog, home, application, number)
         self.outage.through(lambda: self._load(row))
 
@@ -307,16 +309,21 @@ class Host:
         self.deadline = min((row.deadline for row in rows if row.deadline is not None), default=math.inf)
         return self.queries.match(rows) or news
 
-    def _clear(self, units: Collection[str]) -> None:
-        """Remove the garbage of complete units, whose queries start no more, and what killed processes have left."""
+    def _clear(self, units: Collection[str]) -> bool:
+        """Remove the garbage of complete units, whose queries start no more, and what killed processes have left.
+
+        Returns:
+            False if files are left that could not be removed.
+        """
         programs = self.queries.programs
         collect_garbage(self.catalog, self.application, programs.values(), units, self.plan)
         mine = {pe: program for pe, program in programs.items() if program.unit in units}
         pes = (*mine, *unknown_pes(self.catalog, self.home, self.application))
-        sweep(self.catalog, self.home, self.application, pes, mine.values())
+        return not sweep(self.catalog, self.home, self.application, pes, mine.values()).left
 
-    def _clear_all(self) -> None:
-        self._clear({program.unit for program in self.queries.programs.values()})
+    def _clear_all(self) -> bool:
+        is_clear = clear_after_publishers(self.catalog, self.application)
+        return is_clear & self._clear({program.unit for program in self.queries.programs.values()})
 
     def _see_start(self) -> None:
         """Record the duration of the host's start, once its first batch is committed."""
@@ -341,7 +348,7 @@ class Host:
             is_open = connection.execute(_OPEN_PES, {**of, "host": self.number}).first() is not None
             if is_open or held_units(connection, self.application):
                 return False
-        complete(self.catalog, self.application, self._clear_all)
+        complete(self.catalog, self.application, self.last_sweep)
         with self.catalog.read() as connection:
             return connection.execute(_OPEN_UNITS, {**of, "units": self.timed}).first() is None
 

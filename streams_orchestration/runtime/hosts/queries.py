@@ -151,7 +151,7 @@ class Queries:
 
     def _sweep(self, pe: int) -> None:
         me = (self._presence.host, self._presence.incarnation)
-        removed = sweep(self._catalog, self._home, self._application, [pe], [self.programs[pe]], me)
+        removed = sweep(self._catalog, self._home, self._application, [pe], [self.programs[pe]], me).removed
         if removed:
             log.info("PE %s: %s files that no commit names were removed", pe, removed)
 

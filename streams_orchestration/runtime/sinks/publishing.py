@@ -278,7 +278,7 @@ def gone(row: DueOutput) -> OutputError:
     return OutputError(row.operator, message, lost=True)
 
 
-def complete(catalog: Catalog, application: str, sweep: Callable[[], object] = lambda: None) -> bool:
+def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | None = None) -> bool:
     """Mark finished units as completed, and the application when all units are.
 
     A unit is finished when all its PEs have made their final commit, all its outputs are published, all its sink
@@ -289,8 +289,9 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], object] = l
     Args:
         catalog: the catalog of the application.
         application: the name of the application.
-        sweep: removes the files that no commit names. It is called before the application is marked: afterwards nobody
-            starts a host that was killed meanwhile.
+        sweep: removes the files that no commit names, and returns False if the application is not to be marked yet.
+            Afterwards nobody starts a host that was killed meanwhile, or looks for files. By default, only files of
+            killed publishers are removed.
 
     Returns:
         True if the application is completed.
@@ -302,8 +303,10 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], object] = l
     done = waiting - unfinished
     if done:
         if done == waiting:
-            remove_abandoned(catalog.store, application, _pending_directories(catalog, application))
-            sweep()
+            if sweep is None:
+                clear_after_publishers(catalog, application)
+            elif not sweep():
+                return False
         with catalog.write() as connection:
             connection.execute(
                 update(u).where(u.c.application == application, u.c.name.in_(done)).values(state="COMPLETED")
@@ -313,6 +316,11 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], object] = l
     if done == waiting:
         remove_empty(catalog, application)
     return done == waiting
+
+
+def clear_after_publishers(catalog: Catalog, application: str) -> bool:
+    """Remove the files that killed publishers have left; return False if some may be left. See `remove_abandoned`."""
+    return remove_abandoned(catalog.store, application, _pending_directories(catalog, application))
 
 
 def remove_empty(catalog: Catalog, application: str) -> None:

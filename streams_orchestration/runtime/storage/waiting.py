@@ -13,7 +13,7 @@ from pathlib import Path
 
 from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.runtime.storage.home import data_of
-from streams_orchestration.runtime.storage.store import Store, StoreError, remove_files
+from streams_orchestration.runtime.storage.store import Store, remove_files
 
 log = logging.getLogger("streams.files")
 
@@ -31,7 +31,7 @@ def waiting_of(application: str, pe: int) -> str:
     return f"{data_of(application)}/{_KIND}/pe-{pe}"
 
 
-def remove_abandoned(store: Store, application: str, directories: Iterable[Path]) -> None:
+def remove_abandoned(store: Store, application: str, directories: Iterable[Path]) -> bool:
     """Remove the files that killed publishers of an application have left: merged files, and copies they had begun.
 
     Call this only if all outputs are published, so that no commit can name a merged file any more.
@@ -40,21 +40,25 @@ def remove_abandoned(store: Store, application: str, directories: Iterable[Path]
         store: the store of the application.
         application: the name of the application.
         directories: the directories of this machine in which its sinks keep pending files.
+
+    Returns:
+        False if there may be such files still, since one could not be removed, or a directory not be listed.
     """
-    left = [
-        str(path)
-        for directory in directories
-        for pattern in (f"{MERGED}-*", BEGUN)
-        for path in files_below(directory, pattern)
-    ]
-    if store.address:
-        try:
-            waiting = store.below(f"{data_of(application)}/{_KIND}")
-        except StoreError as error:
-            log.warning("files that killed publishers left cannot be removed: %s", error)
-        else:
-            left += [address for address in waiting if address.rpartition("/")[2].startswith(MERGED)]
-    remove_files(store, left)
+    left: list[str] = []
+    is_listed = True
+    try:
+        left += [
+            str(path)
+            for directory in directories
+            for pattern in (f"{MERGED}-*", BEGUN)
+            for path in files_below(directory, pattern)
+        ]
+        waiting = store.below(f"{data_of(application)}/{_KIND}") if store.address else []
+        left += [address for address in waiting if address.rpartition("/")[2].startswith(MERGED)]
+    except OSError as error:
+        log.warning("files that killed publishers left cannot be removed: %s", error)
+        is_listed = False
+    return remove_files(store, left) == len(left) and is_listed
 
 
 def hand_over(store: Store, path: Path, directory: str) -> str:

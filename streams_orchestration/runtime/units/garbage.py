@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Set
+from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, select
 
@@ -15,12 +16,22 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import end_expired_holds
 from streams_orchestration.runtime.sinks.outputs import unpublished_files
 from streams_orchestration.runtime.storage.home import Home, data_of
-from streams_orchestration.runtime.storage.store import Store, StoreError, remove_files
+from streams_orchestration.runtime.storage.store import Store, remove_files
 from streams_orchestration.runtime.storage.waiting import MERGED, path_of, waiting_of
 from streams_orchestration.runtime.tasks.stored_states import drop_unneeded_states, state_files
 from streams_orchestration.runtime.transport.readers import drop_read_exports, exporters_done, importing_pes
 
 log = logging.getLogger("streams.garbage")
+
+
+class Swept(NamedTuple):
+    """The result of a sweep."""
+
+    removed: int
+    """The number of removed files."""
+    left: bool
+    """True if there may be files that should be gone: one could not be removed, or a directory not be listed."""
+
 
 KEPT_EPOCHS = 100
 """The number of epochs that stay in the catalog for users to look at."""
@@ -251,7 +262,7 @@ def sweep(
     pes: Iterable[int],
     programs: Iterable[PeProgram] = (),
     owner: tuple[int, str] | None = None,
-) -> int:
+) -> Swept:
     """Remove files of PEs that no commit names, such as files of killed or failed tasks.
 
     Call this only while no query of these PEs runs. During a redeploy, states are kept, because the redeploy writes the
@@ -265,9 +276,6 @@ def sweep(
         programs: the programs whose sinks are looked at.
         owner: number and incarnation of the host that asks. Files of PEs that another host, or another incarnation, has
             to run by now stay. None if no other process can run these PEs.
-
-    Returns:
-        The number of removed files.
     """
     data = data_of(application)
     numbers = list(pes)
@@ -275,14 +283,15 @@ def sweep(
     # Looked for before the catalog is asked who has to run the PEs: a host that was paused meanwhile, and that another
     # one has taken the place of, does not remove what the other one has written and not committed. A redeploy holds
     # units before it writes.
+    is_listed = True
     try:
         found = [(pe, address) for pe in numbers for address in store.below(f"{data}/streams/pe-{pe}")]
         found += [(pe, address) for pe in numbers for address in _unpublished(store, application, pe)]
         states = [(pe, address) for pe in numbers for address in store.below(f"{data}/states/pe-{pe}")]
-    except StoreError as error:
+        found += [(program.pe, str(path)) for program in programs for path in unpublished_files(home, program)]
+    except OSError as error:
         log.warning("files that no commit names are removed later: %s", error)
-        found, states = [], []
-    found += [(program.pe, str(path)) for program in programs for path in unpublished_files(home, program)]
+        found, states, is_listed = [], [], False
     if states and end_expired_holds(catalog, application):
         found += states
     with catalog.read() as connection:
@@ -292,7 +301,9 @@ def sweep(
     candidates = [address for pe, address in found if pe not in foreign]
     titles = {str(path_of(store, address)) for address in pending}  # files that a publisher of this machine has taken
     titles |= {store.title(address) for address in named | pending}
-    return remove_files(store, (address for address in candidates if store.title(address) not in titles))
+    nameless = [address for address in candidates if store.title(address) not in titles]
+    removed = remove_files(store, nameless)
+    return Swept(removed, left=not is_listed or removed < len(nameless))
 
 
 def _foreign(connection: Connection, application: str, pes: Set[int], host: int, incarnation: str) -> Set[int]:
@@ -324,7 +335,7 @@ def unknown_pes(catalog: Catalog, home: Home, application: str) -> tuple[int, ..
     data, store = data_of(application), home.store
     try:
         files = [address for kind in ("streams", "states", "waiting") for address in store.below(f"{data}/{kind}")]
-    except StoreError:
+    except OSError:
         return ()
     numbers = {int(name) for file in files if (name := file.split("/")[3].removeprefix("pe-")).isdecimal()}
     p = tables.pe

@@ -1,0 +1,49 @@
+"""The last removal of garbage before an application counts as complete, since no process looks for files after it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from streams_orchestration import world
+from streams_orchestration.operators.pauses import Pauses
+
+CLEAR_SECONDS = 120.0
+"""Seconds from the first failed attempt after which an application completes although files are left."""
+PAUSES = Pauses(first=1.0, longest=20.0)
+"""Pauses between attempts, each of which logs the files that it cannot remove."""
+
+log = logging.getLogger("streams.garbage")
+
+
+class LastSweep:
+    """The attempts of one host to remove the files of an application that no commit names.
+
+    Args:
+        clear: one attempt, which returns False if files are left.
+    """
+
+    def __init__(self, clear: Callable[[], bool]) -> None:
+        self._clear = clear
+        self._failures = 0
+        self._since = 0.0
+        self._next = 0.0
+
+    def __call__(self) -> bool:
+        """Try once, unless the last attempt was a moment ago; return True if the application may complete."""
+        if self._failures and world.monotonic() < self._next:
+            return False
+        if self._clear():
+            return True
+        now = world.monotonic()
+        self._since = self._since if self._failures else now
+        self._failures += 1
+        self._next = now + PAUSES.after(self._failures)
+        if now - self._since < CLEAR_SECONDS:
+            return False
+        log.warning(
+            "The application completes, although files that no commit names could not be removed for %.0f s; the lines "
+            "above name them. `streams drop` removes them once the disk is repaired.",
+            now - self._since,
+        )
+        return True
