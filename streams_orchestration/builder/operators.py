@@ -1607,7 +1607,6 @@ def Switch(
 
 def TCPSink(
     *,
-    port: int | Reference,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
     format: Literal["json", "csv", "line", "splCsv", "splTxt", "block", "bin"] | None = None,
@@ -1619,11 +1618,12 @@ def TCPSink(
     visibility: Literal["read_committed", "read_uncommitted"] | None = None,
     role: Literal["server", "client"] | None = None,
     address: str | None = None,
+    port: int | Reference | None = None,
+    name: str | None = None,
 ) -> Use:
     """Sends the tuples of every batch to the connected receiver, in order.
 
     Args:
-        port: Port. 0, for a server: any free port, which the log names.
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         format: Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL literals; splTxt: an SPL tuple; block: the bytes of the only attribute, and bin: SPL's binary encoding, both without a line feed.
@@ -1635,11 +1635,12 @@ def TCPSink(
         visibility: read_uncommitted: send tuples with their batch.
         role: client: connect. server: listen, and send to one client at a time.
         address: Address to connect to, or to listen at.
+        port: Port. 0, for a server: any free port, which the log names.
+        name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
     """
     return named_use(
         "TCPSink",
         {
-            "port": port,
             "separator": separator,
             "nullTexts": null_texts,
             "format": format,
@@ -1651,13 +1652,14 @@ def TCPSink(
             "visibility": visibility,
             "role": role,
             "address": address,
+            "port": port,
+            "name": name,
         },
     )
 
 
 def TCPSource(
     *,
-    port: int | Reference,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
     format: Literal["json", "csv", "raw"] | None = None,
@@ -1668,6 +1670,8 @@ def TCPSource(
     on_lost_data: Literal["fail", "skip"] | None = None,
     role: Literal["server", "client"] | None = None,
     address: str | None = None,
+    port: int | Reference | None = None,
+    name: str | None = None,
     framing: Literal["lines", "length"] | None = None,
     connections: int | Reference | None = None,
     connections_per_address: int | Reference | None = None,
@@ -1676,7 +1680,6 @@ def TCPSource(
     """Reads messages from connections into the journal, and submits tuples from the journal.
 
     Args:
-        port: Port. 0, for a server: any free port, which the host's log names.
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         format: Format of a message.
@@ -1687,6 +1690,8 @@ def TCPSource(
         on_lost_data: Policy for messages that were deleted before they were read.
         role: server: listen for connections. client: connect.
         address: Address to listen at, or to connect to.
+        port: Port. 0, for a server: any free port, which the host's log names.
+        name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
         framing: Framing of messages. lines: by line feeds. length: by four bytes in front of each.
         connections: Largest number of open connections of a server. Silent connections yield to new ones.
         connections_per_address: Largest number of open connections of a server from one address.
@@ -1695,7 +1700,6 @@ def TCPSource(
     return named_use(
         "TCPSource",
         {
-            "port": port,
             "separator": separator,
             "nullTexts": null_texts,
             "format": format,
@@ -1706,6 +1710,8 @@ def TCPSource(
             "onLostData": on_lost_data,
             "role": role,
             "address": address,
+            "port": port,
+            "name": name,
             "framing": framing,
             "connections": connections,
             "connectionsPerAddress": connections_per_address,
@@ -1730,8 +1736,6 @@ def Throttle(*, rate: float | Reference) -> Use:
 
 def UDPSink(
     *,
-    address: str,
-    port: int | Reference,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
     format: Literal["json", "csv", "line", "splCsv", "splTxt", "block", "bin"] | None = None,
@@ -1741,13 +1745,14 @@ def UDPSink(
     eol_marker: str | None = None,
     types: Mapping[str, Any] | None = None,
     visibility: Literal["read_committed", "read_uncommitted"] | None = None,
+    address: str | None = None,
+    port: int | Reference | None = None,
+    name: str | None = None,
     time_to_live: int | Reference | None = None,
 ) -> Use:
     """Sends a datagram for each tuple. Nobody acknowledges datagrams, so they may be lost without notice.
 
     Args:
-        address: Address to send to, which may be a multicast group.
-        port: Port to send to.
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         format: Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL literals; splTxt: an SPL tuple; block: the bytes of the only attribute, and bin: SPL's binary encoding, both without a line feed.
@@ -1757,13 +1762,14 @@ def UDPSink(
         eol_marker: Text that ends a tuple in splCsv, splTxt and line.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
         visibility: read_uncommitted: send tuples with their batch.
+        address: Address to send to, which may be a multicast group.
+        port: Port to send to.
+        name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
         time_to_live: Routers that datagrams to a group may pass.
     """
     return named_use(
         "UDPSink",
         {
-            "address": address,
-            "port": port,
             "separator": separator,
             "nullTexts": null_texts,
             "format": format,
@@ -1773,6 +1779,9 @@ def UDPSink(
             "eolMarker": eol_marker,
             "types": types,
             "visibility": visibility,
+            "address": address,
+            "port": port,
+            "name": name,
             "timeToLive": time_to_live,
         },
     )
@@ -1780,7 +1789,6 @@ def UDPSink(
 
 def UDPSource(
     *,
-    port: int | Reference,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
     format: Literal["json", "csv", "raw"] | None = None,
@@ -1790,11 +1798,12 @@ def UDPSource(
     on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
     on_lost_data: Literal["fail", "skip"] | None = None,
     address: str | None = None,
+    port: int | Reference | None = None,
+    name: str | None = None,
 ) -> Use:
     """Receives each datagram as a message, without a line feed at its end.
 
     Args:
-        port: Port to listen at. 0: any free port, which the host's log names.
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         format: Format of a message.
@@ -1804,11 +1813,12 @@ def UDPSource(
         on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
         on_lost_data: Policy for messages that were deleted before they were read.
         address: Address to listen at.
+        port: Port to listen at. 0: any free port, which the host's log names.
+        name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
     """
     return named_use(
         "UDPSource",
         {
-            "port": port,
             "separator": separator,
             "nullTexts": null_texts,
             "format": format,
@@ -1818,6 +1828,8 @@ def UDPSource(
             "onBadTuple": on_bad_tuple,
             "onLostData": on_lost_data,
             "address": address,
+            "port": port,
+            "name": name,
         },
     )
 

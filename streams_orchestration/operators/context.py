@@ -86,6 +86,8 @@ class OperatorContext:
     """The directory that relative output paths are resolved against."""
     pending: Path = Path()
     """The directory for tuples and files that wait for delivery."""
+    names: Path = Path()
+    """The directory with the names of servers in the state directory."""
     generation: int = 1
     """The generation of the application; every reset and every restart increments it."""
     resets: int = 0

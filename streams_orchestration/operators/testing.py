@@ -83,6 +83,7 @@ class OperatorHarness:
             base=base,
             results=results,
             pending=results / "_outputs",
+            names=results / "_names",
             channel=channel,
             max_channels=max_channels,
             time_zone=time_zone,

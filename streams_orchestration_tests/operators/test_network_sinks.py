@@ -13,12 +13,17 @@ import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError, RefusedError
+from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, read_batches
 from streams_orchestration.operators.standard import tcp_sink
 from streams_orchestration.operators.standard.tcp_sink import TCPSink
+from streams_orchestration.operators.standard.tcp_source import TCPSource
 from streams_orchestration.operators.standard.udp_sink import UDPSink
+from streams_orchestration.operators.standard.udp_source import UDPSource
 from streams_orchestration_tests.operators.harness import Bench
+from streams_orchestration_tests.servers.receiving import receiving, wait_for_messages
+from streams_orchestration_tests.waiting import until
 
 ROW = "n int, s string"
 KEY = DeliveryKey("life", "Out", -1, 1, 0, 1)
@@ -150,7 +155,42 @@ def test_a_text_beyond_the_encoding_is_named(tmp_path: Path):
         made.close()
 
 
+NAMED = [
+    (TCPSource, TCPSink, "server", "client"),
+    (UDPSource, UDPSink, "", ""),
+    (TCPSource, TCPSink, "client", "server"),
+]
+
+
+@pytest.mark.parametrize(("source_kind", "sink_kind", "source_role", "sink_role"), NAMED)
+def test_a_client_finds_a_server_by_its_name(
+    tmp_path: Path, source_kind: type[JournalSource], sink_kind: type[EpochSink], source_role: str, sink_role: str
+):
+    given: dict[str, Any] = {"name": "orders/7", "format": "csv"}
+    roles: list[dict[str, Any]] = [{"role": each} if each else {} for each in (source_role, sink_role)]
+    source = Bench(source_kind, [], [ROW], results=tmp_path, **given, **roles[0])
+    made, bench = sink(sink_kind, tmp_path, **given, **roles[1])
+    waiting = list(batches(bench, [(1, "a"), (2, "b")]))
+    if source_role != "client":
+        with pytest.raises(ConnectionError, match="no server of this state directory has the name orders/7 now"):
+            made.deliver(KEY, iter(waiting))
+    receiver = source.operator
+    assert isinstance(receiver, JournalSource)
+    names = bench.context.names
+    with receiving(receiver):
+        if source_role != "client":
+            until(lambda: any(names.glob("orders*")), lambda: "no server is registered")
+        made.deliver(KEY, iter(waiting))
+        wait_for_messages(receiver, 2)
+        source.produce()
+        assert source.rows() == [(1, "a"), (2, "b")]
+    made.close()
+    assert list(names.iterdir()) == []
+
+
 WRONG = [
+    ({"port": None}, "the parameter port is missing; name a port, or give the server a name"),
+    ({"name": "x"}, "name and port exclude each other in a client"),
     ({"format": "line"}, "exactly one string attribute"),
     ({"format": "json", "eolMarker": "|"}, "encoding and eolMarker are for"),
     ({"suppress": ["x"]}, "the input stream has no attribute x"),

@@ -12,7 +12,6 @@ _RECEIVED = {
     "ignoreExtraCSVValues": "a row with more values than attributes is malformed; see onBadTuple",
     "initDelay": "tuples wait in the journal until consumers are ready; leave it out",
     "interface": "name the address of the interface with address",
-    "name": "there is no name service; name address and port",
     "parsing": "use onBadTuple: `strict` is fail, `permissive` is drop or stream, `fast` has no counterpart",
     "readPunctuations": "there is no format bin; a Punctor makes window markers",
     "receiveBufferSize": "the setting of the operating system is used; leave it out",
@@ -21,7 +20,6 @@ _RECEIVED = {
 _SENT = {
     "compression": "tuples are sent as they come; compress them in a Custom in front",
     "hasDelayField": "a repeated batch would have other delays; let the tuples have their time as an attribute",
-    "name": "there is no name service; name address and port",
     "sendBufferSize": "the setting of the operating system is used; leave it out",
     "writePunctuations": "only tuples are sent; have a Custom turn marks into tuples",
 }

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.serving.server_names import NAME, check_port, found, register, shown, unregister
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.standard.line_sinks import LineSinkParameters
@@ -29,10 +30,14 @@ class TcpSinkParameters(LineSinkParameters):
         default="client", description="client: connect. server: listen, and send to one client at a time."
     )
     address: str = Field(default="127.0.0.1", min_length=1, description="Address to connect to, or to listen at.")
-    port: int = Field(ge=0, le=65535, description="Port. 0, for a server: any free port, which the log names.")
+    port: int | None = Field(
+        default=None, ge=0, le=65535, description="Port. 0, for a server: any free port, which the log names."
+    )
+    name: str | None = Field(default=None, min_length=1, description=NAME)
 
     @model_validator(mode="after")
     def _check_port(self) -> TcpSinkParameters:
+        check_port(self.name, self.port, server=self.role == "server")
         if self.role == "client" and self.port == 0:
             message = "port: role client needs the port that it connects to"
             raise ValueError(message)
@@ -52,6 +57,7 @@ class TCPSink(EpochSink):
     _listener: socket.socket | None = None
     _connection: socket.socket | None = None
     _awaits_client = False
+    _entry = ""
 
     @classmethod
     def mentions(cls, parameters: TcpSinkParameters) -> Mentions:
@@ -66,7 +72,7 @@ class TCPSink(EpochSink):
     @classmethod
     def destination(cls, context: OperatorContext, parameters: TcpSinkParameters) -> str:
         """Return the address."""
-        return f"tcp://{parameters.address}:{parameters.port}"
+        return shown("tcp", parameters.address, parameters.port, parameters.name)
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Send the tuples to the receiver.
@@ -92,8 +98,10 @@ class TCPSink(EpochSink):
         return self._connection
 
     def _reached(self) -> socket.socket:
+        given: TcpSinkParameters = self.parameters
+        named = found(self.context.names, given.name) if given.name is not None else None
         try:
-            return socket.create_connection((self.parameters.address, self.parameters.port), SECONDS)
+            return socket.create_connection(named or (given.address, given.port or 0), SECONDS)
         except OSError as error:
             raise self._away(error) from None
 
@@ -101,10 +109,12 @@ class TCPSink(EpochSink):
         """Return the connection of the next client."""
         if self._listener is None:
             try:
-                self._listener = socket.create_server((self.parameters.address, self.parameters.port))
+                self._listener = socket.create_server((self.parameters.address, self.parameters.port or 0))
             except OSError as error:
                 raise self._away(error) from None
             address, port = self._listener.getsockname()[:2]
+            if (name := self.parameters.name) is not None:
+                self._entry = register(self.context.names, name, address, port)
             self.context.logger.info("operator %s: listens at %s:%s", self.context.name, address, port)
         self._listener.settimeout(CLIENT_SECONDS)
         try:
@@ -117,7 +127,9 @@ class TCPSink(EpochSink):
 
     @property
     def _place(self) -> str:
-        return f"address {self.parameters.address}, port {self.parameters.port}"
+        given: TcpSinkParameters = self.parameters
+        place = f"address {given.address}, port {given.port}"
+        return place if given.name is None else f"name {given.name}"
 
     def _away(self, error: OSError) -> ConnectionError:
         reason = f"no answer within {SECONDS:g} s" if isinstance(error, TimeoutError) else error.strerror or error
@@ -129,6 +141,8 @@ class TCPSink(EpochSink):
             self._connection.close()
             self._connection = None
         if self._listener is not None and not self._awaits_client:
+            if self.parameters.name is not None:
+                unregister(self.context.names, self.parameters.name, self._entry)
             self._listener.close()
             self._listener = None
         self._awaits_client = False

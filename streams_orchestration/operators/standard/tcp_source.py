@@ -14,6 +14,7 @@ from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.listening import Listening, shown_peer
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
 from streams_orchestration.operators.serving.listener import BACKLOG, Activity, ClientConnection, Places, listen_at_all
+from streams_orchestration.operators.serving.server_names import NAME, check_port, found, register, shown, unregister
 from streams_orchestration.operators.standard.refused import REFUSED
 
 CHUNK_BYTES = 1 << 18
@@ -30,7 +31,10 @@ class TcpSourceParameters(JournalParameters):
         default="server", description="server: listen for connections. client: connect."
     )
     address: str = Field(default="127.0.0.1", min_length=1, description="Address to listen at, or to connect to.")
-    port: int = Field(ge=0, le=65535, description="Port. 0, for a server: any free port, which the host's log names.")
+    port: int | None = Field(
+        default=None, ge=0, le=65535, description="Port. 0, for a server: any free port, which the host's log names."
+    )
+    name: str | None = Field(default=None, min_length=1, description=NAME)
     framing: Framing = Field(
         default="lines",
         description="Framing of messages. lines: by line feeds. length: by four bytes in front of each.",
@@ -53,6 +57,7 @@ class TcpSourceParameters(JournalParameters):
     @model_validator(mode="after")
     def _go_together(self) -> TcpSourceParameters:
         of_server = self.model_fields_set & {"connections", "connections_per_address"}
+        check_port(self.name, self.port, server=self.role == "server")
         if self.role == "client" and (self.port == 0 or of_server):
             message = (
                 "role client needs the port that it connects to, and connections and connectionsPerAddress are for "
@@ -75,12 +80,15 @@ class TCPSource(JournalSource):
     @classmethod
     def destination(cls, context: OperatorContext, parameters: TcpSourceParameters) -> str:
         """Return the address to listen on or to connect to."""
-        return f"tcp://{parameters.address}:{parameters.port}"
+        return shown("tcp", parameters.address, parameters.port, parameters.name)
 
     async def receive(self, intake: Intake) -> None:
         """Serve connections, or connect and read, by `role`."""
         settings: TcpSourceParameters = self.parameters
-        listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port))
+        if settings.role == "client" and settings.name is not None:
+            await self._connect(intake, Listening(*found(self.context.names, settings.name)))
+            return
+        listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port or 0))
         if settings.role == "client":
             await self._connect(intake, listening)
         else:
@@ -119,9 +127,13 @@ class TCPSource(JournalSource):
         listening.begun()
         servers = [await asyncio.start_server(serve, sock=each, backlog=BACKLOG) for each in listeners]
         intake.receiving(", ".join(shown_peer(each.getsockname()) for each in listeners))
+        names, name = self.context.names, self.parameters.name
+        entry = register(names, name, *listeners[0].getsockname()[:2]) if name is not None else ""
         try:
             await asyncio.gather(*(each.serve_forever() for each in servers))
         finally:
+            if name is not None:
+                unregister(names, name, entry)
             for each in servers:
                 each.close()
             tasks = list(open)

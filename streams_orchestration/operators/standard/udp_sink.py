@@ -5,12 +5,13 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.serving.server_names import NAME, check_port, found, shown
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.standard.line_sinks import LineSinkParameters
@@ -23,11 +24,22 @@ MOST_BYTES = 65_507
 class UdpSinkParameters(LineSinkParameters):
     """The parameters of `UDPSink`."""
 
-    address: str = Field(min_length=1, description="Address to send to, which may be a multicast group.")
-    port: int = Field(ge=1, le=65535, description="Port to send to.")
+    address: str | None = Field(
+        default=None, min_length=1, description="Address to send to, which may be a multicast group."
+    )
+    port: int | None = Field(default=None, ge=1, le=65535, description="Port to send to.")
+    name: str | None = Field(default=None, min_length=1, description=NAME)
     time_to_live: int = Field(
         default=1, alias="timeToLive", ge=0, le=255, description="Routers that datagrams to a group may pass."
     )
+
+    @model_validator(mode="after")
+    def _check_port(self) -> UdpSinkParameters:
+        check_port(self.name, self.port, server=False)
+        if (self.name is None) != (self.address is not None):
+            message = "the parameter address is missing" if self.name is None else "name and address exclude each other"
+            raise ValueError(message)
+        return self
 
 
 class UDPSink(EpochSink):
@@ -50,7 +62,7 @@ class UDPSink(EpochSink):
     @classmethod
     def destination(cls, context: OperatorContext, parameters: UdpSinkParameters) -> str:
         """Return the address."""
-        return f"udp://{parameters.address}:{parameters.port}"
+        return shown("udp", parameters.address or "", parameters.port, parameters.name)
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Send the tuples.
@@ -59,21 +71,24 @@ class UDPSink(EpochSink):
             RefusedError: a tuple is too long for a datagram.
             ConnectionError: the system cannot send to the address.
         """
-        address = (self.parameters.address, self.parameters.port)
+        given: UdpSinkParameters = self.parameters
+        address = (
+            (given.address or "", given.port or 0) if given.name is None else found(self.context.names, given.name)
+        )
         try:
             for batch in batches:
                 for row in self.parameters.rows(batch.arrow):
                     if len(row) > MOST_BYTES:
                         message = f"a tuple has {len(row)} bytes, and a datagram at most {MOST_BYTES}"
                         raise RefusedError(message)
-                    self._sender().sendto(row, address)
+                    self._sender(address[0]).sendto(row, address)
         except OSError as error:
             message = f"address {address[0]}, port {address[1]}: {error.strerror or error}"
             raise ConnectionError(message) from None
 
-    def _sender(self) -> socket.socket:
+    def _sender(self, address: str) -> socket.socket:
         if self._socket is None:
-            family = socket.AF_INET6 if ":" in self.parameters.address else socket.AF_INET
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
             self._socket = socket.socket(family, socket.SOCK_DGRAM)
             if family == socket.AF_INET:
                 self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, self.parameters.time_to_live)

@@ -7,12 +7,13 @@ import itertools
 import socket
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.listening import Listening, shown_peer
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+from streams_orchestration.operators.serving.server_names import NAME, check_port, register, shown, unregister
 from streams_orchestration.operators.standard.refused import REFUSED
 
 WAITING = 10_000
@@ -27,7 +28,15 @@ class UdpSourceParameters(JournalParameters):
     """The parameters of `UDPSource`."""
 
     address: str = Field(default="127.0.0.1", min_length=1, description="Address to listen at.")
-    port: int = Field(ge=0, le=65535, description="Port to listen at. 0: any free port, which the host's log names.")
+    port: int | None = Field(
+        default=None, ge=0, le=65535, description="Port to listen at. 0: any free port, which the host's log names."
+    )
+    name: str | None = Field(default=None, min_length=1, description=NAME)
+
+    @model_validator(mode="after")
+    def _check_port(self) -> UdpSourceParameters:
+        check_port(self.name, self.port, server=True)
+        return self
 
 
 class UDPSource(JournalSource):
@@ -43,17 +52,17 @@ class UDPSource(JournalSource):
     @classmethod
     def destination(cls, context: OperatorContext, parameters: UdpSourceParameters) -> str:
         """Return the address to listen on."""
-        return f"udp://{parameters.address}:{parameters.port}"
+        return shown("udp", parameters.address, parameters.port, parameters.name)
 
     async def receive(self, intake: Intake) -> None:
         """Listen, and write datagrams to the journal until cancelled."""
         settings: UdpSourceParameters = self.parameters
-        listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port))
+        listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port or 0))
         waiting = _Waiting()
         socket_receiver = _Datagrams(intake, waiting, settings.max_message_bytes)
         try:
             transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
-                lambda: socket_receiver, (settings.address, settings.port)
+                lambda: socket_receiver, (settings.address, settings.port or 0)
             )
         except OSError as error:
             raise listening.explain(error) from None
@@ -61,6 +70,8 @@ class UDPSource(JournalSource):
         bound: socket.socket = transport.get_extra_info("socket")
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
         intake.receiving(shown_peer(bound.getsockname()))
+        names, name = self.context.names, settings.name
+        entry = register(names, name, *bound.getsockname()[:2]) if name is not None else ""
         try:
             while True:
                 datagrams = await waiting.taken()
@@ -71,6 +82,8 @@ class UDPSource(JournalSource):
                 await asyncio.gather(*(intake.put(values, sender) for values, sender in groups))
                 waiting.written(datagrams)
         finally:
+            if name is not None:
+                unregister(names, name, entry)
             transport.close()
 
 

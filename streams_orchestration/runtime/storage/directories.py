@@ -34,6 +34,8 @@ class Directories:
     """The compression of written segments: `lz4` or `zstd`; None for none."""
     application: str = ""
     """The name of the deployed application."""
+    names: str = ""
+    """The directory with the names of servers."""
     log_size: int = LOG_BYTES
     """The size in bytes at which the log is rotated; 0 for never."""
 
@@ -56,5 +58,6 @@ def directories_of(
         here=here if home.store.address else frozenset(),
         compression=None if compression == "none" else compression,
         application=application,
+        names=str(home.names),
         log_size=log_size,
     )

@@ -77,6 +77,11 @@ class Home:
         """The directory for DAGSTER_HOME, if the environment does not name one."""
         return self.root / "dagster"
 
+    @property
+    def names(self) -> Path:
+        """The directory with the names under which servers are reached."""
+        return self.root / "names"
+
     def start_lock(self, application: str) -> Path:
         """Return the file that is locked by the process that starts the application."""
         return self.root / "locks" / f"{application}.lock"

@@ -135,4 +135,5 @@ def operator_context(program: OperatorProgram, directories: Directories) -> Oper
         base=Path(directories.base),
         results=Path(directories.results),
         pending=Path(directories.outputs),
+        names=Path(directories.names),
     )
