@@ -11,7 +11,7 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import finish, kill_host, streams, wait_for
 
-pytestmark = [pytest.mark.java, pytest.mark.slow, pytest.mark.usefixtures("no_host_stays")]
+pytestmark = [pytest.mark.java, pytest.mark.deep, pytest.mark.usefixtures("no_host_stays")]
 
 SPEC = """
 specVersion: 1

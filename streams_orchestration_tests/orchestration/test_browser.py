@@ -20,6 +20,7 @@ from streams_orchestration.orchestration.sensors import SENSOR
 from streams_orchestration.orchestration.ui import WEBSERVER
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.combinations import often
 from streams_orchestration_tests.console.browsing import MARKS, PATIENCE, Seen, browser, playwright  # noqa: F401  a fixture
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import failed, running
@@ -135,7 +136,7 @@ NODES = {
 }
 
 
-@pytest.mark.parametrize("name", statuses())
+@pytest.mark.parametrize("name", often(statuses(), ["healthy", "failing"]))
 def test_the_graph_and_the_checks_follow_the_application(browser: Any, address: str, name: str):  # noqa: F811
     seen = Seen(browser, width=1600)
     seen.page.goto(f"{address}/locations/{LOCATION}/asset-groups/{name}")

@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from streams_orchestration.compiler.stages import BY_NAME
+from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration_tests.commands import LIMIT, LOOK_SECONDS
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
@@ -72,7 +73,28 @@ def test_every_snippet_is_known():
     assert len(commands("")) == len(commands("dg ")) + len(commands("python ")) + len(commands("dagster-daemon "))
 
 
+def test_the_project_is_valid_and_has_what_the_page_names(project: Path, monkeypatch: pytest.MonkeyPatch):
+    with loaded(project, monkeypatch) as defs:
+        dg.Definitions.validate_loadable(defs)
+        assert {RESULTS, dg.AssetKey("largest")} <= set(defs.resolve_all_asset_keys())
+        assert dg.AssetCheckKey(RESULTS, "numbers_are_distinct") in {each.key for each in checks(defs)}
+        assert defs.resolve_job_def("numbers__redeploy")
+        assert defs.resolve_sensor_def("a_person_is_needed")
+
+
+def checks(defs: dg.Definitions) -> list[dg.AssetCheckSpec]:
+    return [each for checked in defs.asset_checks or () for each in checked.check_specs]
+
+
+def test_the_workspace_has_the_project_and_the_location_of_the_product():
+    (text,) = files()["workspace.yaml"]
+    modules = [each["python_module"]["module_name"] for each in yaml.safe_load(text)["load_from"]]
+    assert modules == ["reports.definitions", build_definitions.__module__]
+
+
+@pytest.mark.deep
 def test_the_project_is_checked_and_listed(project: Path):
+    """The commands read what the tests above load in this process."""
     (check,), (listing,) = commands("dg check"), commands("dg list")
     run(project, *check)
     said = run(project, *listing)
@@ -198,6 +220,7 @@ def test_state_directories_have_resources_of_their_own(project: Path, monkeypatc
     assert {"failed_units_in_streams", "failed_units_in_orders"} <= sensors
 
 
+@pytest.mark.deep
 def test_locations_are_loaded_together(project: Path):
     written = yaml.safe_load((project / DEFS).read_text())
     written["attributes"]["home"] = str(project / "own")
@@ -254,7 +277,9 @@ def test_a_failed_run_is_told(monkeypatch: pytest.MonkeyPatch, instance: dg.Dags
     assert told[0].startswith("broken: ")
 
 
+@pytest.mark.deep
 def test_the_ui_and_the_daemon_start(project: Path):
+    """`test_ui.py` starts both by a command of the product."""
     (serve,), (daemon,) = commands("python "), commands("dagster-daemon ")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
