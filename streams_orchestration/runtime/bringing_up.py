@@ -11,12 +11,12 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.deployment import deploy, go_on
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
+from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
 from streams_orchestration.runtime.savepoints.places import savepoint_of
 from streams_orchestration.runtime.savepoints.restoring import Restored, restore
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import deployed_applications
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,24 +69,26 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
         request: the state that it begins with.
 
     Raises:
-        NotDeployableError: a stage of the compiler is wrong, which is a bug; or see `deploy`.
+        NotDeployableError: a stage of the compiler is wrong, which is a bug; or see `open_application` and `deploy`.
         ApplicationChangedError: another plan is deployed, and the request does not replace it.
         RedeployRefusedError, RevertedError, NotDrainedError, NotWrittenError, OnTrialError: see `redeploy`.
         SavepointError, DropStateError: see `restore`.
         ApplicationError: Spark cannot run a query of the application.
+        SettingError: a setting in the environment cannot be used.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
     if broken := broken_conditions(wanted.compilation):
         message = f"{wanted.name}: {broken}"
         raise NotDeployableError(message)
+    place = None if request.savepoint is None else savepoint_of(home, request.savepoint, lock.application)
+    opened = open_application(home, lock, wanted, request.run)
     redeployment, restored = None, None
-    if request.savepoint is not None:
-        place = savepoint_of(home, request.savepoint, lock.application)
-        restored = restore(home, lock, wanted, place, drop=request.drop, fresh=request.fresh)
-    elif request.fresh or wanted.name not in deployed_applications(home):
-        deploy(home, lock, wanted, fresh=request.fresh, run=request.run)
+    if place is not None:
+        restored = restore(opened, place, drop=request.drop, fresh=request.fresh)
+    elif request.fresh or not opened.deployed:
+        deploy(opened, fresh=request.fresh)
         return BroughtUp()
     elif request.replaces:
-        redeployment = redeploy(home, lock, wanted, drop=request.drop, within=request.within)
-    go_on(home, lock, wanted, request.run)
+        redeployment = redeploy(opened, drop=request.drop, within=request.within)
+    go_on(opened)
     return BroughtUp(redeployment, restored)

@@ -24,6 +24,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.deployment import deploy, go_on
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
+from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, record_batches
 from streams_orchestration.runtime.engine.spark.stages import PeLevel
@@ -42,7 +43,7 @@ from streams_orchestration.runtime.storage.directories import Directories, direc
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import take_answers
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
-from streams_orchestration.runtime.units.reading import deployed_applications, has_ended
+from streams_orchestration.runtime.units.reading import has_ended
 from streams_orchestration.runtime.units.watch import observe
 
 QUERY_SECONDS = 300.0
@@ -84,10 +85,11 @@ class SteppedApplication:
             message = f"{name} is a Spark query, which cannot be stepped without Spark"
             raise StepError(message)
         with lock_start(self.home.prepare(), wanted.name, "stepping") as lock:
-            if wanted.name in deployed_applications(self.home):
-                go_on(self.home, lock, wanted, self.begins)
+            opened = open_application(self.home, lock, wanted, self.begins)
+            if opened.deployed:
+                go_on(opened)
             else:
-                deploy(self.home, lock, wanted, asks_spark=False, run=self.begins)
+                deploy(opened, asks_spark=False)
         self.catalog = Catalog(self.home)
         self.name = wanted.name
         self.programs = programs

@@ -10,6 +10,7 @@ from streams_orchestration.runtime import bringing_up
 from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp, Request
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment import deployment
+from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.redeployment import redeploying, reverting
 from streams_orchestration.runtime.savepoints import creating, restoring
 from streams_orchestration.runtime.savepoints.creating import Created
@@ -25,7 +26,7 @@ def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: b
         if asks_spark or (not fresh and wanted.name in deployed_applications(home)):
             bringing_up.bring_up(home, lock, wanted, Request(fresh=fresh))
         else:
-            deployment.deploy(home, lock, wanted, fresh=fresh, asks_spark=False)
+            deployment.deploy(open_application(home, lock, wanted), fresh=fresh, asks_spark=False)
 
 
 def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:
@@ -45,14 +46,14 @@ def return_to(home: Home, before: Deployable) -> Redeployment:
 
 def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
     with lock_start(home.prepare(), wanted.name, "redeploy") as lock:
-        return redeploying.redeploy(home, lock, wanted, **options)
+        return redeploying.redeploy(open_application(home, lock, wanted), **options)
 
 
 def begin_redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
     with lock_start(home.prepare(), wanted.name, "redeploy") as lock:
-        return redeploying.begin_redeploy(home, lock, wanted, **options)
+        return redeploying.begin_redeploy(open_application(home, lock, wanted), **options)
 
 
 def restore(home: Home, wanted: Deployable, place: SavepointPlace, **options: Any) -> Restored:
     with lock_start(home.prepare(), wanted.name, "restore") as lock:
-        return restoring.restore(home, lock, wanted, place, **options)
+        return restoring.restore(open_application(home, lock, wanted), place, **options)

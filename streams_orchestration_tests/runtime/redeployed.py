@@ -15,9 +15,12 @@ from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
+from streams_orchestration.runtime.deployment.going_on import ENDLESS
+from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import give_up_epochs
 from streams_orchestration.runtime.redeployment.redeploying import PlanChange
+from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files
@@ -95,7 +98,9 @@ def redeploy(
     assert redeployment.acceptable, redeployment.document()
     drained(local, redeployment.ending)
     after = at_run_time(wanted, redeployment.numbering)
-    change = PlanChange(local.home, local.catalog, local.programs, after, redeployment)
+    settings = Settings.from_environment(local.home.environment)
+    opened = OpenedApplication(local.home, local.catalog, settings, deployable(wanted), ENDLESS, deployed=True)
+    change = PlanChange(opened, local.programs, after, redeployment)
     remove_files(local.home.store, change.carry_and_switch(WITHIN))
     adopt(local)
     return redeployment

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.observing.compilations import deployed_compil
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.runtime.applications import totals, write_rows
+from streams_orchestration_tests.runtime.applications import compiled, node, source, totals, write_rows
 from streams_orchestration_tests.runtime.locked import bring_up, create_savepoint
 
 
@@ -145,3 +145,22 @@ def test_a_stage_that_breaks_its_condition_is_not_deployed(
     with pytest.raises(NotDeployableError, match="which is a bug: fusion_plan: operator Rows"):
         bring_up(home, wanted)
     assert not home.catalog.exists()
+
+
+@pytest.mark.parametrize("request_", [Request(replaces=True), Request(savepoint="noon", fresh=True)])
+def test_an_application_that_cannot_run_here_is_refused_before_the_deployed_one_is_touched(
+    home: Home, tmp_path: Path, request_: Request
+) -> None:
+    def plan(path: str) -> Compilation:
+        rows = write_rows(tmp_path / "rows.parquet", 3)
+        parameters = {"url": f"http://127.0.0.1:1/{path}"}
+        return compiled([source("Rows", rows), node("Post", "HttpSink", "Rows", outputs=[], parameters=parameters)])
+
+    bring_up(home, deployable(plan("plain")))
+    before = read_status(home, "app")
+    cancel(home, "app")
+    create_savepoint(home, "app", "noon")
+    with pytest.raises(NotDeployableError, match=r"app is not started: .*NO_PATH"):
+        bring_up(home, deployable(plan("${env:NO_PATH}")), request_)
+    after = read_status(home, "app")
+    assert (after.deployed_at, after.fingerprint, after.state) == (before.deployed_at, before.fingerprint, "STOPPED")

@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from streams_orchestration import world
-from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.documents import dump, load
@@ -18,16 +17,12 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
-from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.dropping import forget, refuse_left_files, refuse_running
-from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind, begin_run, reopen, require_ends
+from streams_orchestration.runtime.deployment.going_on import begin_run, reopen
+from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
-from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
-from streams_orchestration.runtime.hosts.pes import unresolved_references
-from streams_orchestration.runtime.machines.register import registered
+from streams_orchestration.runtime.errors import ApplicationChangedError
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
 from streams_orchestration.runtime.programs.stored_compilation import (
@@ -38,7 +33,6 @@ from streams_orchestration.runtime.programs.stored_compilation import (
 )
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.connections import connect, declare
 from streams_orchestration.runtime.units.wishes import stored_wish
 
@@ -46,113 +40,68 @@ FIRST_PLAN = 1
 """Number of the first plan. An application with this plan was not redeployed since its fresh start."""
 
 
-def deploy(
-    home: Home,
-    lock: StartLock,
-    wanted: Deployable,
-    *,
-    fresh: bool = False,
-    asks_spark: bool = True,
-    run: RunKind = ENDLESS,
-) -> None:
+def deploy(opened: OpenedApplication, *, fresh: bool = False, asks_spark: bool = True) -> None:
     """Write the wanted state of an application into the catalog, as of one without state; `launch` starts its hosts.
 
     Args:
-        home: the state directory.
-        lock: the start lock of the application.
-        wanted: the application. It is not deployed, unless `fresh` is set; see `go_on`.
+        opened: the application. It is not deployed, unless `fresh` is set; see `go_on`.
         fresh: drop all its kept state and published results first.
         asks_spark: analyse its dataframe queries with Spark.
-        run: the kind of run that begins.
 
     Raises:
-        NotDeployableError: `fresh` is set and the application runs; or the kind of run is not possible; or the hosts
-            run on this machine, which cannot resolve a reference of an operator.
+        NotDeployableError: `fresh` is set and the application runs, or there are files of an earlier run.
         ApplicationError: Spark refuses a query.
-        SettingError: a setting in the environment cannot be used.
         AnalysisError, JavaError: Spark could not analyse the queries.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
-    lock.require(wanted.name)
-    application, programs = lock.application, wanted.plan.programs
-    catalog, settings = _opened_to_run(home, wanted, run)
+    home, wanted, application = opened.home, opened.wanted, opened.name
+    programs = wanted.plan.programs
     if fresh:
-        refuse_running(home, application)
+        refuse_running(opened)
     compilation = with_columns_of_queries(wanted) if asks_spark else wanted.compilation
     if fresh:
-        forget(home, catalog, application, programs)
+        forget(home, opened.catalog, application, programs)
     refuse_left_files(home, programs)
     prepare_stored()
-    with catalog.write() as connection:
-        _insert(connection, compilation, wanted, settings)
+    with opened.catalog.write() as connection:
+        _insert(connection, compilation, opened)
         for program in programs:
             insert_sinks(connection, home, program)
-        begin_run(connection, application, run)
+        begin_run(connection, application, opened.run)
         declare(connection, compilation)
         connect(connection)
 
 
-def go_on(home: Home, lock: StartLock, wanted: Deployable, run: RunKind = ENDLESS) -> None:
+def go_on(opened: OpenedApplication) -> None:
     """Mark a deployed application as wanted to run, so that it continues from its state; `launch` starts its hosts.
-
-    Args:
-        home: the state directory.
-        lock: the start lock of the application.
-        wanted: the application, which is deployed.
-        run: the kind of run that begins.
 
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
         OtherVersionError: the stored compilation is needed, but another version of the product wrote it.
-        NotDeployableError, SettingError, StateDirectoryError, CatalogError: see `deploy`.
+        NotDeployableError: a bounded run is wanted, but an unbounded one is under way.
+        StateDirectoryError, CatalogError: the state directory cannot be used.
     """
-    lock.require(wanted.name)
-    catalog, settings = _opened_to_run(home, wanted, run)
     prepare_stored()
-    with catalog.write() as connection:
-        declare(connection, _resumed(connection, lock.application, wanted, run, settings))
+    with opened.catalog.write() as connection:
+        declare(connection, _resumed(connection, opened))
         connect(connection)
 
 
-def _opened_to_run(home: Home, wanted: Deployable, run: RunKind) -> tuple[Catalog, Settings]:
-    """Return the catalog, and the settings of the environment, for a run that is possible.
-
-    Raises:
-        NotDeployableError: the kind of run is not possible, or this machine cannot resolve a reference of an operator.
-    """
-    settings = Settings.from_environment(home.environment)
-    if run.bounded:
-        require_ends(home, wanted.plan.programs)
-    catalog = create_catalog(home)
-    with catalog.read() as connection:
-        if not registered(connection):  # without machines, the hosts are children of this process
-            _require_references(wanted.plan, wanted.name, settings)
-    return catalog, settings
-
-
-def _require_references(plan: DeploymentPlan, application: str, settings: Settings) -> None:
-    here = [pe.program for pe in plan.pes if not settings.engine(plan.wish_of(pe.host).tags).cluster]
-    if reason := unresolved_references(here):
-        message = f"{application} is not started: {reason}"
-        raise NotDeployableError(message)
-
-
-def _resumed(
-    connection: Connection, application: str, wanted: Deployable, run: RunKind, settings: Settings
-) -> Compilation:
+def _resumed(connection: Connection, opened: OpenedApplication) -> Compilation:
     """Mark a deployed application as wanted to run; return its compilation with the deployed numbers of its PEs.
 
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
         OtherVersionError: the stored compilation is needed, but another version of the product wrote it.
     """
-    a, compilation = tables.application, wanted.compilation
+    a, application, wanted, run = tables.application, opened.name, opened.wanted, opened.run
+    compilation = wanted.compilation
     row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
     if row.fingerprint != wanted.fingerprint:
         raise changed_application(read_stored(row), compilation, complete=row.state == "COMPLETED")
     begin_run(connection, application, run)
     reopened = (run.bounded or run.reopens) and reopen(connection, application)
-    resume(connection, application, "STOPPED" if reopened else row.state, settings)
+    resume(connection, application, "STOPPED" if reopened else row.state, opened.settings)
     if row.plan == FIRST_PLAN:
         _write_programs(connection, wanted.plan)
     else:  # the deployed PEs have other numbers than the compiled ones
@@ -175,9 +124,9 @@ def changed_application(deployed: Compilation, wanted: Compilation, *, complete:
     return ApplicationChangedError(wanted.logical.application, difference(deployed, wanted), complete=complete)
 
 
-def _insert(connection: Connection, compilation: Compilation, wanted: Deployable, settings: Settings) -> None:
-    application, plan = wanted.name, wanted.plan
-    insert_application(connection, compilation, wanted.fingerprint, settings)
+def _insert(connection: Connection, compilation: Compilation, opened: OpenedApplication) -> None:
+    application, plan = opened.name, opened.wanted.plan
+    insert_application(connection, compilation, opened.wanted.fingerprint, opened.settings)
     for unit in plan.units:
         insert_unit(connection, application, unit)
     for host in plan.hosts:

@@ -13,6 +13,7 @@ from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home, data_of
@@ -20,16 +21,16 @@ from streams_orchestration.runtime.transport.connections import disconnect
 from streams_orchestration.runtime.units.reading import deployed_applications, read_units
 
 
-def refuse_running(home: Home, application: str) -> None:
-    """Raise NotDeployableError if an application runs: its state may be dropped only while it is stopped."""
-    if application not in deployed_applications(home):
+def refuse_running(opened: OpenedApplication) -> None:
+    """Raise NotDeployableError if the deployed application runs: its state may be dropped only while it is stopped."""
+    if not opened.deployed:
         return
-    status = read_units(home, application)
+    status = read_units(opened.home, opened.name, opened.catalog)
     alive = [host.process for host in status.hosts if host.alive]
     if status.state in ("RUNNING", "WAITING") and alive:
         message = (
-            f"{application} is running ({', '.join(alive)}), and --fresh would drop its state. "
-            f"Stop it first: `streams cancel {application}`."
+            f"{opened.name} is running ({', '.join(alive)}), and --fresh would drop its state. "
+            f"Stop it first: `streams cancel {opened.name}`."
         )
         raise NotDeployableError(message)
 

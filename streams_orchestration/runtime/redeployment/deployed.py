@@ -46,7 +46,12 @@ class DropStateError(StreamsRuntimeError):
 
 
 def preview_redeploy(
-    home: Home, wanted: Deployable, drop: Collection[str] = (), *, stored: bool = True
+    home: Home,
+    wanted: Deployable,
+    drop: Collection[str] = (),
+    *,
+    stored: bool = True,
+    catalog: Catalog | None = None,
 ) -> Redeployment:
     """Preview the effect of a redeploy on a deployed application and its stored states. Nothing is changed.
 
@@ -56,6 +61,7 @@ def preview_redeploy(
         drop: operators whose state may be lost.
         stored: read the stored states. If False, their rows and bytes are unknown, and a state that only its keys could
             prove divisible is refused.
+        catalog: as of `opened_catalog`.
 
     Raises:
         NotDeployedError: the application is not deployed.
@@ -64,7 +70,7 @@ def preview_redeploy(
         OperatorError: a stored state cannot be read.
     """
     application = wanted.name
-    catalog = opened_catalog(home, application)
+    catalog = opened_catalog(home, application, catalog)
     with catalog.read() as connection:
         row = application_row(connection, home, application)
         deployed = deployed_plan(connection, row)

@@ -9,17 +9,15 @@ from dataclasses import dataclass, replace
 from sqlalchemy import select
 
 from streams_orchestration import world
-from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.creation import create_catalog
-from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import resume
+from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
 from streams_orchestration.runtime.errors import (
     CommitUnknownError,
@@ -36,8 +34,6 @@ from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import drain, held
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotDrainedError, switch
 from streams_orchestration.runtime.redeployment.trying import await_trial, start
-from streams_orchestration.runtime.settings import Settings
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.holding import hold
 
@@ -57,23 +53,14 @@ class NotWrittenError(StreamsRuntimeError):
         )
 
 
-def redeploy(
-    home: Home,
-    lock: StartLock,
-    wanted: Deployable,
-    *,
-    drop: Collection[str] = (),
-    within: float = WITHIN_SECONDS,
-) -> Redeployment:
+def redeploy(opened: OpenedApplication, *, drop: Collection[str] = (), within: float = WITHIN_SECONDS) -> Redeployment:
     """Replace the deployed plan by a new one, start the hosts that it needs, and wait until its trial is decided.
 
     Unchanged units keep running. The others are drained to their cuts, and continue there with the new plan. If a unit
     then fails to complete an epoch, the previous plan is restored.
 
     Args:
-        home: the state directory.
-        lock: the start lock of the application.
-        wanted: the application with the new plan.
+        opened: the application with the new plan.
         drop: operators whose state may be lost.
         within: seconds for the changed units to reach their cuts, and then to complete an epoch.
 
@@ -85,9 +72,9 @@ def redeploy(
         RedeployRefusedError, NotDrainedError, NotWrittenError, NotDeployableError, ApplicationError, OnTrialError,
         NotDeployedError, HostLaunchError, CatalogError: see `begin_redeploy`.
     """
-    application = lock.application
-    redeployment, stopped = _begin(home, lock, wanted, drop, within)
-    trial = await_trial(home, application)
+    home, application = opened.home, opened.name
+    redeployment, stopped = _begin(opened, drop, within)
+    trial = await_trial(home, application, opened.catalog)
     if trial is None or redeployment.verdict == "unchanged":
         return redeployment
     if trial.state == "REVERTED":
@@ -100,12 +87,7 @@ def redeploy(
 
 
 def begin_redeploy(
-    home: Home,
-    lock: StartLock,
-    wanted: Deployable,
-    *,
-    drop: Collection[str] = (),
-    within: float = WITHIN_SECONDS,
+    opened: OpenedApplication, *, drop: Collection[str] = (), within: float = WITHIN_SECONDS
 ) -> Redeployment:
     """Redeploy as `redeploy` does, but do not wait for the end of the trial: observing processes decide it.
 
@@ -120,26 +102,22 @@ def begin_redeploy(
         HostLaunchError: a host cannot be started, and no trial is open that could be reverted.
         CatalogError: the catalog cannot be used.
     """
-    redeployment, _ = _begin(home, lock, wanted, drop, within)
+    redeployment, _ = _begin(opened, drop, within)
     return redeployment
 
 
-def _begin(
-    home: Home, lock: StartLock, wanted: Deployable, drop: Collection[str], within: float
-) -> tuple[Redeployment, bool]:
+def _begin(opened: OpenedApplication, drop: Collection[str], within: float) -> tuple[Redeployment, bool]:
     """Return the redeploy that was begun, and True if it has resumed a stopped application."""
-    lock.require(wanted.name)
-    application = lock.application
-    catalog = create_catalog(home)
-    await_trial(home, application)  # the trial of a redeploy whose process has died
-    redeployment = preview_redeploy(home, wanted, drop)
+    home, catalog, application = opened.home, opened.catalog, opened.name
+    await_trial(home, application, catalog)  # the trial of a redeploy whose process has died
+    redeployment = preview_redeploy(home, opened.wanted, drop, catalog=catalog)
     if redeployment.verdict == "unchanged" and redeployment.before == redeployment.after:
         return redeployment, False
     if not redeployment.acceptable:
         raise RedeployRefusedError(redeployment)
-    after = at_run_time(with_columns_of_queries(wanted), redeployment.numbering)
+    after = at_run_time(with_columns_of_queries(opened.wanted), redeployment.numbering)
     programs = [pe.program for pe in deployed_pes(catalog, application)]
-    change = PlanChange(home, catalog, programs, after, redeployment)
+    change = PlanChange(opened, programs, after, redeployment)
     stopped = _is_stopped(catalog, application)
     try:
         garbage = change.put_in_place(within)
@@ -156,8 +134,7 @@ def _begin(
 class PlanChange:
     """An accepted redeploy: the deployed programs, the new plan, and the decisions about units and states."""
 
-    home: Home
-    catalog: Catalog
+    opened: OpenedApplication
     programs: Sequence[PeProgram]
     """The programs of the deployed PEs."""
     after: Compilation
@@ -167,7 +144,12 @@ class PlanChange:
     @property
     def application(self) -> str:
         """The name of the application."""
-        return self.redeployment.application
+        return self.opened.name
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog of the application."""
+        return self.opened.catalog
 
     def put_in_place(self, within: float) -> list[str]:
         """Drain the changed units, and switch to the new plan.
@@ -183,14 +165,14 @@ class PlanChange:
         """
         changed = self.redeployment.ending
         until = world.monotonic() + within
-        _resume(self.home, self.catalog, self.application)
+        _resume(self.opened)
         try:
             self._rehearse()
             with held(self.catalog, self.application, changed):
                 while (garbage := self._try_switch(within)) is None:
                     hold(self.catalog, self.application, changed)  # it may have expired
                     # hosts are needed only now: if all units were at cuts, the switch would have succeeded without them
-                    launch(self.home, self.application)
+                    launch(self.opened.home, self.application)
                     if rest := drain(self.catalog, self.application, self.programs, changed, until):
                         late = f"{rest} after {within:.0f} s"
                         raise NotDrainedError(late)
@@ -238,7 +220,7 @@ class PlanChange:
         """
         carrier, cut = self._carrier()
         try:
-            new = NewPlan(self.home, self.after, self.redeployment, cut, carrier.carry(self.redeployment))
+            new = NewPlan(self.opened.home, self.after, self.redeployment, cut, carrier.carry(self.redeployment))
             with self.catalog.write() as connection:
                 return switch(connection, self.programs, new, within)
         except BaseException as error:
@@ -250,7 +232,7 @@ class PlanChange:
         with self.catalog.read() as connection:
             cut = read_cut(connection, self.application, self.programs, self.redeployment.ending)
         wanted = self.after.plan.programs
-        return Carrier(self.home, base_directory(self.after), self.programs, wanted, cut), cut
+        return Carrier(self.opened.home, base_directory(self.after), self.programs, wanted, cut), cut
 
 
 def _is_stopped(catalog: Catalog, application: str) -> bool:
@@ -260,14 +242,14 @@ def _is_stopped(catalog: Catalog, application: str) -> bool:
     return row is not None and "STOPPED" in (row.wanted, row.state)
 
 
-def _resume(home: Home, catalog: Catalog, application: str) -> None:
+def _resume(opened: OpenedApplication) -> None:
     """Mark the application as wanted to run.
 
     Raises:
         NotDeployableError: the application is complete, so no unit could continue.
     """
-    a = tables.application
-    with catalog.write() as connection:
+    a, application = tables.application, opened.name
+    with opened.catalog.write() as connection:
         row = connection.execute(select(a).where(a.c.name == application)).one()
         if row.state == "COMPLETED":
             message = (
@@ -275,4 +257,4 @@ def _resume(home: Home, catalog: Catalog, application: str) -> None:
                 "with --fresh"
             )
             raise NotDeployableError(message)
-        resume(connection, application, row.state, Settings.from_environment(home.environment))
+        resume(connection, application, row.state, opened.settings)

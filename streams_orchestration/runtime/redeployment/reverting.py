@@ -18,6 +18,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.catalog.start_lock import StartLock, lock_start
 from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.errors import OtherVersionError, StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
 from streams_orchestration.runtime.redeployment.trying import revert_open
@@ -124,13 +125,13 @@ def return_to(
         RevertedError, RedeployRefusedError, NotDrainedError, NotWrittenError, NotDeployableError, ApplicationError,
         OnTrialError, NotDeployedError, HostLaunchError, CatalogError: see `redeploy`.
     """
-    catalog = opened_catalog(home, before.name)
-    with catalog.read() as connection:
+    opened = open_application(home, lock, before)
+    with opened.catalog.read() as connection:
         left = application_row(connection, home, before.name).fingerprint
-    redeployment = redeploy(home, lock, before, drop=drop, within=within)
+    redeployment = redeploy(opened, drop=drop, within=within)
     if left != before.fingerprint:
         t = tables.trial
-        with catalog.write() as connection:
+        with opened.catalog.write() as connection:
             connection.execute(update(t).where(t.c.application == before.name).values(taken_back=left))
     return redeployment
 

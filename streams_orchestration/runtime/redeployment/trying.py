@@ -32,12 +32,13 @@ class OnTrialError(StreamsRuntimeError):
         )
 
 
-def await_trial(home: Home, application: str) -> TrialRow | None:
+def await_trial(home: Home, application: str, catalog: Catalog | None = None) -> TrialRow | None:
     """Wait until the trial of an application's last redeploy is decided, and restart failed hosts and units meanwhile.
 
     Args:
         home: the state directory.
         application: name of the application.
+        catalog: as of `opened_catalog`.
 
     Returns:
         The decided trial; None if there was none.
@@ -46,7 +47,7 @@ def await_trial(home: Home, application: str) -> TrialRow | None:
         OnTrialError: the application is stopped.
         NotDeployedError: the application is not deployed.
     """
-    catalog = opened_catalog(home, application)
+    catalog = opened_catalog(home, application, catalog)
     healed = world.monotonic()
     while True:
         try:

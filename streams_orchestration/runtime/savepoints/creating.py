@@ -109,7 +109,7 @@ def create_savepoint(
     catalog = opened_catalog(home, application)
     with catalog.read() as connection:
         import_from(application_row(connection, home, application).base)  # operators may be in modules beside the spec
-    await_trial(home, application)
+    await_trial(home, application, catalog)
     sweep(home, application)
     place = place_of(home, application, name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
     programs = [pe.program for pe in deployed_pes(catalog, application)]

@@ -12,6 +12,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.deployment import deployment
+from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.errors import BeingStartedError, CatalogError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
@@ -93,7 +94,7 @@ def test_the_second_of_two_deployments_changes_nothing(
     with lock_start(first, name, "streams run") as lock:
         with pytest.raises(BeingStartedError, match=r"`streams run` .* on first.*Nothing was changed"):
             deploy(second, deployable(compilation))
-        deployment.deploy(first, lock, deployable(compilation))
+        deployment.deploy(open_application(first, lock, deployable(compilation)))
     assert deployed_applications(second) == (name,)
     deploy(second, deployable(compilation))
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select, update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog, has_turn
-from streams_orchestration.runtime.deployment import deployment
+from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.errors import CommitUnknownError, HostLaunchError, NotDeployableError
 from streams_orchestration.runtime.hosts.launcher import HostStart
@@ -220,7 +220,7 @@ def test_a_reference_that_is_not_resolved_keeps_a_host_from_starting_and_all_as_
         refers_to_secrets(home)
     assert deployed_applications(home) == ()
     with monkeypatch.context() as resolved_then:
-        resolved_then.setattr(deployment, "unresolved_references", lambda programs: None)
+        resolved_then.setattr(opening, "unresolved_references", lambda programs: None)
         refers_to_secrets(home)
     before = rows_of(home)
     with pytest.raises(HostLaunchError) as raised:

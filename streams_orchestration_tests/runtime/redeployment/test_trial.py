@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from streams_orchestration.compiler.checking.deployable import Deployable, deployable
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
-from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.errors import HostLaunchError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, reverting, trying
@@ -246,8 +246,8 @@ def test_it_is_taken_back_by_hand_once(local: LocalApplication):
 def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_now(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
-    def try_here(_home: Home, _lock: StartLock, wanted: Deployable, **_options: object) -> Redeployment:
-        redeployment = redeploy(local, wanted.compilation)
+    def try_here(opened: OpenedApplication, **_options: object) -> Redeployment:
+        redeployment = redeploy(local, opened.wanted.compilation)
         decided(local)
         return redeployment
 

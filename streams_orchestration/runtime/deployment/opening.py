@@ -1,0 +1,74 @@
+"""Opens an application for a change of its deployment, and checks that it may run here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from streams_orchestration.compiler.checking.deployable import Deployable
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.catalog.start_lock import StartLock
+from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind, require_ends
+from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.runtime.hosts.pes import unresolved_references
+from streams_orchestration.runtime.machines.register import registered
+from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.storage.home import Home
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedApplication:
+    """An application whose deployment may be changed; made by `open_application` only, under its start lock."""
+
+    home: Home
+    catalog: Catalog
+    settings: Settings
+    """The settings of the environment, for hosts that start."""
+    wanted: Deployable
+    """The application that is to run."""
+    run: RunKind
+    """The kind of run that begins."""
+    deployed: bool
+    """True if an application of this name was deployed when it was opened."""
+
+    @property
+    def name(self) -> str:
+        """The name of the application."""
+        return self.wanted.name
+
+
+def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKind = ENDLESS) -> OpenedApplication:
+    """Open an application under its start lock. A missing catalog is created, and an older one is upgraded.
+
+    Args:
+        home: the state directory.
+        lock: the start lock of the application, so that no other process changes what is deployed meanwhile.
+        wanted: the application.
+        run: the kind of run that begins.
+
+    Raises:
+        NotDeployableError: the kind of run is not possible, or this machine cannot resolve a reference of an operator.
+        SettingError: a setting in the environment cannot be used.
+        StateDirectoryError, CatalogError: the home cannot be used.
+    """
+    lock.require(wanted.name)
+    settings = Settings.from_environment(home.environment)
+    if run.bounded:
+        require_ends(home, wanted.plan.programs)
+    catalog, a = create_catalog(home), tables.application
+    with catalog.read() as connection:
+        if not registered(connection):  # without machines, the hosts are children of this process
+            _require_references(wanted, settings)
+        deployed = connection.scalar(select(a.c.name).where(a.c.name == wanted.name)) is not None
+    return OpenedApplication(home, catalog, settings, wanted, run, deployed)
+
+
+def _require_references(wanted: Deployable, settings: Settings) -> None:
+    plan = wanted.plan
+    here = [pe.program for pe in plan.pes if not settings.engine(plan.wish_of(pe.host).tags).cluster]
+    if reason := unresolved_references(here):
+        message = f"{wanted.name} is not started: {reason}"
+        raise NotDeployableError(message)
