@@ -39,6 +39,11 @@ def expressions_of(*lists: Sequence[str]) -> list[str]:
     return [each for names in lists for each in names if isinstance(each, SplText)]
 
 
+def attributes_in(schema: pa.Schema) -> pa.Schema:
+    """Return a schema without the columns of keys."""
+    return pa.schema([field for field in schema if _MARK not in field.name])
+
+
 def plain_attribute(text: str, names: Sequence[str]) -> str | None:
     """Return the attribute if a key is an attribute as it is, and equal values have one hash in its column.
 
@@ -74,7 +79,7 @@ class KeyColumns:
         """
         self._context = context
         self._arrival = pa.field(ARRIVAL, pa.timestamp("ns", "UTC")) if by_clock else None
-        self._schemas = [pa.schema([field for field in each if _MARK not in field.name]) for each in context.inputs]
+        self._schemas = [attributes_in(each) for each in context.inputs]
         self._columns: list[dict[str, Expression]] = [{} for _ in context.inputs]
 
     def names(self, port: int, parameter: str, keys: Sequence[str]) -> list[str]:

@@ -226,7 +226,10 @@ def test_without_keys_pairs_may_be_laid_out_in_parts(monkeypatch: pytest.MonkeyP
         ({"defaultTupleLHS": {"m": 1}}, "defaultTupleLHS: the stream has no attribute m"),
         ({"defaultTupleLHS": {"n": "m"}}, "defaultTupleLHS.n: .* uses the attribute m"),
         ({"window": "sliding, count(3), count(1)"}, "Join needs sliding windows without a trigger"),
-        ({"window": "sliding, count(3), partitioned, tupleCount(9)"}, "window: Join evicts no partitions"),
+        (
+            {"window": "sliding, count(3), partitioned, tupleCount(9)"},
+            "partitionByLHS and a window that is 'partitioned'",
+        ),
         ({"window": ["sliding, count(3)"]}, "a window for each of the two streams"),
         ({"window": "sliding, delta(n, 3)"}, "window: the input stream has no attribute n"),
         ({"equalityLHS": ["k"]}, "equalityLHS and equalityRHS"),

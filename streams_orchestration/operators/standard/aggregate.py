@@ -163,14 +163,11 @@ class Aggregate(ClockOperator):
         return self.ticks.wake
 
     def _tick(self, time: int) -> None:
-        nothing = np.zeros(0, np.int64)
-        self.sliding.note_renumbered()
-        given_up = nothing if self.eviction is None else self.eviction.expire(time)
         if self.window.tumbling:
-            lost = self.tumbling.give_up(number_keys(given_up)) if len(given_up) else nothing
-            self._close_all(self._with_evicted(nothing, nothing, lost, np.zeros(len(lost)))[0])
+            self._close_all(self._aged(time))
             return
-        if len(given_up):
+        self.sliding.note_renumbered()
+        if self.eviction is not None and len(given_up := self.eviction.expire(time)):
             self.sliding.give_up(number_keys(given_up))
         self._expire(time)
         if self.sliding.fires_empty:
@@ -178,6 +175,13 @@ class Aggregate(ClockOperator):
             return
         self._summarise(self.sliding.fire())
         self._set_failed_aside()
+
+    def _aged(self, time: int) -> np.ndarray:
+        """Evict partitions that are too old by the clock, and return their tumbling windows that are submitted."""
+        if self.eviction is None or self.parameters.by != "clock":
+            return np.zeros(0, np.int64)
+        lost = self.tumbling.give_up(number_keys(self.eviction.expire(time)))
+        return self._with_evicted(lost[:0], lost[:0], lost, np.zeros(len(lost)))[0]
 
     def _expire(self, time: int) -> None:
         """Evict the tuples that are too old at a time."""
@@ -203,11 +207,7 @@ class Aggregate(ClockOperator):
         evicted: list[Evicted] = []
         if self.eviction is not None:
             self.sliding.note_renumbered()
-            policy = self.eviction.policy
-            values = self.window.eviction.values(source)
-            numbers, evicted = self.eviction.assign(keys, codes, values, policy.times(source))
-            heads, codes = distinct([pa.array(numbers)], len(numbers))
-            keys = number_keys(numbers[heads])
+            keys, codes, evicted = self.eviction.arrive(keys, codes, source)
         given_up = number_keys(np.array([each.number for each in evicted], np.int64))
         if self.window.tumbling:
             windows, closed, at = self.tumbling.assign(keys, codes, source)
@@ -326,7 +326,7 @@ class Aggregate(ClockOperator):
             return
         punctuated = self.window.eviction.kind == "punct"
         if mark is Punctuation.WINDOW and punctuated:
-            self._close_all()
+            self._close_all(self._aged(nanoseconds(self.context.now)))
         elif mark is Punctuation.FINAL:
             incomplete = self.window.tumbling and bool(self.parameters.aggregate_incomplete_windows)
             if incomplete or (punctuated and self.parameters.at_end == "submit"):

@@ -29,7 +29,7 @@ from streams_orchestration.operators.standard.join_within import TimedSide
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.watermarks import Watermarks
-from streams_orchestration.operators.windows.clause import ARRIVAL, Policy
+from streams_orchestration.operators.windows.clause import ARRIVAL, Window
 from streams_orchestration.operators.windows.clock import PER_SECOND, nanoseconds
 
 PAIRS_AT_ONCE = 1_000_000
@@ -67,8 +67,8 @@ class Join(ClockOperator):
             return False
         if before.within is not None or after.within is not None:
             return before.window is None and after.window is None and super().keeps_state(before, after)
-        policies = [[replace(each.eviction(side), size=0) for side in (0, 1)] for each in (before, after)]
-        return policies[0] == policies[1] and super().keeps_state(before, after)
+        windows = [[_without_sizes(each.window_of(side)) for side in (0, 1)] for each in (before, after)]
+        return windows[0] == windows[1] and super().keeps_state(before, after)
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: JoinParameters) -> Sharding:
@@ -77,7 +77,11 @@ class Join(ClockOperator):
         if has_expressions(*parameters.partitions):
             return Sharding(refusal="is windows of partitions by expressions; those by attributes could be divided")
         for side, schema in enumerate(context.inputs):
-            counts = parameters.window is not None and parameters.eviction(side).kind == "count"
+            window = None if parameters.window is None else parameters.window_of(side)
+            if window is not None and window.partitions is not None:
+                given_up = window.partitions.kind
+                return Sharding(refusal=f"is partitions of one channel, which {given_up}(...) gives up there")
+            counts = window is not None and window.eviction.kind == "count"
             if counts and not parameters.partitions[side]:
                 return Sharding(
                     refusal="is windows that count the tuples of one channel; delta, time and partitions use values"
@@ -121,7 +125,7 @@ class Join(ClockOperator):
                     raise UnknownAttributeError(message)
 
     @classmethod
-    def _compile(cls, context: OperatorContext, parameters: JoinParameters) -> tuple[list[Policy], Any, Assignments]:
+    def _compile(cls, context: OperatorContext, parameters: JoinParameters) -> tuple[list[Window], Any, Assignments]:
         with reported():
             cls._check_equality(context, parameters)
         with reported():
@@ -138,9 +142,7 @@ class Join(ClockOperator):
         match = parse_condition(written["match"], joined, "match", zone) if written else None
         assignments = Assignments(over_ports(parameters.output, columns), joined, target, zone, context.required_at())
         sides = enumerate(context.inputs if parameters.within is None else ())
-        time = ARRIVAL if parameters.by == "clock" else parameters.time_attribute
-        policies = [parameters.eviction(side).resolved(schema, time) for side, schema in sides]
-        return policies, match, assignments
+        return [parameters.resolved(side, schema) for side, schema in sides], match, assignments
 
     @staticmethod
     def _absent(context: OperatorContext, parameters: JoinParameters) -> list[pa.RecordBatch]:
@@ -187,7 +189,7 @@ class Join(ClockOperator):
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs
-        policies, self.match, self.assignments = self._compile(self.context, self.parameters)
+        windows, self.match, self.assignments = self._compile(self.context, self.parameters)
         self.joined = joined_schema(self.context)
         self.matched = Sieve(self, [] if self.match is None else [self.match])
         self.computed = Sieve(self, self.assignments.expressions)
@@ -204,9 +206,9 @@ class Join(ClockOperator):
             self.sides: Sequence[JoinSide | TimedSide] = self.timed.sides
             return
         self.windows = [
-            JoinSide(schema, policy, key, partition, outer=kept)
-            for schema, policy, key, partition, kept in zip(
-                self.context.inputs, policies, keys, self.parameters.partitions, outer, strict=True
+            JoinSide(schema, window, key, partition, outer=kept)
+            for schema, window, key, partition, kept in zip(
+                self.context.inputs, windows, keys, self.parameters.partitions, outer, strict=True
             )
         ]
         self.sides = self.windows
@@ -374,3 +376,9 @@ class Join(ClockOperator):
             return
         for number, side in enumerate(self.windows):
             side.load(state, str(number))
+
+
+def _without_sizes(window: Window) -> Window:
+    """Return a window with 0 as the size of its policies, which may change without a change of the state."""
+    partitions = None if window.partitions is None else replace(window.partitions, size=0)
+    return replace(window, eviction=replace(window.eviction, size=0), partitions=partitions)

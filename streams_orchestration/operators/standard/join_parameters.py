@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -9,8 +10,16 @@ from pydantic import Field, model_validator
 from streams_orchestration.operators.expressions import Condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
 from streams_orchestration.operators.key_columns import KeyColumns
+from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.spl.text import ExpressionText
-from streams_orchestration.operators.windows.clause import BY_CLOCK, Policy, TimeSource, check_clock, parse_window
+from streams_orchestration.operators.windows.clause import (
+    ARRIVAL,
+    BY_CLOCK,
+    TimeSource,
+    Window,
+    check_clock,
+    parse_window,
+)
 
 SIDES = ("LHS", "RHS")
 Bound = Annotated[float, Field(allow_inf_nan=False)]
@@ -126,10 +135,10 @@ class JoinParameters(ExpressionParameters):
         if len(windows) != 2:
             message = "a window for each of the two streams is expected"
             raise ValueError(message)
-        if any(window.partitions for window in windows):
-            message = "window: Join evicts no partitions; leave out the policy after partitioned"
-            raise ValueError(message)
-        triggered = any(clause.count("(") > 1 for clause in clauses)
+        triggered = any(
+            clause.count("(") > 1 + (window.partitions is not None)
+            for clause, window in zip(clauses, windows, strict=True)
+        )
         if triggered or any(window.tumbling for window in windows):
             message = "Join needs sliding windows without a trigger, as in 'sliding, count(100)'"
             raise ValueError(message)
@@ -174,8 +183,8 @@ class JoinParameters(ExpressionParameters):
             message = f"{given} cannot be combined with within, whose attribute the annotation eventTime names"
             raise ValueError(message)
 
-    def eviction(self, side: int) -> Policy:
-        """Return the policy that evicts tuples from the window of a stream.
+    def window_of(self, side: int) -> Window:
+        """Return the window of a stream.
 
         Raises:
             ValueError: there are no windows, since tuples meet by event time.
@@ -183,4 +192,14 @@ class JoinParameters(ExpressionParameters):
         if self.window is None:
             message = "there is no window; tuples meet within a distance of event time"
             raise ValueError(message)
-        return parse_window(self.window if isinstance(self.window, str) else self.window[side], least=0).eviction
+        return parse_window(self.window if isinstance(self.window, str) else self.window[side], least=0)
+
+    def resolved(self, side: int, schema: pa.Schema) -> Window:
+        """Return the window of a stream with its time attributes filled in, checked against the stream.
+
+        Raises:
+            ValueError: the time attribute is missing, or its type has no differences.
+        """
+        window, time = self.window_of(side), ARRIVAL if self.by == "clock" else self.time_attribute
+        partitions = window.partitions and window.partitions.resolved(schema, time)
+        return replace(window, eviction=window.eviction.resolved(schema, time), partitions=partitions)

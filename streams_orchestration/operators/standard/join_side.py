@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from streams_orchestration.operators.context import OperatorContext
@@ -14,8 +14,9 @@ from streams_orchestration.operators.states.keys import distinct, key_batch, key
 from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import FEW, TupleLog
-from streams_orchestration.operators.windows.clause import ARRIVAL, Policy
+from streams_orchestration.operators.windows.clause import ARRIVAL, Window
 from streams_orchestration.operators.windows.deltas import comparable, left_by
+from streams_orchestration.operators.windows.partition_eviction import PartitionEviction
 from streams_orchestration.operators.windows.rescaling import divide_log
 
 
@@ -23,16 +24,22 @@ class JoinSide:
     """The window of one stream. On an outer side, matched tuples are flagged."""
 
     def __init__(
-        self, schema: pa.Schema, policy: Policy, keys: list[str], partition: Sequence[str] = (), *, outer: bool
+        self, schema: pa.Schema, window: Window, keys: list[str], partition: Sequence[str] = (), *, outer: bool
     ) -> None:
-        self.policy = policy
+        self.policy = policy = window.eviction
         self.keys = keys
         self.partition = partition
         self.outer = outer
-        self.log = TupleLog(schema, {"key": np.int64, "value": policy.value_type(schema).to_pandas_dtype()})
-        """For each tuple, the row of its key in the index (-1 if a part is null), and the value that the window's
-        policy compares.
+        value = policy.value_type(schema).to_pandas_dtype()
+        self.log = TupleLog(schema, {"key": np.int64, "value": value, "partition": np.int64})
+        """For each tuple, the row of its key in the index (-1 if a part is null), the value that the window's policy
+        compares, and, if partitions are evicted, the number of its partition.
         """
+        holds = not (policy.kind == "count" and policy.size == 0)
+        types = [schema.field(name).type for name in partition]
+        self.eviction = PartitionEviction(window.partitions, window, types) if window.partitions and holds else None
+        self._given_up: list[int] = []
+        """The numbers of the partitions that the tuples inserted last evict."""
         self.index: KeyIndex = KeyIndex(key_schema([schema.field(name).type for name in keys]))
         self.ended = False
 
@@ -41,6 +48,8 @@ class JoinSide:
         self.log.clear()
         self.index.clear()
         self.ended = False
+        if self.eviction is not None:
+            self.eviction.clear()
 
     def partners(self, keys: list[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the pairs of given tuples and tuples in this window with equal keys; all pairs if there are no keys.
@@ -75,7 +84,19 @@ class JoinSide:
             self.index.clear()
             at = self.log.places()
             self.log.notes["key"][at] = self._index(self.log.take(at))
-        return self.log.append(batch, key=self._index(batch), value=self.policy.values(batch))
+        return self.log.append(
+            batch, key=self._index(batch), value=self.policy.values(batch), partition=self._numbers(batch)
+        )
+
+    def _numbers(self, batch: pa.RecordBatch) -> np.ndarray:
+        """Return the number of each new tuple's partition, and remember the partitions that they evict."""
+        if self.eviction is None:
+            return np.zeros(batch.num_rows, np.int64)
+        columns = [batch.column(name) for name in self.partition]
+        heads, codes = distinct(columns, batch.num_rows)
+        numbers, codes, evicted = self.eviction.arrive(key_batch(columns, heads), codes, batch)
+        self._given_up = [each.number for each in evicted]
+        return numbers.column(0).to_numpy()[codes]
 
     def evict(self, came: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evict tuples. They can still be read from the log until others are inserted.
@@ -109,6 +130,9 @@ class JoinSide:
         places = self.log.places()
         left = places[self.leaves_at(places) <= now] if self.policy.attribute == ARRIVAL else places[:0]
         self.log.remove(left)
+        if self.eviction is not None and len(left):
+            self.eviction.emptied()
+            self.eviction.recall(self._held())
         return left[~self.log.flags[left]] if self.outer else left[:0]
 
     def leaves_at(self, places: np.ndarray) -> np.ndarray:
@@ -116,10 +140,17 @@ class JoinSide:
         return self.log.notes["value"][places] + int(self.policy.size) + 1
 
     def _evict_partitions(self, came: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Evict tuples as `evict` does, from the window of each partition."""
+        """Evict tuples as `evict` does, from the window of each partition.
+
+        The tuples of evicted partitions are dropped without a result, as in IBM Streams.
+        """
         places, count = self.log.places(), len(came)
-        tuples = self.log.take(places)
-        heads, codes = distinct([tuples.column(name) for name in self.partition], len(places))
+        if self.eviction is None:
+            tuples = self.log.take(places, self.partition)
+            columns = tuples.columns
+        else:
+            columns = [pa.array(self.log.notes["partition"][places])]
+        heads, codes = distinct(columns, len(places))
         order = np.argsort(codes, kind="stable")
         bounds = np.searchsorted(codes[order], np.arange(len(heads) + 1))
         entering = np.flatnonzero(order >= len(places) - count)
@@ -136,6 +167,10 @@ class JoinSide:
         in_order = np.lexsort((order[leaving], at))
         at, left = at[in_order], places[order[leaving[in_order]]]
         self.log.remove(np.sort(left))
+        if self._given_up:
+            places = self.log.places()
+            self.log.remove(places[np.isin(self.log.notes["partition"][places], self._given_up)])
+            self._given_up = []
         alone = np.flatnonzero(~self.log.flags[left]) if self.outer else np.zeros(0, np.int64)
         return at[alone], left[alone]
 
@@ -158,16 +193,32 @@ class JoinSide:
             rows[known] = self.index.add(key_batch(keys, known))
         return rows
 
+    def _held(self) -> Iterator[tuple[int, Any]]:
+        """Yield the partition number and the value of each tuple."""
+        places = self.log.places()
+        yield from zip(*(self.log.notes[name][places].tolist() for name in ("partition", "value")), strict=True)
+
     def dump(self, prefix: str) -> dict[str, Any]:
         """Return the window, for a checkpoint."""
-        return {f"{prefix}.tuples": self.log, f"{prefix}.ended": self.ended}
+        evicting = {} if self.eviction is None else self.eviction.dump()
+        return {
+            f"{prefix}.{name}": part for name, part in (evicting | {"tuples": self.log, "ended": self.ended}).items()
+        }
 
     def load(self, state: Mapping[str, Any], prefix: str) -> None:
         """Restore a state that `dump` returned."""
         self.clear()
         self.log, self.ended = state[f"{prefix}.tuples"], state[f"{prefix}.ended"]
         tuples = self.log.take(np.arange(self.log.size))
-        self.log.notes = {"key": self._index(tuples), "value": self.policy.values(tuples).copy()}
+        numbers = np.zeros(tuples.num_rows, np.int64)
+        if self.eviction is not None:
+            self.eviction.load({name.removeprefix(f"{prefix}."): part for name, part in state.items()})
+            columns = [tuples.column(name) for name in self.partition]
+            numbers = self.eviction.numbers_of(key_batch(columns, np.arange(tuples.num_rows)))
+        values = self.policy.values(tuples).copy()
+        self.log.notes = {"key": self._index(tuples), "value": values, "partition": numbers}
+        if self.eviction is not None:
+            self.eviction.recall(self._held())
 
     def divided(self, states: Sequence[State], prefix: str, route: Route, port: int) -> list[dict[str, Any]]:
         """Divide the windows of several replicas among new channels, merging tuples by the policy's values.

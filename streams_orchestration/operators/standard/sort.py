@@ -19,7 +19,13 @@ from streams_orchestration.operators.event_time_input import LATE_PORT, check_la
 from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import report
-from streams_orchestration.operators.key_columns import KeyColumns, expressions_of, has_expressions, names_of
+from streams_orchestration.operators.key_columns import (
+    KeyColumns,
+    attributes_in,
+    expressions_of,
+    has_expressions,
+    names_of,
+)
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
@@ -31,12 +37,16 @@ from streams_orchestration.operators.states.keys import distinct, key_batch
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
-from streams_orchestration.operators.windows.clause import Window, parse_window
-from streams_orchestration.operators.windows.clock import Ticks
+from streams_orchestration.operators.windows.clause import ARRIVAL, Window, parse_window
+from streams_orchestration.operators.windows.clock import Ticks, nanoseconds
+from streams_orchestration.operators.windows.partition_eviction import PartitionEviction, number_keys
 from streams_orchestration.operators.windows.tumbling import TumblingWindows
 
 _WINDOW = "@window"
-"""The column of a waiting tuple that holds its window's number. No attribute can have this name."""
+"""The column of a waiting tuple with the number of its tumbling window, or of its partition if partitions are evicted.
+
+No attribute can have this name.
+"""
 
 
 class Sort(ClockOperator):
@@ -100,7 +110,7 @@ class Sort(ClockOperator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: SortParameters) -> None:
         """Raise ValueError if the window, an attribute or an expression does not fit."""
-        columns = KeyColumns(context)
+        columns = KeyColumns(context, by_clock=parameters.by == "clock")
         parameters = columns.named(parameters, {"partition_by": 0})
         cls._compile(columns.context, parameters)
 
@@ -122,17 +132,18 @@ class Sort(ClockOperator):
                 message = f"{text} is {type_name(kind)}, which has no order"
                 key.refuse(message)
         assignments = Assignments(
-            parameters.output, source, context.outputs[0] or source, context.zone, context.required_at()
+            parameters.output, source, context.outputs[0] or attributes_in(source), context.zone, context.required_at()
         )
         if by_time or parameters.panes:
             return None, keys, assignments
         window = parse_window(parameters.window)
-        window = window.by_clock() if parameters.by == "clock" else window
+        if parameters.by == "clock":
+            return window.by_clock().resolved(source, ARRIVAL), keys, assignments
         return window.resolved(source, parameters.time_attribute), keys, assignments
 
     def setup(self) -> None:
         """Parse the window and the expressions."""
-        self.columns = KeyColumns(self.context)
+        self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.columns.named(self.parameters, {"partition_by": 0})
         self.context.inputs = self.columns.inputs
         window, self.keys, self.assignments = self._compile(self.context, self.parameters)
@@ -158,6 +169,10 @@ class Sort(ClockOperator):
         self.ticks = window.eviction.ticks
         source, eviction = self.context.inputs[0], window.eviction
         types = [source.field(name).type for name in self.parameters.partition_by]
+        policy = window.partitions
+        self.eviction = None if policy is None else PartitionEviction(policy, window, types)
+        if self.eviction is not None:
+            types = [pa.int64()]
         self.tumbling = TumblingWindows(eviction, types, eviction.value_type(source))
         self.waiting = TupleLog(pa.schema([*source, pa.field(_WINDOW, pa.int64())]))
 
@@ -169,6 +184,8 @@ class Sort(ClockOperator):
         self.tumbling.clear()
         self.waiting.clear()
         self.ticks.clear()
+        if self.eviction is not None:
+            self.eviction.clear()
 
     def on_time(self) -> None:
         """Close all windows if the clock has reached their time."""
@@ -180,7 +197,14 @@ class Sort(ClockOperator):
         return self.ticks.wake
 
     def _close_all(self) -> None:
-        """Submit the windows of all partitions, or only a marker if there is no window."""
+        """Submit the windows of all partitions, or only a marker if there is no window.
+
+        By the clock, partitions that are too old are evicted before.
+        """
+        if self.eviction is not None:
+            if self.parameters.by == "clock":
+                self._give_up(self.eviction.expire(nanoseconds(self.context.now)))
+            self.eviction.emptied()
         closed = self.tumbling.close()
         self._close(closed)
         if not len(closed):
@@ -202,11 +226,34 @@ class Sort(ClockOperator):
         if not self.window.tumbling:
             self._slide(tuples, int(self.window.eviction.size))
             return
-        columns = [tuples.column(name) for name in self.parameters.partition_by]
-        heads, codes = distinct(columns, tuples.num_rows)
-        assigned = self.tumbling.assign(key_batch(columns, heads), codes, tuples)
+        keys, codes, evicted = self._partitions(tuples)
+        assigned = self.tumbling.assign(keys, codes, tuples)
         self._wait(tuples, assigned.windows)
         self._close(assigned.closed)
+        self._give_up(evicted)
+
+    def _partitions(self, tuples: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray, np.ndarray]:
+        """Return the distinct partitions of tuples, the index of each tuple's partition, and the evicted partitions.
+
+        If partitions are evicted, numbers are their keys.
+        """
+        columns = [tuples.column(name) for name in self.parameters.partition_by]
+        heads, codes = distinct(columns, tuples.num_rows)
+        keys = key_batch(columns, heads)
+        if self.eviction is None:
+            return keys, codes, np.zeros(0, np.int64)
+        keys, codes, evicted = self.eviction.arrive(keys, codes, tuples)
+        return keys, codes, np.array([each.number for each in evicted], np.int64)
+
+    def _give_up(self, evicted: np.ndarray) -> None:
+        """Drop the waiting tuples of evicted partitions, given by number, as IBM Streams does."""
+        if not len(evicted):
+            return
+        if self.window.tumbling:
+            evicted = self.tumbling.give_up(number_keys(evicted))
+        places = self.waiting.places()
+        numbers = self.waiting.take(places, [_WINDOW]).column(0).to_numpy()
+        self.waiting.remove(places[np.isin(numbers, evicted[evicted >= 0])])
 
     def _wait(self, tuples: pa.RecordBatch, windows: np.ndarray) -> None:
         self.waiting.append(tuples.append_column(self.waiting.schema.field(_WINDOW), pa.array(windows, pa.int64())))
@@ -244,11 +291,18 @@ class Sort(ClockOperator):
     def _slide(self, tuples: pa.RecordBatch, size: int) -> None:
         """Add tuples to sliding windows, and submit the first tuple in order for each one added to a full window."""
         places = self.waiting.places()
-        held = self.waiting.take(places).select(self.context.inputs[0].names)
+        waiting = self.waiting.take(places)
+        held = waiting.select(self.context.inputs[0].names)
         together = pa.concat_batches([held, tuples])
         ranks = self._ranks(together)
-        columns = [together.column(name) for name in self.parameters.partition_by]
-        codes = distinct(columns, together.num_rows)[1]
+        evicted = np.zeros(0, np.int64)
+        if self.eviction is None:
+            columns = [together.column(name) for name in self.parameters.partition_by]
+            codes = distinct(columns, together.num_rows)[1]
+        else:
+            keys, places_of_keys, evicted = self._partitions(tuples)
+            came = keys.column(0).to_numpy()[places_of_keys]
+            codes = np.r_[waiting.column(_WINDOW).to_numpy(), came]
         windows: dict[int, list[tuple[int, int]]] = {}
         out: list[int] = []
         for position, (code, rank) in enumerate(zip(codes.tolist(), ranks.tolist(), strict=True)):
@@ -264,8 +318,9 @@ class Sort(ClockOperator):
         stays[leaving] = False
         stays[: len(places)] = False
         new = together.filter(pa.array(stays))
-        self._wait(new, np.zeros(new.num_rows, np.int64))
+        self._wait(new, codes[stays])
         self._submit(together.take(pa.array(leaving)), sort=False)
+        self._give_up(evicted)
 
     def held(self) -> int | None:
         """Return the least event time of a waiting tuple."""
@@ -304,7 +359,8 @@ class Sort(ClockOperator):
         if (timely := self.timed or self.panes) is not None:
             return timely.checkpoint()
         windows = self.tumbling.dump() if self.window.tumbling else {}
-        return {"waiting": self.waiting, **windows, **self.ticks.dump()}
+        evicting = {} if self.eviction is None else self.eviction.dump()
+        return {"waiting": self.waiting, **windows, **evicting, **self.ticks.dump()}
 
     def restore(self, state: State) -> None:
         """Restore the waiting tuples and the open windows."""
@@ -315,6 +371,10 @@ class Sort(ClockOperator):
         if self.window.tumbling:
             self.tumbling.load(state)
         self.ticks.load(state)
+        if self.eviction is not None:
+            self.eviction.load(state)
+            numbers = self.waiting.take(self.waiting.places(), [_WINDOW]).column(0).to_pylist()
+            self.eviction.recall(self.tumbling.held() if self.window.tumbling else ((each, 0) for each in numbers))
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
         """Divide the waiting tuples by their channels. Only windows of event time can be divided."""

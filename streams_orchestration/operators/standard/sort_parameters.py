@@ -72,9 +72,6 @@ class SortParameters(ExpressionParameters):
         if not window.tumbling and window.eviction.kind != "count":
             message = "window: a sliding window of Sort must be a count: sliding, count(100)"
             raise ValueError(message)
-        if window.partitions is not None:
-            message = "window: Sort does not evict partitions; leave out the policy after partitioned"
-            raise ValueError(message)
         check_clock(self.by, self.time_attribute, [window])
         if bool(self.partition_by) != window.partitioned:
             message = "window: partitioned and partitionBy require each other"

@@ -124,6 +124,13 @@ class PartitionPolicy:
     attribute: str | None = None
     """The time attribute of `partitionAge`, after `resolved`."""
 
+    def resolved(self, schema: pa.Schema, time_attribute: str | None) -> PartitionPolicy:
+        """Return the policy with the time attribute of an age filled in. Raises like `Policy.resolved`."""
+        if self.kind != "partitionAge":
+            return self
+        age = Policy("time", self.size).resolved(schema, time_attribute)
+        return PartitionPolicy(self.kind, age.size, age.attribute)
+
     def times(self, batch: pa.RecordBatch) -> np.ndarray | None:
         """Return the times of tuples if the policy is an age, else None. Raises DataError like `Policy.values`."""
         return None if self.attribute is None else Policy("time", self.size, self.attribute).values(batch)
@@ -159,11 +166,8 @@ class Window:
         """
         eviction = self.eviction.resolved(schema, time_attribute)
         trigger = self.trigger.resolved(schema, time_attribute)
-        partitions = self.partitions
+        partitions = self.partitions and self.partitions.resolved(schema, time_attribute)
         aged = partitions is not None and partitions.kind == "partitionAge"
-        if partitions is not None and aged:
-            age = Policy("time", partitions.size).resolved(schema, time_attribute)
-            partitions = PartitionPolicy(partitions.kind, age.size, age.attribute)
         if time_attribute is not None and not aged and not {"time", "clock"} & {eviction.kind, trigger.kind}:
             message = "timeAttribute: the window has no time(...)"
             raise ValueError(message)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.states.keys import key_batch, key_schema
+from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.windows.clause import PartitionPolicy, Window
 
 
@@ -81,7 +81,7 @@ class PartitionEviction:
             window: the window of each partition.
             partition: the types of a partition's key.
         """
-        self.policy = policy
+        self.policy, self._window = policy, window.eviction
         self.known = KeyedState(key_schema(partition), "number bigint, used bigint, time bigint")
         """Maps each partition to its `_Use`."""
         self._held = _Held(window)
@@ -106,6 +106,20 @@ class PartitionEviction:
         uses = sorted(zip(*columns, rows.tolist(), strict=True), key=lambda use: use[1])
         self._uses = OrderedDict((row, _Use(*use)) for *use, row in uses)
         self._renumbered = self.known.renumbered
+
+    def arrive(
+        self, keys: pa.RecordBatch, codes: np.ndarray, tuples: pa.RecordBatch
+    ) -> tuple[pa.RecordBatch, np.ndarray, list[Evicted]]:
+        """Return the distinct numbers of partitions as keys, each tuple's index in them, and the evicted partitions.
+
+        Args:
+            keys: the distinct partitions.
+            codes: for every tuple, the index of its partition in `keys`.
+            tuples: the tuples.
+        """
+        numbers, evicted = self.assign(keys, codes, self._window.values(tuples), self.policy.times(tuples))
+        heads, codes = distinct([pa.array(numbers)], len(numbers))
+        return number_keys(numbers[heads]), codes, evicted
 
     def assign(
         self, keys: pa.RecordBatch, codes: np.ndarray, values: np.ndarray, times: np.ndarray | None
