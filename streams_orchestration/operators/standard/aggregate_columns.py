@@ -12,7 +12,7 @@ from streams_orchestration.operators.errors import FaultyExpressionError, Unknow
 from streams_orchestration.operators.event_time.clause import SessionWindow
 from streams_orchestration.operators.event_time.times import time_type
 from streams_orchestration.operators.event_time_input import LATE_PORT, check_late_port
-from streams_orchestration.operators.expressions import Expression, column_expression, note
+from streams_orchestration.operators.expressions import Expression, column_expression, note, parse_expression
 from streams_orchestration.operators.failed_tuples import REASON, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import report, reported
 from streams_orchestration.operators.standard.aggregate_parameters import (
@@ -22,7 +22,12 @@ from streams_orchestration.operators.standard.aggregate_parameters import (
 )
 from streams_orchestration.operators.standard.measure import parse_measure
 from streams_orchestration.operators.standard.number_measure import WindowCount
-from streams_orchestration.operators.standard.pane_functions import PaneFunction, parse_pane_function
+from streams_orchestration.operators.standard.pane_functions import (
+    PaneExpression,
+    PaneFunction,
+    pane_expression,
+    parse_pane_function,
+)
 from streams_orchestration.operators.standard.value_measures import Measure
 from streams_orchestration.operators.windows.clause import ARRIVAL, Window
 
@@ -34,7 +39,7 @@ class CompiledAggregate(NamedTuple):
     measures: dict[str, Measure]
     """The functions over tuples, by output attribute."""
     functions: dict[str, PaneFunction]
-    """The functions over panes, by output attribute."""
+    """The functions over panes, by output attribute, or by column if they are parts of an expression."""
     columns: dict[str, Expression]
     """The expression for each attribute of a group's tuple."""
 
@@ -64,7 +69,7 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
             message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
             report(UnknownAttributeError(message))
     output = _assigned(context, parameters)
-    measures, functions = _functions(context, parameters, window)
+    measures, functions, composed = _functions(context, parameters, window)
     time = None
     if window is not None and not isinstance(window, Window) and context.event_time is not None:
         time = time_type(source, context.event_time)
@@ -76,6 +81,9 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
         if name not in (*output, *parameters.group_by, *parameters.partition_by):
             message = f"output: {name} has no value; give it a function, or put it into groupBy"
             report(ValueError(message))
+        elif name in composed:
+            value = parse_expression(composed[name].text, composed[name].schema, f"output.{name}", context.zone)
+            columns[name] = value.assigned(field.type, required=name in context.required_at())
         elif name in measures or name in functions or (name not in output and name in source.names):
             kind = (
                 measure.result_type
@@ -115,16 +123,21 @@ def _readable_window(text: str) -> Window | PaneWindow | None:
 
 def _functions(
     context: OperatorContext, parameters: AggregateParameters, window: Window | PaneWindow | None
-) -> tuple[dict[str, Measure], dict[str, PaneFunction]]:
-    """Return the output functions over tuples, and the output functions over panes."""
+) -> tuple[dict[str, Measure], dict[str, PaneFunction], dict[str, PaneExpression]]:
+    """Return the output functions over tuples, those over panes, and the expressions with functions over panes."""
     measures: dict[str, Measure] = {}
     functions: dict[str, PaneFunction] = {}
+    composed: dict[str, PaneExpression] = {}
     source = context.inputs[0]
     for name, text in _assigned(context, parameters).items():
         place = f"output.{name}"
         with reported():
             function = parse_pane_function(text, place)
-            if function is None:
+            expression = None if isinstance(window, Window) else pane_expression(text)
+            if expression is not None:
+                composed[name] = expression
+                functions |= expression.functions
+            elif function is None:
                 measures[name] = parse_measure(text, source, place, context.zone, parameters.functions)
             elif isinstance(window, Window):
                 message = (
@@ -144,7 +157,7 @@ def _functions(
                     "support counts, sums, averages, extremes, deviations and counts of different values"
                 )
                 raise FaultyExpressionError(message, place, text)
-    return measures, functions
+    return measures, functions, composed
 
 
 def _assigned(context: OperatorContext, parameters: AggregateParameters) -> dict[str, str]:

@@ -20,7 +20,7 @@ from streams_orchestration.operators.standard.aggregate_parameters import PaneWi
 from streams_orchestration.operators.standard.firing_sender import FiringSender
 from streams_orchestration.operators.standard.group_results import GroupResults
 from streams_orchestration.operators.standard.pane_arrivals import PaneArrivals
-from streams_orchestration.operators.standard.pane_functions import PaneFunction
+from streams_orchestration.operators.standard.pane_functions import PaneFunction, column_type
 from streams_orchestration.operators.standard.sent_results import PaneResults, SentResults
 from streams_orchestration.operators.standard.value_measures import Measure, Reached
 from streams_orchestration.operators.states.rescaling import Route, renamed
@@ -200,8 +200,12 @@ class EventTimeGroups:
             "isRetraction": lambda _: pa.array(results.retracts),
         }
         target = self._operator.context.output_schema()
+        wanted = {
+            name: target.field(name).type if name in target.names else column_type(name)
+            for name in self.groups.functions
+        }
         return {
-            name: Reached(make[function.name](function.result_type(self._time, target.field(name).type)))
+            name: Reached(make[function.name](function.result_type(self._time, wanted[name])))
             for name, function in self.groups.functions.items()
         }
 

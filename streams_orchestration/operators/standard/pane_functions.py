@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl.text import call_of
+from streams_orchestration.operators.spl.text import SplText, call_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +67,64 @@ def parse_pane_function(text: str, parameter: str) -> PaneFunction | None:
         message = f"{parameter}: {function.name}() takes no argument"
         raise FaultyExpressionError(message, parameter, text, call.arguments[0].offset)
     return function
+
+
+_IN_SPL = {
+    "intervalStart": "timestamp",
+    "intervalEnd": "timestamp",
+    "paneTiming": "enum{paneEarly, paneOnComplete, paneLate}",
+    "paneIndex": "uint64",
+}
+"""The pane functions that are functions of SPL, with their types in SPL."""
+_MARK = "OfPane__"
+
+
+class PaneExpression(NamedTuple):
+    """An expression of SPL that calls pane functions, such as `ctime(intervalStart())`."""
+
+    text: SplText
+    """The expression over columns with the values of the functions."""
+    functions: dict[str, PaneFunction]
+    """The functions by their columns."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return pa.schema([(name, column_type(name)) for name in self.functions])
+
+
+def pane_expression(text: str) -> PaneExpression | None:
+    """Return the expression of SPL that calls pane functions; None for other texts.
+
+    Such an expression is the argument of `Last`, since SPL takes that function where none is written.
+
+    >>> pane_expression(SplText("Last(ctime(intervalStart()))")).text.text
+    'ctime(intervalStartOfPane__)'
+    """
+    if not isinstance(text, SplText):
+        return None
+    call = call_of(text)
+    if call is None or call.name != "Last" or len(call.arguments) != 1:
+        return None
+    from streams_orchestration.spl.language.tokens import tokenize
+
+    argument = call.arguments[0].text
+    tokens = tokenize(argument)
+    texts, offsets = tokens.texts, tokens.offsets
+    parts, functions, done = list[str](), dict[str, PaneFunction](), 0
+    for at, name in enumerate(texts[:-2]):
+        if name not in _IN_SPL or list(texts[at + 1 : at + 3]) != ["(", ")"] or (at and texts[at - 1] in (".", "::")):
+            continue
+        functions[name + _MARK] = PANE_FUNCTIONS[name]
+        parts += (argument[done : offsets[at]], name + _MARK)
+        done = offsets[at + 2] + 1
+    if not functions:
+        return None
+    types = ", ".join(f"{_IN_SPL[each.name]} {name}" for name, each in functions.items())
+    return PaneExpression(text.with_text("".join([*parts, argument[done:]]), {"Pane": f"tuple<{types}>"}), functions)
+
+
+def column_type(name: str) -> pa.DataType:
+    """Return the type of the column with a function's value for a pane expression."""
+    types = {"timestamp": pa.timestamp("ns", "UTC"), "uint64": pa.uint64()}
+    return types.get(_IN_SPL[name.removesuffix(_MARK)], pa.string())
