@@ -106,7 +106,7 @@ def test_a_compiled_application_does_not_run_and_says_which_source_does():
     ("content", "message"),
     [
         ("<a>", "the XML is not well-formed: no element found"),
-        ("<a/>", "it is not ADL of IBM Streams 3 to 6: an <applicationSet> is expected"),
+        ("<a/>", "it is not an ADL document of IBM Streams 3 to 6: an <applicationSet> is expected"),
         (
             '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>',
             "the XML has a document type, which no compiled application needs",
@@ -125,7 +125,7 @@ def test_a_file_that_is_no_bundle_is_refused(tmp_path: Path):
     path = tmp_path / "x.sab"
     path.write_text("no archive")
     [(code, message)] = messages(path)
-    assert (code, message.startswith("it is not an application bundle, or a damaged one")) == ("SO0741", True)
+    assert (code, message.startswith("it is not an application bundle, or it is damaged")) == ("SO0741", True)
     assert messages(bundle(path, NEWER, info="<x/>")) == [
         ("SO0741", "bundleInfo.xml of the bundle does not say which file is the ADL")
     ]

@@ -182,7 +182,7 @@ def test_a_function_without_python_compiles_and_is_not_deployed(tmp_path: Path):
     main = application(tmp_path, "natives_without_python", code=None, split=None)
     (code, split) = read_application(main).diagnostics
     assert (code.code, code.severity, code.location) == ("SO0711", "warning", f"{main}:10:29")
-    assert "Main.spl.yaml may name it: functions: {com.acme::code: {python: package.module:name}}" in code.message
+    assert "Main.spl.yaml: functions: {com.acme::code: {python: package.module:name}}" in code.message
     assert split.location == f"{main}:17:22"
     found = errors_here(main)
     assert {(each.code, each.operator, each.location.partition(".spl:")[2]) for each in found} == {
@@ -241,11 +241,11 @@ def test_python_that_cannot_be_called_is_found_when_compiling(tmp_path: Path, en
     [
         ("functions: [a]", "functions is a mapping from names"),
         ("functions: {'a b': 'm:f'}", "a b: the name is written with its namespace"),
-        ("functions: {'a::b': 'm.f'}", "a::b: python is a function, package.module:name"),
+        ("functions: {'a::b': 'm.f'}", "a::b: python: a function is expected, package.module:name"),
         ("functions: {'a::b': [m]}", "a::b: a Python function is expected"),
         ("functions: {'a::b': {python: 'm:f', pur: true}}", "a::b: there is no key pur; the nearest is pure"),
-        ("functions: {'a::b': {python: 'm:f', pure: 1}}", "a::b: pure is true or false"),
-        ("functions: {'a::b': {python: 'm:f', signature: 'int32'}}", "a::b: signature is one or more of"),
+        ("functions: {'a::b': {python: 'm:f', pure: 1}}", "a::b: pure: true or false is expected"),
+        ("functions: {'a::b': {python: 'm:f', signature: 'int32'}}", "a::b: signature: one or more of"),
     ],
 )
 def test_mistakes_in_the_companion_are_found(tmp_path: Path, text: str, words: str):

@@ -158,7 +158,7 @@ def test_an_operator_without_a_class_compiles_and_is_not_deployed(tmp_path: Path
     main = application(tmp_path, "geocode_without_class", None)
     (warning,) = read_application(main).diagnostics
     assert (warning.code, warning.severity, warning.location) == ("SO0710", "warning", f"{main}:10:57")
-    assert "Main.spl.yaml may name a class: operators: {com.acme::Geocode: package.module:Class}" in warning.message
+    assert "Main.spl.yaml: operators: {com.acme::Geocode: package.module:Class}" in warning.message
     with pytest.raises(ApplicationError) as raised:
         deployable(compile_read(read_application(main)))
     (error,) = errors_of(raised.value.diagnostics)

@@ -37,7 +37,7 @@ def _of_bundle(path: Path) -> bytes:
                     if posixpath.normpath(each.name) == member and (file := archive.extractfile(each)) is not None:
                         return _limited(file, _LARGEST_ADL, member)
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, NotImplementedError, RuntimeError) as error:
-        message = f"it is not an application bundle, or a damaged one: {error}"
+        message = f"it is not an application bundle, or it is damaged: {error}"
         raise AdlError(message) from error
     message = f"the bundle has no {member}, which its {_INFO} names as the ADL"
     raise AdlError(message)

@@ -173,7 +173,7 @@ class _Writer:
             return self.composite_ports(composite)[end.port]
         instance = self.instances.get(end.instance)
         if instance is None:
-            message = f"a connection leads to the instance {end.instance}, which is not there"
+            message = f"a connection leads to the instance {end.instance}, which does not exist"
             raise AdlError(message, composite.line)
         self._checked(end, len(instance.outputs), instance.line)
         full = self.full_stream(instance, end.port)
@@ -196,12 +196,12 @@ class _Writer:
                 return ""
             instance, port = self.instances[end.instance], end.port
             self._checked(end, len(instance.outputs), instance.line)
-        message = f"the connections of {instance.name} lead in a circle"
+        message = f"the connections of {instance.name} form a cycle"
         raise AdlError(message, instance.line)
 
     def _checked(self, end: PortEnd, count: int, line: int) -> None:
         if end.port >= count:
-            message = f"a connection leads to port {end.port} of an instance with {count} ports"
+            message = f"a connection leads to port {end.port} of an instance that has {count} ports"
             raise AdlError(message, line)
 
     def composite_ports(self, composite: AdlInstance) -> list[str]:
@@ -236,7 +236,7 @@ class _Writer:
         """Return the annotation `parallel` for a parallel region."""
         for splitter in region.splitters:
             if splitter.port >= len(names):
-                message = f"a splitter is at the input port {splitter.port}, which is not there"
+                message = f"a splitter is at the input port {splitter.port}, which does not exist"
                 raise AdlError(message, region.line)
         width: Any = region.width
         if region.submission is not None:

@@ -66,7 +66,7 @@ class XmlElement:
         """
         written = self.required(attribute)
         if not (written.isascii() and written.isdigit() and len(written) < 19):
-            message = f"{attribute} of <{self.name}> is a number from 0, not {written!r}"
+            message = f"{attribute} of <{self.name}> is an integer of at least 0, not {written!r}"
             raise AdlError(message, self.line)
         return int(written)
 

@@ -43,7 +43,7 @@ class _Tables:
         table = self.composites if instance.name == _COMPOSITE else self.kinds
         index = instance.number("definitionIndex")
         if index not in table:
-            message = f"<{instance.name}> refers to the definition {index}, which is not there"
+            message = f"<{instance.name}> refers to the definition {index}, which does not exist"
             raise AdlError(message, instance.line)
         return table[index]
 
@@ -62,7 +62,7 @@ def main_of_newer(application: XmlElement) -> AdlInstance:
     )
     mains = list(application.all("composites", "compositeOperInstances", _COMPOSITE))
     if len(mains) != 1:
-        message = f"an application has one main composite, and this one {len(mains)}"
+        message = f"an application has one main composite, but this one has {len(mains)}"
         raise AdlError(message, application.line)
     return _instance(mains[0], tables)
 

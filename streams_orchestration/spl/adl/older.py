@@ -67,7 +67,7 @@ def main_of_older(application: XmlElement) -> AdlInstance:
     )
     mains = list(application.all("composites", "compositeOperInstances", "compositeOperInstance"))
     if len(mains) != 1:
-        message = f"an application has one main composite, and this one {len(mains)}"
+        message = f"an application has one main composite, but this one has {len(mains)}"
         raise AdlError(message, application.line)
     return _composite(mains[0], tables)
 
@@ -83,7 +83,7 @@ def pes_of(application: XmlElement) -> tuple[tuple[str, ...], ...]:
 def _composite(element: XmlElement, tables: _Tables) -> AdlInstance:
     index = element.number("compositeOperIndex")
     if index not in tables.composites:
-        message = f"<{element.name}> refers to the composite {index}, which is not there"
+        message = f"<{element.name}> refers to the composite {index}, which does not exist"
         raise AdlError(message, element.line)
     return AdlInstance(
         element.number("index"),

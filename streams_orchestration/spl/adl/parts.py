@@ -32,7 +32,7 @@ def numbers(elements: Iterable[XmlElement]) -> list[int]:
     for each in elements:
         text = each.text.strip()
         if not (text.isascii() and text.isdigit()):
-            message = f"<{each.name}> holds a number from 0, not {text!r}"
+            message = f"<{each.name}> holds an integer of at least 0, not {text!r}"
             raise AdlError(message, each.line)
         found.append(int(text))
     return found

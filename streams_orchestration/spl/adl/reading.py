@@ -26,12 +26,12 @@ def compiled_application(root: XmlElement) -> CompiledApplication:
         AdlError: the file is not an ADL file of IBM Streams 3 to 6, holds several applications, or is damaged.
     """
     if root.name != "applicationSet" or root.namespace not in (_NEWER, *_OLDER):
-        message = "it is not ADL of IBM Streams 3 to 6: an <applicationSet> is expected"
+        message = "it is not an ADL document of IBM Streams 3 to 6: an <applicationSet> is expected"
         raise AdlError(message, root.line)
     newer = root.namespace == _NEWER
     applications = list(root.all("splApplication" if newer else "application"))
     if len(applications) != 1:
-        message = f"an ADL holds one application, and this one {len(applications)}"
+        message = f"an ADL document holds one application, but this one holds {len(applications)}"
         raise AdlError(message, root.line)
     [application] = applications
     return CompiledApplication(
@@ -71,7 +71,7 @@ def _region(region: XmlElement) -> Region:
     constant = numbers(width.all("constantWidth"))
     submission = numbers(width.all("submissionTimeParameterIndexForWidth"))
     if not constant and not submission:
-        message = "a parallel region has a constant width or one of a submission-time value"
+        message = "the width of a parallel region is a constant or a submission-time value"
         raise AdlError(message, width.line)
     return Region(
         operator.number("operIndex"),

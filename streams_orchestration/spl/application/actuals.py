@@ -40,7 +40,7 @@ def check_actual(
     """
     values, label = actual.values, argument.label
     if isinstance(values, tuple) and len(values) != 1:
-        report("CDISP0030E", f"{label} has {len(values)} values here, where one is needed", label)
+        report("CDISP0030E", f"{label} has {len(values)} values here, but one is needed", label)
         return False
     named = type_of_values(values)
     match actual.mode:
@@ -96,7 +96,7 @@ def _is_value(actual: Actual, argument: Argument, mistakes: list[Mistake], repor
     """Return True if an actual parameter is an expression; if its formal is an attribute, it must be an attribute."""
     written = expression_of_values(actual.values)
     if written is None:
-        report("CDISP0302E", f"the value of {argument.label} is a type, and no expression", node_of(actual))
+        report("CDISP0302E", f"the value of {argument.label} is a type, not an expression", node_of(actual))
         return False
     typing = ExpressionTyping(actual.source, actual.scope, mistakes)
     value = typing.expression(written) if actual.type is None else typing.initialiser(written, actual.type)

@@ -60,7 +60,7 @@ def annotations_of(annotations: tuple[Annotation, ...], reader: ConstantReader, 
         name = each.name.name
         _check_entries(each, report)
         if name in found:
-            report("CDISP0704E", f"@{name} is there twice; one is enough", each.name)
+            report("CDISP0704E", f"@{name} is written twice; write it once", each.name)
             continue
         if name == "autonomous":
             found[name] = True
@@ -70,7 +70,7 @@ def annotations_of(annotations: tuple[Annotation, ...], reader: ConstantReader, 
             message = "@catch has no effect: an exception ends the PE, which goes back to its last cut"
             report("SO0730", message, each.name)
         elif name in _IGNORED or name.startswith("spl_"):
-            report("SO0723", f"@{name} is read and has no effect here", each.name)
+            report("SO0723", f"@{name} is accepted, but has no effect here", each.name)
         else:
             known = (*_KNOWN, "autonomous", "catch", *_IGNORED)
             report("CDISP0796E", f"there is no annotation @{name}{nearest(name, known)}", each.name)
@@ -150,7 +150,7 @@ def configs_of(
         elif name == "checkpoint":
             found["checkpoint"] = _checkpoint(each.values[0], reader, report)
         elif name in _WITHOUT_EFFECT:
-            report("SO0723", f"the config {name} is read and has no effect here", each.label)
+            report("SO0723", f"the config {name} is accepted, but has no effect here", each.label)
         elif name != "hostPool":
             known = (*_CONFIGS, *_WITHOUT_EFFECT)
             report("CDISP0053E", f"there is no config {name}{nearest(name, known)}", each.label)
@@ -179,7 +179,7 @@ def _placement(config: Labelled, reader: ConstantReader, report: Report) -> dict
             placement[name] = True
         elif name == "host" and arguments:
             if placement.keys() & {"host", "hostPool"}:
-                report("CDISP0186E", "these placements have host twice", value)
+                report("CDISP0186E", "these placements name a host twice", value)
             placement |= _host(arguments[0], reader, report)
         elif arguments:
             tags = [_tag(each, reader, report) for each in arguments]

@@ -23,7 +23,7 @@ def check_composite_ports(invocation: Invocation, kind: str, composite: Composit
     ):
         if given != wanted:
             ports, verb = "port" if wanted == 1 else "ports", "is" if given == 1 else "are"
-            report(code, f"{kind} has {wanted} {what} {ports}, and {given} {verb} given", invocation.operator)
+            report(code, f"{kind} has {wanted} {what} {ports}, but {given} {verb} given", invocation.operator)
 
 
 def check_composite_clauses(invocation: Invocation, kind: str, report: Report) -> None:

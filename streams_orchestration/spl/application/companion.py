@@ -127,16 +127,16 @@ def _function(value: Any, wrong: Wrong) -> CompanionFunction | None:
             return None
     python, pure, signature = (entry.get(key) for key in _FUNCTION)
     if not isinstance(python, str) or not _MODULE.fullmatch(python):
-        wrong("python is a function, package.module:name")
+        wrong("python: a function is expected, package.module:name")
         return None
     if not isinstance(pure, bool | None):
-        wrong("pure is true or false")
+        wrong("pure: true or false is expected")
         return None
     signatures: Sequence[Any] = signature if is_list(signature) else [] if signature is None else [signature]
     for each in signatures:
         try:
             signature_of_text("", without_names(each if isinstance(each, str) else ""))
         except UnreadableSignatureError:
-            wrong("signature is one or more of `TYPE name(TYPE, ...)`, with types written out")
+            wrong("signature: one or more of `TYPE name(TYPE, ...)` are expected, with types written out")
             return None
     return CompanionFunction(python, bool(pure), tuple(signatures))

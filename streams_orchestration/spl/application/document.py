@@ -105,13 +105,13 @@ def _toolkits(unit: LoadedUnit, options: SplOptions) -> tuple[Toolkits, list[Dia
     findings: list[Diagnostic] = []
     root = root_of(unit.path.absolute(), unit.namespace)
     if root is None:
-        message = f"the namespace {unit.namespace} is not spelt by the directory of the file"
+        message = f"the namespace {unit.namespace} does not match the directory of the file"
         findings.append(Diagnostic.of("SO0703", message, location=Location(unit.source.file, 1)))
         root = unit.path.absolute().parent
     others = [Path(each) for each in os.environ.get(PATH, "").split(os.pathsep) if each]
     for each in (*options.toolkits, *others):
         if not each.is_dir():
-            findings.append(Diagnostic.of("SO0703", f"there is no directory {each} with a toolkit"))
+            findings.append(Diagnostic.of("SO0703", f"the toolkit directory {each} does not exist"))
     toolkits = Toolkits((root, *(each.absolute() for each in (*options.toolkits, *others)), BUNDLED), Path.cwd())
     toolkits.add(unit)
     return toolkits, findings

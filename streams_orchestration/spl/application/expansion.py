@@ -90,7 +90,7 @@ class _Body:
         """Return the type of a composite's input port; record a fault if the connected stream has another type."""
         own = type_ if port.type is None else self._tuple(port.type)
         if port.type is not None and own != type_ and UNKNOWN_TUPLE not in (own, type_):
-            message = f"{port.name} of {self.composite.name} has the type {own}, and its stream has {type_}"
+            message = f"{port.name} of {self.composite.name} has the type {own}, but its stream has {type_}"
             self.unsuitable[port.name.name] = message
         return own
 
@@ -205,7 +205,7 @@ class _Body:
                 self.report("CDISP0468E", f"{operator.kind} is not public", name)
         elif not operator.standard and operator.model is None:
             self.report(
-                "SO0712", f"{operator.kind} has no model here, so its ports are assumed to be as they are used", name
+                "SO0712", f"{operator.kind} has no model here, so its ports are assumed to fit this invocation", name
             )
         return operator
 
@@ -223,7 +223,9 @@ class _Body:
             types.append(meaning.type)
             if meaning.type != types[0] and UNKNOWN_TUPLE not in (meaning.type, types[0]):
                 self.report(
-                    "CDISP0457E", f"the stream {stream} has the type {meaning.type}, and the port {types[0]}", stream
+                    "CDISP0457E",
+                    f"the stream {stream} has the type {meaning.type}, but the port has {types[0]}",
+                    stream,
                 )
         if port.type is not None and types and (declared := self._tuple(port.type)) not in (types[0], UNKNOWN_TUPLE):
             self.report("CDISP0457E", f"{port.streams[0]} has the type {types[0]}, not {declared}", port.streams[0])

@@ -55,8 +55,8 @@ class NativeOperators:
                 known[side] = made[side]
         if known is made and "implementation" not in made:
             message = (
-                f"{kind} is a native operator without Python, so the application does not run; "
-                f"{self.companion} may name a class: operators: {{{kind}: package.module:Class}}"
+                f"{kind} is a native operator without Python, so the application cannot run; "
+                f"name a class in {self.companion}: operators: {{{kind}: package.module:Class}}"
             )
             report("SO0710", message, invocation.operator)
 

@@ -82,11 +82,11 @@ class Natives:
             return
         self._reported.add(name)
         message = (
-            f"{name} is a native function without Python, so the application does not run; "
-            f"{self.companion} may name it: functions: {{{name}: {{python: package.module:name}}}}"
+            f"{name} is a native function without Python, so the application cannot run; "
+            f"name one in {self.companion}: functions: {{{name}: {{python: package.module:name}}}}"
             if lacks
-            else f"the type of {name} is unknown, so the application does not run; "
-            f"say it in {self.companion}: functions: {{{name}: {{signature: TYPE {signature.name}(TYPE, ...)}}}}"
+            else f"the type of {name} is unknown, so the application cannot run; "
+            f"declare it in {self.companion}: functions: {{{name}: {{signature: TYPE {signature.name}(TYPE, ...)}}}}"
         )
         self.mistakes.append(Mistake("SO0711", message, call.span))
 

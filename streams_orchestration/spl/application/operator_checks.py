@@ -66,7 +66,9 @@ def check_operator(
         for value in given.get(name, ()):
             if not _is_integer(value.type, lists=kind == "Split"):
                 report(
-                    "CDISP0048E", f"{name} of {kind} is an integer, and this is {value.type}", _node(arguments[name])
+                    "CDISP0048E",
+                    f"{name} of {kind} must be an integer, but this is {value.type}",
+                    _node(arguments[name]),
                 )
     needed, named = _NEEDED.get(kind, ("", ""))
     replaced = bool(inputs) if kind == "FileSource" else "key" in arguments
@@ -84,7 +86,7 @@ def check_operator(
         for value in given.get(name, ()):
             if DECIMALS.keys() & set(parts_of_type(value.type)):
                 report(
-                    "SO0735", f"{name} of {kind} is {value.type}, and decimals have no order", _node(arguments[name])
+                    "SO0735", f"{name} of {kind} is {value.type}, but decimals have no order", _node(arguments[name])
                 )
     if kind == "Export" and "properties" in given:
         _check_properties(arguments["properties"], given["properties"], report)
@@ -101,10 +103,10 @@ def _check_streams(invocation: Invocation, kind: str, inputs: Sequence[Port], ou
                 own = port.type.type_of(each.name)
                 if own != each.type:
                     what = f"no attribute {each.name}" if own is None else f"{own} {each.name}"
-                    message = f"{stream} has {what}, and the output stream has {each.type} {each.name}"
+                    message = f"{stream} has {what}, but the output stream has {each.type} {each.name}"
                     report("CDISP0457E", message, stream)
         elif kind in _PASSING and (at == 0 or kind == "Pair"):
-            message = f"{stream} has the type {port.type}, and the output stream of {kind} has the type {output.type}"
+            message = f"{stream} has the type {port.type}, but the output stream of {kind} has the type {output.type}"
             report("CDISP0457E", message, stream)
 
 
@@ -153,12 +155,12 @@ def _check_keys(
     one, other = given.get(left, ()), given.get(right, ())
     if types and len(one) != len(other):
         label = arguments[right if right in arguments else left].label
-        report("CDISP9071E", f"{left} has {len(one)} values, and {right} has {len(other)}", label)
+        report("CDISP9071E", f"{left} has {len(one)} values, but {right} has {len(other)}", label)
         return
     values = arguments[right].values if right in arguments else ()
     for first, second, written in zip(one, other, values if isinstance(values, tuple) else (), strict=False):
         if types and first.type != second.type and UNKNOWN not in (first.type, second.type):
-            message = f"this value of {right} is {second.type}, and that of {left} is {first.type}"
+            message = f"this value of {right} is {second.type}, but the value of {left} is {first.type}"
             report("CDISP9071E", message, written)
 
 
@@ -168,7 +170,7 @@ def _check_join_ports(invocation: Invocation, given: Mapping[str, tuple[Expressi
     most, count = _OUTPUTS.get(word, 3), len(invocation.outputs)
     if count not in (1, most):
         wanted = "1 output port" if most == 1 else f"1 or {most} output ports"
-        report("CDISP9068E", f"Join with the algorithm {word} has {wanted}, and not {count}", invocation.operator)
+        report("CDISP9068E", f"Join with the algorithm {word} has {wanted}, not {count}", invocation.operator)
 
 
 def _check_properties(argument: Argument, values: tuple[Expression, ...], report: Report) -> None:

@@ -211,7 +211,9 @@ class ParameterWriter:
             for call in (
                 [] if self.native else [call for each in values for call in nested_calls(self.kind, each.value)]
             ):
-                message = f"{call.name} is called within another expression; an output function is called alone"
+                message = (
+                    f"{call.name} is called within another expression, but an output function must be called alone"
+                )
                 self.mistakes.append(Mistake("CDISP0533E", message, call.span))
             if xml is not None:
                 values = xml.without_calls(values)
@@ -301,7 +303,7 @@ class ParameterWriter:
     def _refuse_changing(self, checked: Expression, *, columns: bool = True) -> None:
         """Report a variable of the logic that an expression reads although it cannot."""
         if (variable := self.state.changing(checked, columns=columns)) is not None:
-            message = f"this reads {variable.name} of the logic, which changes; compute it in a Custom in front"
+            message = f"this reads {variable.name} of the logic, which changes; compute it in a Custom upstream"
             self.mistakes.append(Mistake("SO0724", message, variable.span))
 
     def _outputs(self, clauses: tuple[OutputClause, ...], scope: Scope, typed: list[Node]) -> Any:

@@ -62,6 +62,6 @@ def stream_entry(stream: tree.Name, type_: Tuple, source: Source, report: Callab
     if not type_.attributes or UNKNOWN in parts:
         return {"stream": stream.name}
     if only := sorted(str(each) for each in parts & COMPILED_ONLY):
-        report("SO0720", f"{stream} has the types {', '.join(only)}, which only compile", stream)
+        report("SO0720", f"{stream} has the types {', '.join(only)}, which compile but cannot run", stream)
         return {"stream": stream.name}
     return mapping(source, stream, {"stream": stream.name, "schema": ddl_of(type_)})

@@ -51,7 +51,7 @@ def check_defaults(submission: Submission, units: Iterable[LoadedUnit], mistakes
         )
         place = next(inside, None)
         if place is not None and known.setdefault((place, name), default) != default:
-            message = f"{name} has the default {known[place, name]} in this composite, and {default} here"
+            message = f"{name} has the default {known[place, name]} in this composite, but {default} here"
             mistakes.append(Mistake("CDISP0531E", message, span))
 
 

@@ -130,10 +130,10 @@ class WindowReading:
         extra = [each for several, most in limits for each in several[most:]]
         if extra:
             written = ", ".join(text_of(each) for each in window.values)
-            self.report("SO0706", f"{text_of(extra[0].written)} is one too many in '{written}'", extra[0].written)
+            self.report("SO0706", f"{text_of(extra[0].written)} is superfluous in '{written}'", extra[0].written)
             return ""
         if partitions and not partitioned:
-            message = f"{partitions[0].name} needs 'partitioned' in front of it"
+            message = f"{partitions[0].name} needs 'partitioned' before it"
             self.report("SO0706", message, partitions[0].written)
             return ""
         places = [_PLACES.index(part.place) for part in parts]
@@ -154,7 +154,7 @@ class WindowReading:
         wanted = (_POLICIES | _PARTITIONS)[part.name]
         if len(part.arguments) != wanted:
             given = len(part.arguments)
-            self.report("SO0706", f"{part.name} of a window takes {wanted} arguments, and not {given}", part.written)
+            self.report("SO0706", f"{part.name} of a window takes {wanted} arguments, not {given}", part.written)
             return False
         scope = port_scope(self.reader.scope, (port,)) if part.name == "delta" else self.reader.scope
         before = len(self.reader.mistakes)
@@ -175,8 +175,8 @@ class WindowReading:
                 return f"{shown}: the first argument is an attribute of the input port"
             wanted = FLOAT64 if attribute.type == TIMESTAMP else attribute.type
             if attribute.type not in REALS and attribute.type != TIMESTAMP:
-                return f"{shown}: {attribute.name} is {attribute.type}, and no number or timestamp"
-            return "" if amount.type == wanted else f"{shown}: the amount is {amount.type}, and {wanted} is needed"
+                return f"{shown}: {attribute.name} is {attribute.type}, not a number or timestamp"
+            return "" if amount.type == wanted else f"{shown}: the amount is {amount.type}, but {wanted} is needed"
         if not values:
             return ""
         [value] = values
@@ -233,7 +233,7 @@ class WindowReading:
             message = f"{self.model.name} needs the parameter {names[number]}, since its window is partitioned"
             self.report("CDISP0208E", message, self.invocation.operator)
         elif keys is not None and not partitioned:
-            self.report("SO0706", f"{names[number]} needs a window that is partitioned", keys.label)
+            self.report("SO0706", f"{names[number]} needs a partitioned window", keys.label)
         else:
             return True
         return False

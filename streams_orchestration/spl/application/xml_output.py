@@ -48,7 +48,7 @@ class XmlPaths:
                 case (inner,) if node.name == "AsIs":
                     return rewritten(inner, change)
                 case _:
-                    message = f"{node.name} runs with one constant path here, and not with a second argument"
+                    message = f"{node.name} runs with one constant path only, without a second argument"
                     self.mistakes.append(Mistake("SO0734", message, node.span))
                     return None
 

@@ -292,7 +292,7 @@ class ExpressionReader(TypeReader):
     def _qualified(self, first: int, operand: Expression) -> Name:
         namespace = _dotted(operand)
         if not namespace:
-            self.refuse("an operator, since what is before '::' is not a namespace")
+            self.refuse("an operator, since the text before '::' is not a namespace")
         self.at += 1
         name = self.identifier("a name of the namespace")
         return Name(first, name.last, namespace, name.name)

@@ -95,7 +95,7 @@ class InvocationReader(StatementReader):
     def once(self, seen: set[str], name: str, index: int, clause: str) -> None:
         """Report a label that has already occurred in the same clause, and add the label to `seen`."""
         if name in seen:
-            self.report("CDISP0029E", f"{clause} has '{name}' twice", index)
+            self.report("CDISP0029E", f"{clause} contains '{name}' twice", index)
         seen.add(name)
 
     def clause_elements(self, element: Callable[[], _Element], what: str) -> tuple[_Element, ...]:

@@ -124,7 +124,7 @@ class _UnitReader(InvocationReader):
     def _use(self) -> UseDirective:
         first = self.at
         if self._defines:
-            self.report("CDISP0012E", "'use' can be only before the first definition", first)
+            self.report("CDISP0012E", "'use' is allowed only before the first definition", first)
         self.at += 1
         namespace = self._dotted()
         self.expect("::")
@@ -295,7 +295,7 @@ class _UnitReader(InvocationReader):
         name = self.identifier("the name of a parameter, with $")
         if not name.name.startswith("$"):
             self.report(
-                "CDISP0402E", f"the parameter {name.name} of a composite begins with $: ${name.name}", name.first
+                "CDISP0402E", f"the parameter {name.name} of a composite must begin with $: ${name.name}", name.first
             )
         default = None
         if self.accept(":"):

@@ -58,7 +58,7 @@ def check_ports(
         if count < least or (most is not None and count > most):
             wanted = str(least) if least == most else f"{least} or more" if most is None else f"{least} to {most}"
             ports = "port" if wanted == "1" else "ports"
-            message = f"{model.name} has {wanted} {side} {ports}, and {count} {'is' if count == 1 else 'are'} given"
+            message = f"{model.name} has {wanted} {side} {ports}, but {count} {'is' if count == 1 else 'are'} given"
             mistakes.append(Mistake(code, message, Span(source, written.operator.first, written.operator.last)))
 
 
@@ -115,7 +115,7 @@ def check_parameters(
         values = _expressions(argument)
         if values is None:
             node = argument.label if isinstance(argument.values, tuple) else argument.values
-            typing.report("CDISP0373E", f"{name} of {model.name} is a value, and {text_of(node)} is a type", node)
+            typing.report("CDISP0373E", f"{name} of {model.name} must be a value, but {text_of(node)} is a type", node)
             continue
         if parameter is None:
             number = name.removeprefix("partitionBy")
@@ -124,7 +124,7 @@ def check_parameters(
             given[name] = tuple(here.expression(each) for each in values)
             continue
         if parameter.count is not None and len(values) != parameter.count:
-            message = f"{name} of {model.name} has {len(values)} values, and takes {parameter.count}"
+            message = f"{name} of {model.name} has {len(values)} values, but takes {parameter.count}"
             typing.report("CDISP0030E", message, argument.label)
             continue
         if parameter.mode == "Text":
@@ -232,7 +232,9 @@ def _complete(
                 value = OutputCall(span, attribute.type, kind.default, (value,))
             done[attribute.name] = Assigned(attribute.name, value, written=False)
         elif kind.complete and inputs and attribute.type != UNKNOWN and all(each.is_known for each in inputs):
-            message = f"{attribute} of {port.label} has no assignment, and no input attribute of its name and type"
+            message = (
+                f"{attribute} of {port.label} has no assignment, and there is no input attribute of its name and type"
+            )
             typing.report("CDISP0206E", message, written.operator)
 
 
@@ -302,12 +304,12 @@ def _value(
     if value.type == UNKNOWN:
         return value
     if value.type == VOID:
-        typing.report("CDISP0373E", f"{what} is a value, and this has none", written)
+        typing.report("CDISP0373E", f"{what} must be a value, but this expression has none", written)
         return typing.wrong(written)
     if expected is not None:
         result = converted(value, expected)
         if result is None:
-            message = f"{what} is {expected}, and this is {value.type}"
+            message = f"{what} must be {expected}, but this is {value.type}"
             typing.report("CDISP0048E", message, written)
             return typing.wrong(written)
         value = result
@@ -315,7 +317,7 @@ def _value(
     read = next((each for each in parts if isinstance(each, PortAttribute | PortTuple)), None)
     reads = read is not None
     if parameter.mode == "Attribute" and not isinstance(value, PortAttribute):
-        typing.report("CDISP0213E", f"{what} is an attribute of an input port, and nothing else", written)
+        typing.report("CDISP0213E", f"{what} must be an attribute of an input port", written)
     elif parameter.mode == "AttributeFree" and read is not None:
         message = f"{what} cannot read attributes of tuples"
         typing.mistakes.append(Mistake("CDISP0360E", message, read.span))
@@ -351,7 +353,7 @@ def _word(
     if isinstance(sought, tree.Name) and (sought.name in parameter.words or not parameter.words):
         return Constant(typing.span(written), type_, sought.name)
     words = ", ".join(parameter.words)
-    message = f"{parameter.name} of {model.name} is one of these words, and not {text_of(written)}: {words}"
+    message = f"{parameter.name} of {model.name} must be one of these words, not {text_of(written)}: {words}"
     typing.report("CDISP0088E", message, written)
     return typing.wrong(written)
 

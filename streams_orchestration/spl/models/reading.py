@@ -211,7 +211,7 @@ def _root(path: Path) -> ET.Element:
         message = f"{path} cannot be read: {error.strerror}"
         raise ModelError(message) from error
     if b"<!ENTITY" in text:
-        message = f"{path} declares entities, which no operator model has"
+        message = f"{path} declares entities, which are not allowed in an operator model"
         raise ModelError(message)
     try:
         return ET.fromstring(text)  # noqa: S314 - entities are refused above

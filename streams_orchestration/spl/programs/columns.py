@@ -145,7 +145,7 @@ def array_of(values: list[Any], type_: Type) -> pa.Array:
             return pa.array(np.array(values, kind.to_pandas_dtype()))
         return pa.array(values if plain is same else list(map(plain, values)), kind)
     except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError) as error:
-        message = f"a value of type {type_} cannot be carried: {error}"
+        message = f"a value of type {type_} cannot be stored in a column: {error}"
         raise RunError(message) from None
 
 

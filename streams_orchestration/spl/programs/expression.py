@@ -41,7 +41,7 @@ def compiled(
         ProgramError: the expression cannot be run here.
     """
     if not is_carried(expression.type):
-        message = f"values of type {expression.type} only compile (SO0720)"
+        message = f"values of type {expression.type} compile but cannot run (SO0720)"
         raise ProgramError(message, expression.span)
     found = by_columns(expression)
     if found is not None:

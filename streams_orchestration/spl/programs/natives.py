@@ -61,7 +61,7 @@ def called(
 
     for type_ in (*types, call.type):
         if type_ != VOID and not is_carried(type_):
-            message = f"{native.signature.full_name}: values of type {type_} only compile (SO0720)"
+            message = f"{native.signature.full_name}: values of type {type_} compile but cannot run (SO0720)"
             raise ProgramError(message, call.span)
     changed = tuple(at for at, each in enumerate(native.signature.parameters) if each.mutable)
     function = _function(native, types, call.type, changed)

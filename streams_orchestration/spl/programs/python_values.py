@@ -172,7 +172,7 @@ def _simple(type_: Type) -> Function:
     if is_string(type_):
         bound = type_.bound if isinstance(type_, BoundedString) else None
         return _checked(type_, lambda value: _string(value, bound))
-    message = f"values of type {type_} only compile (SO0720)"
+    message = f"values of type {type_} compile but cannot run (SO0720)"
     raise RunError(message)
 
 

@@ -78,7 +78,7 @@ def quotient(dividend: int, divisor: int) -> int:
 def remainder(dividend: int, divisor: int) -> int:
     """Return the remainder, with the sign of the dividend; raise RunError for the divisor 0."""
     if divisor == 0:
-        message = f"{dividend} % 0 has no value"
+        message = f"{dividend} % 0 is undefined"
         raise RunError(message)
     return dividend % divisor if divisor > 0 <= dividend else dividend - divisor * quotient(dividend, divisor)
 

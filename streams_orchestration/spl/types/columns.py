@@ -88,7 +88,7 @@ def column_of(type_: Type) -> str:
             return f"struct<real: {word}, imaginary: {word}>"
         if type_.name in _WORDS:
             return _WORDS[type_.name]
-    message = f"no column holds values of type {type_}"
+    message = f"no column can hold values of type {type_}"
     raise NoColumnError(message)
 
 
@@ -216,12 +216,12 @@ class _DdlReader:
                 return Tuple(tuple(attributes))
             return Collection("map" if word == "map" else "list", tuple(parts))
         if word not in _TYPES:
-            message = f"SPL has no type for a column of type {word}"
+            message = f"SPL has no type that corresponds to a column of type {word}"
             raise NoColumnError(message)
         return _TYPES[word]
 
     def _next(self) -> str:
         if not self.words:
-            message = "the text of columns ends too early"
+            message = "the list of columns ends too early"
             raise NoColumnError(message)
         return self.words.pop()

@@ -21,7 +21,7 @@ class AttributeConflictError(ValueError):
     """An attribute has different types in two tuple types that are joined."""
 
     def __init__(self, first: TupleAttribute, second: TupleAttribute) -> None:
-        super().__init__(f"the attribute {first.name} is {first.type} and {second.type}")
+        super().__init__(f"the attribute {first.name} is both {first.type} and {second.type}")
         self.name = first.name
 
 

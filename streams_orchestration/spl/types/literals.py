@@ -60,7 +60,7 @@ def number(text: str, *, negative: bool = False) -> NumberLiteral:
         message = f"{text} is not a literal: there is no type {type_}"
         raise LiteralError(message)
     if type_ in INTEGERS and not digits.isdecimal():
-        message = f"{text} is not a literal: a number of type {type_} has neither a point nor an exponent"
+        message = f"{text} is not a literal: a number of type {type_} must not have a point or an exponent"
         raise LiteralError(message)
     written = f"-{digits}" if negative else digits
     return NumberLiteral(type_, value_in(type_, written))

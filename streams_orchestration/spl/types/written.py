@@ -59,12 +59,12 @@ def _type(written: tree.Type) -> Type:
             own = Tuple(tuple(TupleAttribute(each.name.name, _type(each.type)) for each in attributes))
             return joined((own, *(base for base in map(_type, bases) if isinstance(base, Tuple))))
         case tree.NamedType(name=name):
-            message = f"{name} is the name of a type, which has no meaning here"
+            message = f"{name} is the name of a type, but no type names are known here"
             raise WrittenTypeError(message)
 
 
 def _bound(written: tree.Expression) -> int:
     if not isinstance(written, tree.Number):
-        message = "a bound of a type is a number"
+        message = "the bound of a type must be a number"
         raise WrittenTypeError(message)
     return int(number(written.text).value)

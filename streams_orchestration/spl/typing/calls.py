@@ -132,7 +132,7 @@ class CallTyping(Naming):
         if self.site is not None:
             found = attribute_at(self.site, meaning.name, meaning.type)
             if found is None:
-                message = f"{meaning.name} is {meaning.type} where the composite is invoked; no input port has it here"
+                message = f"{meaning.name} is {meaning.type} where the composite is invoked; no input port has it"
                 self.report("CDISP0053E", message, written)
                 return self.wrong(written)
             meaning = found
@@ -154,11 +154,11 @@ class CallTyping(Naming):
         if not isinstance(values, tuple):
             named = values
             if not isinstance(named, tree.NamedType) or named.member:
-                self.report("CDISP0302E", f"{written} is a type here, and no value", written)
+                self.report("CDISP0302E", f"{written} is a type here, not a value", written)
                 return self.wrong(written)
             values = (named.name,)
         if len(values) != 1:
-            self.report("CDISP0030E", f"{written} has {len(values)} values here, where one is needed", written)
+            self.report("CDISP0030E", f"{written} has {len(values)} values here, but one is needed", written)
             return self.wrong(written)
         inner = cast("CallTyping", self.within(actual))
         value = inner.expression(values[0]) if actual.type is None else inner.initialiser(values[0], actual.type)
@@ -308,18 +308,18 @@ class CallTyping(Naming):
         if meaning is not None and wanted is not None:
             sent = value if is_marker else converted(value, wanted)
             if sent is None:
-                message = f"the tuples of {where} are {wanted}, and this is {value.type}"
+                message = f"the tuples of {where} are {wanted}, but this is {value.type}"
                 self.report("CDISP9272E", message, what)
                 return Typed(span, VOID)
             return Typed(span, VOID) if sent.type == UNKNOWN else Submit(span, VOID, sent, meaning.number, str(where))
         port = self.expression(where)
         if port.type not in (_UINT32, UNKNOWN):
-            self.report("CDISP9272E", f"this is {port.type}, and no output port or uint32", where)
+            self.report("CDISP9272E", f"this is {port.type}, but an output port or a uint32 is needed", where)
             return Typed(span, VOID)
         if UNKNOWN in (port.type, value.type):
             return Typed(span, VOID)
         if not is_marker and not isinstance(value.type, Tuple):
-            self.report("CDISP9272E", f"a tuple or a marker is submitted, and this is {value.type}", what)
+            self.report("CDISP9272E", f"only a tuple or a marker can be submitted, but this is {value.type}", what)
             return Typed(span, VOID)
         if isinstance(port, Constant):
             self._check_number(written, value, port, is_marker=is_marker)
@@ -333,7 +333,7 @@ class CallTyping(Naming):
         if ports and found is None:
             self.report("CDISP9272E", f"there is no output port {port.value}", where)
         elif found is not None and found.is_known and not is_marker and converted(value, found.type) is None:
-            message = f"the tuples of output port {port.value} are {found.type}, and this is {value.type}"
+            message = f"the tuples of output port {port.value} are {found.type}, but this is {value.type}"
             self.report("CDISP9272E", message, what)
 
     def _refuse(self, function: tree.Name, found: list[FunctionName], types: list[Type]) -> None:

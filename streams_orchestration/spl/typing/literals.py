@@ -90,7 +90,7 @@ class LiteralTyping(CallTyping):
         if not written_values:
             return SetOf(span, Collection("set", (key_type,)), self._each(keys, key_type))
         if len(written_values) < len(keys):
-            self.report("CDISP0009E", "a map has a value after ':' for each key, a set has none", written)
+            self.report("CDISP0009E", "a map has a value after ':' for each key, and a set has none", written)
             return self.wrong(written)
         values = [self.value(each, elements[-1] if elements else None) for each in written_values]
         value_type = self._shared(values, written_values, UNKNOWN, elements[-1] if elements else None)
@@ -126,13 +126,13 @@ class LiteralTyping(CallTyping):
         for value, each in zip(values, written, strict=True):
             together = common(shared, value.type) if shared != empty else value.type
             if together in (None, VOID):
-                self.report("CDISP0046E", f"the elements before this are {shared}, and this is {value.type}", each)
+                self.report("CDISP0046E", f"the earlier elements are {shared}, but this one is {value.type}", each)
                 return UNKNOWN
             shared = together or UNKNOWN
         if shared == NULL and isinstance(wanted, Optional):
             return wanted
         if shared == NULL:
-            self.report("CDISP0863E", "a literal of nulls alone has no type; cast one of them", written[0])
+            self.report("CDISP0863E", "a literal that contains only nulls has no type; cast one of them", written[0])
             return UNKNOWN
         return shared
 

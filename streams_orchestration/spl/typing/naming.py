@@ -157,7 +157,9 @@ class Naming:
             if isinstance(meaning, OtherName):
                 meaning = member_of(meaning, written.member)
                 if meaning is None:
-                    self.report("CDISP0053E", f"{name} has no type {written.member} that others see", written)
+                    self.report(
+                        "CDISP0053E", f"{name} has no type {written.member} that is visible from outside", written
+                    )
                     return UNKNOWN
             elif meaning is not None and not isinstance(meaning, Unclear):
                 self.report("CDISP0050E", f"{name} is not a composite, so it has no type {written.member}", name)
@@ -184,7 +186,7 @@ class Naming:
     def _bound(self, written: tree.Expression) -> int:
         bound = self.constant_integer(written)
         if bound is None or bound < 1:
-            self.report("CDISP0490E", "the bound of a type is a constant integer of at least 1", written)
+            self.report("CDISP0490E", "the bound of a type must be a constant integer of at least 1", written)
             return 1
         return bound
 

@@ -62,9 +62,9 @@ class OperationTyping(LiteralTyping):
         if result is not None and value.type != VOID:
             return result
         if value.type == NULL:
-            self.report("CDISP0863E", f"null is not a value of {target}, which is not an optional type", written)
+            self.report("CDISP0863E", f"null is not a value of {target}, because the type is not optional", written)
         else:
-            self.report("CDISP0046E", f"{target} is needed here, and this is {value.type}", written)
+            self.report("CDISP0046E", f"{target} is needed here, but this is {value.type}", written)
         return Typed(value.span, UNKNOWN)
 
     def operation(
@@ -108,7 +108,7 @@ class OperationTyping(LiteralTyping):
         if operand.type == UNKNOWN:
             return Typed(self.span(written), BOOLEAN if operator == "??" else UNKNOWN)
         if not isinstance(operand.type, Optional):
-            self.report("CDISP0049E", f"'{operator}' takes an optional value, and this is {operand.type}", written)
+            self.report("CDISP0049E", f"'{operator}' takes an optional value, but this is {operand.type}", written)
             return self.wrong(written)
         type_ = BOOLEAN if operator == "??" else operand.type.content
         return Postfix(self.span(written), type_, operator, operand)
@@ -158,7 +158,7 @@ class OperationTyping(LiteralTyping):
         """Return the typed tree of a condition, and report a mistake if it is not boolean."""
         value = self.expression(written)
         if value.type not in (BOOLEAN, UNKNOWN):
-            self.report("CDISP0045E", f"a condition is boolean, and this is {value.type}", written)
+            self.report("CDISP0045E", f"a condition must be boolean, but this is {value.type}", written)
             return self.wrong(written)
         return value
 
@@ -212,7 +212,7 @@ class OperationTyping(LiteralTyping):
         element = right.type.elements[0] if isinstance(right.type, Collection) else None
         sought = None if element is None else converted(left, element)
         if is_string(right.type) or right.type == BLOB:
-            message = f"'in' takes a list, set or map, and this is {right.type}: use findFirst"
+            message = f"'in' takes a list, set or map, but this is {right.type}: use findFirst"
             self.report("SO0722", message, written)
             return Typed(span, BOOLEAN)
         if sought is None or not is_in(sought.type, right.type):
@@ -226,7 +226,7 @@ class OperationTyping(LiteralTyping):
         if UNKNOWN in (left.type, right.type):
             return Typed(self.span(written), UNKNOWN)
         if not isinstance(left.type, Optional):
-            self.report("CDISP0049E", f"'?:' takes an optional value, and this is {left.type}", written.left)
+            self.report("CDISP0049E", f"'?:' takes an optional value, but this is {left.type}", written.left)
             return self.wrong(written)
         type_ = right.type if isinstance(right.type, Optional) else left.type.content
         other = converted(right, type_)

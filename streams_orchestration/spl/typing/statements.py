@@ -9,7 +9,7 @@
 ...     print(each.span, each.code, each.message)
 Main.spl:1:27 CDISP0045E a condition is boolean, and this is int32
 Main.spl:1:32 CDISP0378E x is constant, so '=' cannot change it
-Main.spl:1:41 CDISP0520E f has the type int32, so every path through it ends with return
+Main.spl:1:41 CDISP0520E f has the type int32, so every path through it must end with return
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def check_function(
     body = typing.block(written.body)
     if signature.result not in (VOID, UNKNOWN) and not _returns(written.body):
         end = tree.Name(written.last, written.last, "", "}")
-        message = f"{signature.name} has the type {signature.result}, so every path through it ends with return"
+        message = f"{signature.name} has the type {signature.result}, so every path through it must end with return"
         typing.report("CDISP0520E", message, end)
     return Function(typing.span(written), signature, names, body)
 
@@ -133,7 +133,11 @@ def check_logic(
                     name = variable.name
                     if name.name in attributes:
                         owner = attributes[name.name].label
-                        state.report("CDISP0743E", f"{name} is an attribute of {owner}, and no name of state", name)
+                        state.report(
+                            "CDISP0743E",
+                            f"{name} is an attribute of {owner}, so it cannot be the name of a state variable",
+                            name,
+                        )
                 variables += state.declaration(declaration, "state")
     handlers: dict[str, dict[int, Statement]] = {"onTuple": {}, "onPunct": {}}
     process: Statement | None = None
@@ -206,7 +210,7 @@ class StatementTyping(ExpressionTyping):
                 word = "break" if isinstance(written, tree.Break) else "continue"
                 if not self.loops:
                     code = "CDISP0019E" if word == "break" else "CDISP0023E"
-                    self.report(code, f"{word} is outside of a loop", written)
+                    self.report(code, f"{word} is used outside of a loop", written)
                 return [Break(span) if word == "break" else Continue(span)]
             case tree.Return():
                 return [self._return(written)]
@@ -270,7 +274,7 @@ class StatementTyping(ExpressionTyping):
             message = f"{collection.type} is not a list, set, map or string, so there is nothing to loop over"
             self.report("CDISP0047E", message, written.collection)
         elif UNKNOWN not in (element, type_) and element != type_:
-            message = f"{written.name} is {type_}, and the elements of {collection.type} are {element}"
+            message = f"{written.name} is {type_}, but the elements of {collection.type} are {element}"
             self.report("CDISP0047E", message, written.name)
         outer = self.scope
         names = {written.name.name: VariableName(type_, "loop")}
@@ -288,11 +292,11 @@ class StatementTyping(ExpressionTyping):
         result = self.caller.result if self.caller is not None else VOID
         if written.value is None:
             if result not in (VOID, UNKNOWN):
-                self.report("CDISP0398E", f"a value of type {result} is to be returned", written)
+                self.report("CDISP0398E", f"a value of type {result} must be returned", written)
             return Return(span, None)
         if result == VOID:
             code = "CDISP0780E" if self.caller is None else "CDISP0413E"
-            self.report(code, "there is no value to return here", written.value)
+            self.report(code, "no value can be returned here", written.value)
             self.expression(written.value)
             return Return(span, None)
         value = self.whole(written.value, result)
@@ -303,7 +307,7 @@ class StatementTyping(ExpressionTyping):
         converted = self.convert(value, result, written)
         if len(self.mistakes) > before and self.mistakes[-1].code == "CDISP0046E" and self.caller is not None:
             del self.mistakes[-1]
-            message = f"{self.caller.name} has the type {result}, and this is {value.type}"
+            message = f"{self.caller.name} has the type {result}, but this is {value.type}"
             self.report("CDISP0398E", message, written)
         return converted
 

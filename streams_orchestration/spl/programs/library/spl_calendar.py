@@ -51,7 +51,7 @@ def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):
-        message = f"there is no time zone {name!r:.60}"
+        message = f"unknown time zone {name!r:.60}"
         raise RunError(message) from None
 
 

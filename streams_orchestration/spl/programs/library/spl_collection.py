@@ -70,7 +70,7 @@ def _concat_m(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
 
 def _pairs(one: list[Any], other: list[Any]) -> Iterator[tuple[Any, Any]]:
     if len(one) != len(other):
-        message = f"lists of {len(one)} and {len(other)} elements have no pairs"
+        message = f"lists of {len(one)} and {len(other)} elements cannot be paired"
         raise RunError(message)
     return zip(one, other, strict=True)
 

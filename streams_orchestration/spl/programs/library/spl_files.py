@@ -144,7 +144,7 @@ def _opened(run: Any, number: int) -> OpenFile:
     try:
         return run.files[number]
     except OSError as error:
-        message = f"file {number}: {error.strerror}; open it with fopen, also after a restart of the PE"
+        message = f"file {number}: {error.strerror}; open it with fopen, and again after a restart of the PE"
         raise RunError(message) from None
 
 

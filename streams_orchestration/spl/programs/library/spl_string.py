@@ -37,7 +37,7 @@ def decoded(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        message = f"{data!r:.60} is not UTF-8, so no rstring can carry it; blob can"
+        message = f"{data!r:.60} is not UTF-8, so it cannot be an rstring; use a blob"
         raise RunError(message) from None
 
 

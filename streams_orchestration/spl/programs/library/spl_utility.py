@@ -183,7 +183,7 @@ def submission_list(run: Any, name: str, default: list[str] | None = None) -> li
     except ValueError:
         values = None
     if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
-        message = f'the submission-time value {name} is a list of texts, such as ["a", "b"], and not {text!r}'
+        message = f'the submission-time value {name} must be a list of texts, such as ["a", "b"], not {text!r}'
         raise RunError(message)
     return values
 

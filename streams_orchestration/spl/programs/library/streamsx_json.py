@@ -151,7 +151,7 @@ def _queried(
 ) -> tuple[Any, str]:
     """Return the value at a path of the parsed JSON, or the default, and the status."""
     if index not in run.documents:
-        message = "queryJSON needs a call of parseJSON with the same index before"
+        message = "queryJSON needs an earlier call of parseJSON with the same index"
         raise RunError(message)
     keys, fault = _keys(path)
     if fault:

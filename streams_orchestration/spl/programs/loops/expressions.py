@@ -124,7 +124,7 @@ class Expressions:
     def code(self, expression: typed.Expression) -> PythonCode:
         """Return the Python expression for a typed expression, and the range of its value."""
         if expression.type in COMPILED_ONLY:
-            message = f"values of type {expression.type} only compile (SO0720)"
+            message = f"values of type {expression.type} compile but cannot run (SO0720)"
             raise ProgramError(message, expression.span)
         before, self.writer.line = self.writer.line, expression.span.line
         written = self._code(expression)
