@@ -50,7 +50,7 @@ def selected(
         node = _typed(name, text, {key: parse_type(each.type) for key, each in known.items()})
         same = isinstance(node, AttributeValue) and node.name == name
         if not node.type.is_attribute:
-            _fail(f"select: {name} is {node.type}, which no attribute can be; cast it")
+            _fail(f"select: {name} is {node.type}, which is not a type of an attribute; cast it")
         required = isinstance(node, AttributeValue) and known[node.name].required
         attributes[name] = f"{quoted(name)} {node.type}{' NOT NULL' * required}"
         if not same:

@@ -524,7 +524,7 @@ def FileSource(
         output: Maps attributes that are not in the rows to FileName() or TupleNumber(), or expressions of SPL.
         storage: Options of the object store that the address names.
         directory: Directory from which relative names of files start; by default the directory of the spec.
-        ignore_open_errors: Go on with a warning if there is no such file.
+        ignore_open_errors: Continue with a warning if the file does not exist.
         format: Format of the files. splCsv: rows of SPL literals by position; splTxt: an SPL tuple a line; block: bytes; bin: SPL's binary encoding.
         compression: Compression of a file whose name does not say it: zlib, gzip or bzip2.
         encoding: Encoding of the texts, in which a line feed is one byte, such as ISO-8859-1.
@@ -1848,7 +1848,7 @@ def XMLParse(
     path_lists: Mapping[str, Any] | Sequence[Any] | None = None,
     output: Mapping[str, Any] | Sequence[Any] | None = None,
 ) -> Use:
-    """Submits a tuple for each element that a trigger names, and a window marker behind each document.
+    """Submits a tuple for each element that a trigger names, and a window marker after each document.
 
     Args:
         trigger: Path of the elements that give a tuple, as in /a/b; one for each output port.

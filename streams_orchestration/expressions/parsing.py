@@ -44,7 +44,7 @@ def parse(text: str) -> Syntax:
     """
     parser = _Parser(tokenize(text))
     if parser.next.kind == "end":
-        message = "the text is empty, an expression is expected"
+        message = "the text is empty, but an expression is expected"
         raise ExpressionError(message, 0)
     tree = parser.expression()
     if parser.next.kind != "end":

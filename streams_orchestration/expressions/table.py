@@ -242,7 +242,7 @@ def misfit(function: SqlFunction, operands: Sequence[Operand]) -> tuple[str, int
             kinds = dict.fromkeys(each.parameter(place).type for each in fitting)
             wanted = " or ".join(_CLASS_NAMES.get(kind, kind) for kind in kinds)
             constant = "constant " if operand.constant is None and fitting[0].parameter(place).constant else ""
-            what = f"{name}: {fitting[0].parameter(place).name} is {operand.type}, {constant}{wanted} is expected"
+            what = f"{name}: {fitting[0].parameter(place).name} is {operand.type}, but {constant}{wanted} is expected"
             return f"{what}; it is called as {shown}", place
         fitting = left
     kinds = ", ".join(str(each.type) for each in operands)

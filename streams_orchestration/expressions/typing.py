@@ -163,7 +163,7 @@ class _Typing:
     def _condition(self, syntax: Syntax) -> TypedNode:
         node = self.node(syntax)
         if node.type not in (BOOLEAN, VOID, STRING):
-            message = f"a condition is expected, this is of type {node.type}"
+            message = f"a condition is expected, but this is of type {node.type}"
             raise ExpressionError(message, syntax.offset)
         return self._as(node, BOOLEAN, syntax.offset)
 

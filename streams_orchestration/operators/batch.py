@@ -305,7 +305,7 @@ class TupleBatch:
 
 def _as_attribute(values: Any, field: pa.Field) -> pa.Array:
     if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set):
-        message = f"attribute {field.name}: {values!r:.60} is {type(values).__name__}, no column of values"
+        message = f"attribute {field.name}: {values!r:.60} is {type(values).__name__}, not a column of values"
         raise DataError(message)
     try:
         return _as_array(values, field.type)

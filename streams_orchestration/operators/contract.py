@@ -364,7 +364,7 @@ class SourceOperator(Operator):
     def endless(cls, parameters: Any) -> str | None:
         """Return the reason why a run cannot be limited to the available input, or None if it can."""
         if cls.available is SourceOperator.available:
-            return f"{cls.__name__} cannot tell where its available input ends; give it a method `available`"
+            return f"{cls.__name__} cannot tell where its available input ends; define a method `available`"
         return None
 
     @classmethod

@@ -55,8 +55,8 @@ class EventTimeInput:
         self.discard_age = self.ticks("discardAge", discard_age)
         self.watermark = NO_WATERMARK
         metrics = operator.context.metrics
-        self._taken = metrics.counter("late_taken", "tuples behind the watermark that were taken")
-        self._dropped = metrics.counter("late_dropped", "tuples too far behind the watermark")
+        self._taken = metrics.counter("late_taken", "late tuples that were processed")
+        self._dropped = metrics.counter("late_dropped", "late tuples that were dropped")
         self._null = metrics.counter("null_times", "tuples without a time") if role.on_null == "ignore" else None
 
     def ticks(self, name: str, seconds: float) -> int:
@@ -189,7 +189,7 @@ def check_late_port(context: OperatorContext, port: int, ports: int, unless: str
         if field.name not in source.names or source.field(field.name).type != field.type:
             message = (
                 f"output port {port} gets the tuples that are too late, so its attributes are those of the input "
-                f"stream; it has {field.name} {type_name(field.type)}"
+                f"stream, but it has {field.name} {type_name(field.type)}"
             )
             report(ValueError(message))
 

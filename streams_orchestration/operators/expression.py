@@ -125,7 +125,7 @@ class Expression:
         if self.type.holds("timestamp_ns"):
             return replace(self, node=read_by_spark(self.node))._converted(target)
         if not can_assign(self.type, kind):
-            message = f"the value is {self.type}, the attribute is {type_name(target)}; CAST it"
+            message = f"the value is {self.type}, but the attribute is {type_name(target)}; CAST it"
             self.refuse(message)
             return unknown(self.text, self.parameter)
         node = exact(self.node, kind.scale) if kind.is_decimal else self.node

@@ -89,7 +89,7 @@ def read_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinf
         raise FaultyExpressionError(message, parameter, text, error.offset) from error
     expression = Expression(text, parameter, node, zone)
     if any(part.is_interval for part in (node.type, *node.type.parts)):
-        message = f"{in_one_line(text)} is {node.type}, which no attribute can be"
+        message = f"{in_one_line(text)} is {node.type}, which is not a type of an attribute"
         raise expression.fault(message)
     note(parameter, text, expression.canonical)
     return expression
@@ -110,7 +110,7 @@ def parse_condition(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinf
     """
     condition = parse_expression(text, schema, parameter, zone)
     if condition.type != BOOLEAN:
-        message = f"{in_one_line(text)} is {condition.type}, a condition is expected"
+        message = f"{in_one_line(text)} is {condition.type}, but a condition is expected"
         if isinstance(condition.node, Call) and condition.node.function.name == "||":
             message += "; OR joins conditions, || joins texts"
         condition.refuse(message)

@@ -69,7 +69,7 @@ def check_failure_port(
         if field.type not in ([pa.string()] if field.name == REASON else kinds):
             message = (
                 f"onError: output port {len(context.outputs) - 1} gets the tuples that fail, so its attributes are "
-                f"those of the input stream, and `{REASON} string`; it has {field.name} {type_name(field.type)}"
+                f"those of the input stream, and `{REASON} string`, but it has {field.name} {type_name(field.type)}"
             )
             report(ValueError(message))
 

@@ -23,7 +23,7 @@ Function = Callable[..., Any]
 
 METRICS = "metrics"
 """The name of the argument that receives the metrics."""
-_WANTED = "a function under @operator returns or yields TupleBatches, or columns by attribute, or returns None"
+_WANTED = "a function with @operator returns or yields TupleBatches, or columns by attribute, or returns None"
 
 
 class FunctionOperator(Operator):
@@ -166,7 +166,7 @@ def _further_arguments(function: Function) -> list[str]:
     names = list(inspect.signature(function).parameters)
     if not names or names[0] == METRICS or len([name for name in names[1:] if name != METRICS]) > 1:
         message = (
-            f"{function.__qualname__}: an operator's function takes a batch, optionally the parameters, and "
+            f"{function.__qualname__}: an operator's function must take a batch, optionally the parameters, and "
             f"optionally the metrics as `{METRICS}`"
         )
         raise TypeError(message)

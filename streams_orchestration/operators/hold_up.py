@@ -21,14 +21,14 @@ class HoldUp:
         """Record that the server could not be reached."""
         self._failures += 1
         self._context.away = True
-        self._context.logger.warning("%s; it is tried again in %.1f s, and nothing is lost", error, self.pause)
+        self._context.logger.warning("%s; trying again in %.1f s, and nothing is lost", error, self.pause)
         self._context.metrics.errors.add(1)
         self._gauge().set(self._failures)
 
     def back(self) -> None:
         """Record that the server was reached."""
         if self._failures:
-            self._context.logger.warning("reached again after %d failed tries", self._failures)
+            self._context.logger.warning("reached again after %d failed attempts", self._failures)
             self._failures = 0
             self._context.away = False
             self._gauge().set(0)

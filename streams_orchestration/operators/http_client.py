@@ -204,7 +204,7 @@ class HttpTarget:
             message = f"{text}: the receiver has moved, and requests are not redirected; set url to its new address"
             raise RefusedError(message)
         error = HttpContentError if status in _CONTENT else RefusedError
-        message = f"{text}: it refuses; {_REMEDIES.get(status, 'check what the receiver requires')}"
+        message = f"{text}: refused; {_REMEDIES.get(status, 'check what the receiver requires')}"
         raise error(message)
 
     def close(self) -> None:

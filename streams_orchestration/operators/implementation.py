@@ -40,7 +40,7 @@ def import_operator(name: str) -> type[Operator]:
     if not is_class(imported, Operator):
         message = f"{name}: this is not a subclass of streams_orchestration.operators.Operator"
         if callable(imported) and not isinstance(imported, type):
-            message += ", nor a function under @operator"
+            message += ", nor a function with @operator"
         raise ImplementationError(message)
     return imported
 

@@ -64,7 +64,7 @@ class MatchingParameters(Parameters):
                 if kind != wanted:
                     message = (
                         f"partitionBy: {name} of input port {port} is {type_name(kind)}, "
-                        f"{first} of input port 0 is {type_name(wanted)}"
+                        f"but {first} of input port 0 is {type_name(wanted)}"
                     )
                     raise ValueError(message)
         return keys
@@ -82,7 +82,7 @@ class MatchingOperator(Operator):
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: MatchingParameters) -> Sharding:
         """Return a refusal, since waiting tuples of a channel cannot be divided."""
-        return Sharding(refusal="is tuples that wait for those of other ports in one channel")
+        return Sharding(refusal="is tuples of one channel that wait for tuples of other ports")
 
     def setup(self) -> None:
         """Prepare the matching, in which no tuple waits yet."""

@@ -34,7 +34,7 @@ class Counter:
         """
         count = operator.index(count)
         if count < 0:
-            message = f"a counter cannot go back by {-count}; a gauge can"
+            message = f"a counter cannot decrease by {-count}; use a gauge"
             raise ValueError(message)
         self.value += count
 
@@ -57,7 +57,7 @@ class Gauge:
         """
         number = value.item() if hasattr(value, "item") else value
         if not isinstance(number, int | float) or not math.isfinite(number):
-            message = f"a gauge shows a finite number, not {value!r}"
+            message = f"a gauge must be a finite number, not {value!r}"
             raise ValueError(message)
         self.value, self.new = number, True
 
@@ -154,7 +154,7 @@ class Metrics:
                 message = f"metric {name!r}: a name has letters, digits and _ . - and begins with a letter"
                 raise ValueError(message)
             if len(self._all) >= METRICS_LIMIT:
-                message = f"metric {name}: an operator has at most {METRICS_LIMIT} metrics; combine some of them"
+                message = f"metric {name}: an operator has at most {METRICS_LIMIT} metrics; combine some metrics"
                 raise ValueError(message)
             metric = self._all[name] = kind(description)
         if not isinstance(metric, kind):

@@ -84,7 +84,7 @@ def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]
 
 def no_mark(mark: object) -> str:
     """Return the message about a value that is not a punctuation mark."""
-    return f"it punctuates with {described(mark)}; a mark must be Punctuation.WINDOW or Punctuation.FINAL"
+    return f"it submits the mark {described(mark)}; a mark must be Punctuation.WINDOW or Punctuation.FINAL"
 
 
 def check_port(port: Any, outputs: Sequence[pa.Schema | None]) -> None:
@@ -106,7 +106,7 @@ def check_tuples(batch: Any, port: Any, outputs: Sequence[pa.Schema | None]) -> 
     check_port(port, outputs)
     schema = outputs[port]
     if schema is not None and len(batch) and batch.schema != schema:
-        message = f"it submits tuples of {type_text(batch.schema)}, output port {port} has {type_text(schema)}"
+        message = f"it submits tuples of {type_text(batch.schema)}, but output port {port} has {type_text(schema)}"
         raise ResultError(message)
 
 
@@ -120,7 +120,7 @@ def partitions_of(partitions: Any, count: int) -> pa.DictionaryArray:
     try:
         names = pa.array(partitions) if not isinstance(partitions, pa.Array) else partitions
     except pa.ArrowException as error:
-        message = f"it submits tuples of the partitions {described(partitions)}; a partition is a number or a text"
+        message = f"it submits tuples of the partitions {described(partitions)}; a partition must be a number or a text"
         raise ResultError(message) from error
     if len(names) != count:
         message = f"it submits {count} tuples and names {len(names)} partitions; it must name one for each tuple"
@@ -129,7 +129,7 @@ def partitions_of(partitions: Any, count: int) -> pa.DictionaryArray:
     kind = encoded.dictionary.type
     if encoded.null_count or not (pa.types.is_integer(kind) or pa.types.is_string(kind) or not count):
         what = "a null" if encoded.null_count else type_name(kind)
-        message = f"it submits tuples with {what} as a partition; a partition is a number or a text"
+        message = f"it submits tuples with {what} as a partition; a partition must be a number or a text"
         raise ResultError(message)
     return encoded
 

@@ -149,7 +149,7 @@ def declared_role(context: OperatorContext, attribute: str) -> EventTimeRole:
     outputs = tuple(port for port, schema in enumerate(context.outputs) if schema is not None and _has(schema, unknown))
     first = context.inputs[inputs[0]] if inputs else context.outputs[outputs[0]] if outputs else None
     if first is None:
-        message = f"event_time: no port has a time {attribute}"
+        message = f"event_time: no port has a time attribute {attribute}"
         raise ValueError(message)
     ticks = 1_000 if time_type(first, unknown) == pa.int64() else 1_000_000
     return EventTimeRole(attribute, ticks, "inputWatermark" if inputs else "outputEventTime", 0, 0, inputs, outputs)

@@ -118,7 +118,7 @@ class WaitingOperator(ClockOperator):
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
         """Return a refusal, since waiting tuples belong to their channel."""
-        return Sharding(refusal="is tuples that wait in one channel, in their order")
+        return Sharding(refusal="is the waiting tuples of one channel, in their order")
 
     def setup(self) -> None:
         """Prepare an empty queue."""

@@ -190,7 +190,7 @@ def test_results_agree_with_pandas():
         ({"output": FUNCTIONS | {"rows": "Count(n)"}}, r"output.rows: Count\(\) takes no argument"),
         ({"output": FUNCTIONS | {"rows": "Cuont()"}}, "output.rows: .*not an output function.*Count"),
         ({"output": FUNCTIONS | {"rows": "7"}}, "output.rows: '7' is not an output function"),
-        ({"output": FUNCTIONS | {"sum": "Sum(k)"}}, "output.sum: Sum needs a number or a condition, 'k' is"),
+        ({"output": FUNCTIONS | {"sum": "Sum(k)"}}, "output.sum: Sum needs a number or a condition, but 'k' is"),
         ({"output": FUNCTIONS | {"sum": "Sum(q)"}}, "output.sum: 'q' uses the attribute q"),
         ({"output": FUNCTIONS | {"sum": "Sum(n +)"}}, r"output.sum: 'n \+': the expression ends here"),
         ({"output": FUNCTIONS | {"total": "Average(n)"}}, "output.total: the value is double, .* bigint"),

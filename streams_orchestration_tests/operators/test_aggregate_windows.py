@@ -233,9 +233,9 @@ def test_a_null_time_is_an_error_of_the_data():
         ("tumbling, delta(t)", {}, "write count"),
         ("tumbling, count()", {}, "write count"),
         ("tumbling, delta(tt, 5)", {}, "window: the input stream has no attribute tt.*t"),
-        ("tumbling, delta(g, 5)", {}, "window: g is string, a number or a timestamp is expected"),
+        ("tumbling, delta(g, 5)", {}, "window: g is string, but a number or a timestamp is expected"),
         ("tumbling, time(5)", {}, "time.5. needs timeAttribute"),
-        ("tumbling, time(5)", {"timeAttribute": "t"}, "timeAttribute: t is bigint, a timestamp is expected"),
+        ("tumbling, time(5)", {"timeAttribute": "t"}, "timeAttribute: t is bigint, but a timestamp is expected"),
         ("tumbling, count(5)", {"timeAttribute": "t"}, "timeAttribute: the window has no time"),
         ("tumbling, count(5), partitioned", {}, "partitionBy and a window that is 'partitioned' require each other"),
         (
@@ -247,7 +247,7 @@ def test_a_null_time_is_an_error_of_the_data():
         (
             "tumbling, punct()",
             {"aggregateIncompleteWindows": True, "atEnd": "drop"},
-            "submits windows at the end, and atEnd: drop drops them",
+            "submits windows at the end, but atEnd: drop drops them",
         ),
         ("tumbling, count(5)", {"aggregateEvictedPartitions": True}, "tumbling windows whose partitions are evicted"),
         (

@@ -120,7 +120,7 @@ def test_the_first_tuple_waits_for_its_delay_and_a_replay_does_not(clock: Clock)
         ({"output": {"m": "1"}}, "output: the output stream has no attribute m"),
         ({"output": {"n": "IterationCont()"}}, "output.n: .*IterationCont"),
         ({"output": {"n": "x"}}, "output.n: 'x' uses the attribute x"),
-        ({"output": {"n": "'a'"}}, "output.n: the value is .*string.*, the attribute is bigint"),
+        ({"output": {"n": "'a'"}}, "output.n: the value is .*string.*, but the attribute is bigint"),
         ({"iterations": 0}, "greater than 0"),
         ({"period": -1}, "greater than or equal to 0"),
         ({"triggerCount": 0}, "greater than 0"),

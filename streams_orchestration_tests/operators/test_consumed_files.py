@@ -90,9 +90,12 @@ def test_a_moved_file_takes_no_name_of_another(directory: Path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"moveFileToDirectory": "done"}, "take one of hotFile, deleteFile and moveFileToDirectory"),
-        ({"hotFile": True}, "take one of hotFile, deleteFile and moveFileToDirectory"),
-        ({"deleteFile": False, "moveFileToDirectory": "none"}, "moveFileToDirectory: .*none: no such directory"),
+        ({"moveFileToDirectory": "done"}, "use only one of hotFile, deleteFile and moveFileToDirectory"),
+        ({"hotFile": True}, "use only one of hotFile, deleteFile and moveFileToDirectory"),
+        (
+            {"deleteFile": False, "moveFileToDirectory": "none"},
+            "moveFileToDirectory: .*none: this directory does not exist",
+        ),
         ({"file": "s3://bucket/a.csv"}, "are for local files"),
         ({"file": "no.csv"}, "no such file"),
     ],

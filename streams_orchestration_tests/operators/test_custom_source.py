@@ -48,7 +48,7 @@ def test_a_new_run_goes_on_behind_an_offset(done: int):
 
 
 def test_a_source_that_submits_less_in_a_new_run_fails():
-    with pytest.raises(DataError, match="had submitted 9 times, but in a new run only 7 times"):
+    with pytest.raises(DataError, match="submitted 9 times before the restart, but only 7 times"):
         source(PROGRAM, []).produce({"submissions": 9}, 10)
 
 

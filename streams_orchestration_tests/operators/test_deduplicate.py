@@ -124,9 +124,9 @@ def test_a_null_in_the_delta_attribute_is_an_error_of_the_data():
     [
         ({"key": "q"}, "key: 'q' uses the attribute q"),
         ({"count": 1, "delta": 1, "deltaAttribute": "t"}, "count and delta exclude each other"),
-        ({"delta": 1}, "delta and deltaAttribute are given together"),
+        ({"delta": 1}, "delta and deltaAttribute require each other"),
         ({"delta": 1, "deltaAttribute": "tt"}, "deltaAttribute: the stream has no attribute tt.*t"),
-        ({"delta": 1, "deltaAttribute": "k"}, "deltaAttribute: k is string, a number or a timestamp"),
+        ({"delta": 1, "deltaAttribute": "k"}, "deltaAttribute: k is string, but a number or a timestamp"),
         ({"timeOut": 3.0, "count": 1}, "count and timeOut exclude each other"),
     ],
 )

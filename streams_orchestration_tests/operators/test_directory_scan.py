@@ -174,15 +174,19 @@ def test_an_object_store_is_a_directory(s3: S3):
 
 
 WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
-    "no directory": ("file string", {"directory": "/nowhere"}, "/nowhere: no such directory"),
-    "a number": ("n int", {}, "metadata: n is int, string is expected for path"),
+    "no directory": ("file string", {"directory": "/nowhere"}, "/nowhere: this directory does not exist"),
+    "a number": ("n int", {}, "metadata: n is int, but string is expected for path"),
     "several attributes": ("file string, n bigint", {}, "metadata: n has no value"),
     "an attribute that is not there": (
         "file string",
         {"metadata": {"fil": "path"}},
         "no attribute fil; the nearest is",
     ),
-    "a size as text": ("file string", {"metadata": {"file": "size"}}, "file is string, bigint is expected for size"),
+    "a size as text": (
+        "file string",
+        {"metadata": {"file": "size"}},
+        "file is string, but bigint is expected for size",
+    ),
     "no pattern": ("file string", {"pattern": "("}, "is not a regular expression"),
     "a storage of this machine": ("file string", {"storage": {"region": "x"}}, "storage is for addresses"),
 }

@@ -85,7 +85,7 @@ def test_a_value_becomes_one_of_the_attribute(text: str, target: pa.DataType, ex
     ("text", "target"), [("x", pa.int64()), ("n", pa.string()), ("t", pa.date32()), ("b", pa.int64())]
 )
 def test_a_value_of_another_kind_needs_a_cast(text: str, target: pa.DataType):
-    with pytest.raises(ValueError, match=r"output\.a: the value is .*, the attribute is .*; CAST it"):
+    with pytest.raises(ValueError, match=r"output\.a: the value is .*, but the attribute is .*; CAST it"):
         parse_expression(text, SCHEMA, "output.a", UTC).assigned(target)
 
 
@@ -130,7 +130,7 @@ def test_attributes_named_like_functions_are_attributes():
         ("nn > 1", r"the attribute nn, .*; .*\bn\b"),
         ("n >", r"filter: 'n >': the expression ends here; a value is missing, at character 4"),
         ("n > > 1", r"filter: 'n > > 1': .* at character 5"),
-        ("", r"filter: '': the text is empty, an expression is expected"),
+        ("", r"filter: '': the text is empty, but an expression is expected"),
         ("no_such_function(n)", r"filter: 'no_such_function\(n\)': there is no function no_such_function"),
         ("uper(s)", r"there is no function uper; .*\bupper\b"),
         ("*", r"filter: '\*': \* stands for several values"),

@@ -203,7 +203,7 @@ def test_truncate_on_reset_is_what_happens_always(tmp_path: Path):
 
 
 def test_a_sink_has_no_output_port(tmp_path: Path):
-    with pytest.raises(ValueError, match="FileSink has no output port"):
+    with pytest.raises(ValueError, match="FileSink cannot have an output port"):
         Bench(FileSink, ["n int"], ["file string"], results=tmp_path, file="out")
 
 

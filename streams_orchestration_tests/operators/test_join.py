@@ -168,7 +168,7 @@ def test_unmatched_tuples_go_alone_to_ports_of_their_own():
     assert joined.rows(2) == [("b", 6, 0)]
     right = Bench(Join, [LEFT, RIGHT], [OUT, RIGHT], algorithm="rightOuter", **given)
     assert right.send([("b", 6, 0)], 1).end().rows(1) == [("b", 6, 0)]
-    with pytest.raises(ValueError, match="algorithm: leftOuter has 2 output ports or one, and not 3"):
+    with pytest.raises(ValueError, match="algorithm: leftOuter has 2 output ports or one, not 3"):
         Bench(Join, [LEFT, RIGHT], [OUT, LEFT, RIGHT], algorithm="leftOuter", **given)
 
 
@@ -234,7 +234,7 @@ def test_without_keys_pairs_may_be_laid_out_in_parts(monkeypatch: pytest.MonkeyP
         ({"window": "sliding, delta(n, 3)"}, "window: the input stream has no attribute n"),
         ({"equalityLHS": ["k"]}, "equalityLHS and equalityRHS"),
         ({"equalityLHS": ["kk"], "equalityRHS": ["k"]}, "equalityLHS: the stream has no attribute kk.*k"),
-        ({"equalityLHS": ["k"], "equalityRHS": ["m"]}, "equalityLHS: k is string, m of the other stream is bigint"),
+        ({"equalityLHS": ["k"], "equalityRHS": ["m"]}, "equalityLHS: k is string, but m of the other stream is bigint"),
         ({"match": "k = 'a'"}, "match: .* uses the attribute k.*_k"),
         ({"match": "n + m"}, "match: .* a condition is expected"),
         ({"output": {}}, "output: a has no value"),

@@ -56,5 +56,5 @@ def test_lists_of_different_sizes_are_an_error_of_the_data():
         Aggregate, ["l array<int>"], ["l array<int>"], window="tumbling, count(2)", output={"l": "Sum(l)"},
         functions="streams",
     )  # fmt: skip
-    with pytest.raises(DataError, match="Sum of lists needs lists of one size; one has 1 elements, another 2"):
+    with pytest.raises(DataError, match="Sum of lists needs lists of one size; one has 1 elements, another one has 2"):
         bench.send([([1],), ([1, 2],)])

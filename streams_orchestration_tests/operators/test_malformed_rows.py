@@ -45,8 +45,8 @@ def test_rows_of_csv_that_cannot_be_read_are_named_with_line_and_column(tmp_path
     assert bench.rows() == [(1, "a"), (4, "e\nf"), (6, "h")]
     assert bench.rows(1) == [
         (3, "n", "'x' is not a valid int", "x,b"),
-        (4, "", "1 columns, 2 are expected", "2"),
-        (6, "", "3 columns, 2 are expected", "3,c,d"),
+        (4, "", "1 columns, but 2 are expected", "2"),
+        (6, "", "3 columns, but 2 are expected", "3,c,d"),
         (9, "", "a quote is not closed", '5,"g'),
     ]
     assert bench.metrics == {"malformed": 4}
@@ -201,19 +201,19 @@ def test_the_log_has_the_first_ones_and_then_their_number(tmp_path: Path, caplog
         *(f"line {line}, column n: 'x' is not a valid int" for line in range(2, 7)),
         "10 malformed rows up to line 11",
         "100 malformed rows up to line 101",
-        "250 malformed rows in all",
+        "250 malformed rows in total",
     ]
 
 
 @pytest.mark.parametrize(
     ("second", "parameters", "message"),
     [
-        (("line int",), {}, "the second output port has attributes among"),
-        (("lines bigint",), {}, "the second output port has attributes among"),
+        (("line int",), {}, "the second output port may only have the attributes"),
+        (("lines bigint",), {}, "the second output port may only have the attributes"),
         (
             ("line bigint",),
             {"parsing": "strict"},
-            "never gets a malformed row, since one fails; set parsing: permissive",
+            "never gets a malformed row, since such a row is an error; set parsing: permissive",
         ),
     ],
 )

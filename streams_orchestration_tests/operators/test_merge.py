@@ -83,9 +83,9 @@ WRONG: dict[str, tuple[list[str], Any, str]] = {
     "attributes of other types": (
         [ROW, "t int, s string"],
         "t",
-        "t of input port 1 is int, t of input port 0 is bigint",
+        "t of input port 1 is int, but t of input port 0 is bigint",
     ),
-    "a text": ([ROW, ROW], "s", "s is string, a number or a timestamp is expected"),
+    "a text": ([ROW, ROW], "s", "s is string, but a number or a timestamp is expected"),
     "streams that do not fit": ([ROW, "t bigint"], "t", "input port 1: output: s has no value"),
 }
 

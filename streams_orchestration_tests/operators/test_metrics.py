@@ -75,7 +75,7 @@ def test_only_what_is_new_is_taken():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda metrics: metrics.counter("n").add(-2), "a counter cannot go back by 2; a gauge can"),
+        (lambda metrics: metrics.counter("n").add(-2), "a counter cannot decrease by 2; use a gauge"),
         (lambda metrics: metrics.counter("level"), "metric level is a gauge, not a counter"),
         (lambda metrics: metrics.gauge("dropped"), "metric dropped is a counter, not a gauge"),
         (lambda metrics: metrics.gauge("level").set(float("nan")), "a finite number, not nan"),

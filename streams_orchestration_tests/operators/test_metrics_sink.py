@@ -42,7 +42,7 @@ def test_a_reset_to_a_cut_shows_what_was_shown_then():
 
 
 def test_a_gauge_without_a_finite_number_is_bad_data():
-    with pytest.raises(DataError, match="metric x: a gauge shows a finite number"):
+    with pytest.raises(DataError, match="metric x: a gauge must be a finite number"):
         sink(metrics="x").send([(1, float("inf"), "")])
 
 
@@ -53,7 +53,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "descriptions for some": ({"metrics": ["n", "x"], "descriptions": ["a"]}, "descriptions: one entry for each"),
     "values for some": ({"metrics": ["n", "x"], "initialValues": 1}, "initialValues: one entry for each"),
     "a name twice": ({"metrics": ["n", "x"], "names": ["a", "a"]}, "two metrics have the same name"),
-    "a text": ({"metrics": "s"}, "'s' is .*string.*, a number is expected"),
+    "a text": ({"metrics": "s"}, "'s' is .*string.*, but a number is expected"),
     "an attribute that is not there": ({"metrics": "m"}, "uses the attribute m"),
 }
 

@@ -24,7 +24,7 @@ TEXTS: dict[tuple[str, str], str] = {
     ("timestamp", "2024-05-31"): "it has no time zone. Write 2024-05-31T00:00:00Z, or declare",
     ("timestamp", "2024-05-31T12:00"): "it has no time zone. Write 2024-05-31T12:00Z, or declare",
     ("timestamp", "31.5.2024"): "write it as 2024-01-31T12:00:00Z",
-    ("timestamp_ntz", "2024-05-31T12:00:00Z"): "it has a time zone. Leave that out, or declare the attribute as",
+    ("timestamp_ntz", "2024-05-31T12:00:00Z"): "it has a time zone. Leave the zone out, or declare the attribute as",
     ("timestamp_ntz", "noon"): "write it as 2024-01-31T12:00:00",
     ("date", "31.5.2024"): "write it as 2024-01-31",
     ("boolean", "yes"): "write true or false",
@@ -91,7 +91,7 @@ def test_json_is_refused_with_the_column_as_csv_is(ddl: str, value: str, tmp_pat
     ("message", "reason"),
     [
         (b"1,x", "column b: 'x' is not a valid int"),
-        (b"1", "1 columns, 2 are expected"),
+        (b"1", "1 columns, but 2 are expected"),
         (b'1,"2', "a quote is not closed"),
         (b"1,\xff", r"column b: it is not UTF-8 text: byte 1 is 0xff (invalid start byte)"),
     ],

@@ -141,7 +141,7 @@ def test_each_tuple_is_a_datagram(tmp_path: Path):
         made, bench = sink(UDPSink, tmp_path, address="127.0.0.1", port=receiver.getsockname()[1], format="csv")
         made.deliver(KEY, batches(bench, [(1, "a"), (2, "b")]))
         assert [receiver.recv(100), receiver.recv(100)] == [b"1,a\n", b"2,b\n"]
-        with pytest.raises(RefusedError, match="a tuple has 70003 bytes, and a datagram at most 65507"):
+        with pytest.raises(RefusedError, match="a tuple has 70003 bytes, but a datagram has at most 65507"):
             made.deliver(KEY, batches(bench, [(1, "a" * 70_000)]))
         made.close()
 
@@ -194,7 +194,7 @@ WRONG = [
     ({"format": "line"}, "exactly one string attribute"),
     ({"format": "json", "eolMarker": "|"}, "encoding and eolMarker are for"),
     ({"suppress": ["x"]}, "the input stream has no attribute x"),
-    ({"port": 0}, "role client needs the port"),
+    ({"port": 0}, "role client needs a port"),
 ]
 
 

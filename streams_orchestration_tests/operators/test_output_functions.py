@@ -167,7 +167,7 @@ WRONG = [
     ("Sum(s)", "double", "Sum needs a number or a condition"),
     ("Sum(n, x)", "double", "Sum takes one argument"),
     ("Media(n)", "double", "is not an output function"),
-    ("Sum(c)", "bigint", r"the value is decimal\(20, 2\), the output stream's attribute is bigint"),
+    ("Sum(c)", "bigint", r"the value is decimal\(20, 2\), but the output stream's attribute is bigint"),
 ]
 
 

@@ -132,8 +132,8 @@ READ: dict[str, tuple[bytes, str, dict[str, Any], list[Any]]] = {
 """Bytes, the output's schema, parameters, and the tuples that IBM Streams reads."""
 
 WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
-    "no bytes": (parse, {"inputs": "n int"}, "parseInput: n is int, binary or string is expected"),
-    "several attributes": (parse, {"inputs": ROW}, "parseInput: name the attribute that has the bytes: n, s"),
+    "no bytes": (parse, {"inputs": "n int"}, "parseInput: n is int, but binary or string is expected"),
+    "several attributes": (parse, {"inputs": ROW}, "parseInput: name the attribute that contains the bytes: n, s"),
     "bytes that are not there": (parse, {"parseInput": "dat"}, "no attribute dat; the nearest is data"),
     "nested values": (parse, {"outputs": "a array<int>"}, "format csv: the attribute a is array"),
     "lines of two attributes": (parse, {"format": "line"}, "format line: .* the output stream has n, s"),
@@ -142,11 +142,11 @@ WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
     "blocks of no size": (parse, {"format": "block", "outputs": "b binary"}, "format block needs blockSize"),
     "blocks of texts": (parse, {"format": "block", "blockSize": 3}, "format block: .* exactly one binary attribute"),
     "a header of lines": (parse, {"format": "line", "hasHeaderLine": True}, "hasHeaderLine is for format splCsv"),
-    "sizes of rows": (parse, {"blockSize": 3}, "blockSize is for format block, and not for csv"),
+    "sizes of rows": (parse, {"blockSize": 3}, "blockSize is for format block, not for csv"),
     "no schema": (format_, {"outputs": None}, "the output stream needs a schema"),
     "nothing for the row": (format_, {"outputs": ROW}, "one attribute gets the row"),
     "two rows": (format_, {"outputs": "a string, b string"}, "one attribute gets the row"),
-    "a row that is a number": (format_, {"outputs": "a int"}, "output.a: the attribute is int, binary or string"),
+    "a row that is a number": (format_, {"outputs": "a int"}, "output.a: the attribute is int, but binary or string"),
     "suppressing nothing": (format_, {"suppress": "m"}, "suppress: the input stream has no attribute m"),
     "suppressing everything": (format_, {"suppress": ["n", "s"]}, "no attribute is left"),
 }

@@ -100,7 +100,7 @@ CHANGED: dict[str, tuple[Callable[[Target, Offset], Offset], str]] = {
         with_a_new_slot,
         r"was advanced to .* by another reader, or dropped and created again",
     ),
-    "another server": (lambda _, offset: offset | {"server": "1"}, "belongs to another server than before"),
+    "another server": (lambda _, offset: offset | {"server": "1"}, "now belongs to another server"),
     "a server of yesterday": (
         lambda _, offset: offset | {"lsn": offset["lsn"] + (1 << 40)},
         "belongs to a server whose log ends at .*; it may have been restored from an earlier copy",

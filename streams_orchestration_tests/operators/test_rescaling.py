@@ -71,9 +71,9 @@ SHARDINGS: dict[str, tuple[type[Operator], dict[str, Any], Sharding | str]] = {
     "tuples that wait for the watermark": (Delay, {"by": "watermark", "delay": 1}, Sharding(anyhow=True)),
     "a function": (Custom, FUNCTION, "has no keys and no rescale"),
     "a beacon": (Beacon, {}, "is an offset that cannot be divided among channels"),
-    "tuples that are delayed": (Delay, {"delay": 1, "timeAttribute": "t"}, "tuples that wait in one channel"),
-    "tuples that are merged": (Merge, {"orderBy": "g"}, "tuples that wait for those of other ports in one channel"),
-    "the beginning of a row": (Parse, {"format": "csv", "parseInput": "k"}, "the beginning of a row in one channel"),
+    "tuples that are delayed": (Delay, {"delay": 1, "timeAttribute": "t"}, "the waiting tuples of one channel"),
+    "tuples that are merged": (Merge, {"orderBy": "g"}, "tuples of one channel that wait for tuples of other ports"),
+    "the beginning of a row": (Parse, {"format": "csv", "parseInput": "k"}, "a row that one channel has read"),
     "metrics": (MetricsSink, {"metrics": "g"}, Sharding(anyhow=True)),
     "names of files": (DirectoryScan, {"directory": "in"}, "is an offset that cannot be divided among channels"),
     "files": (FileSource, {"file": "a.csv"}, "is an offset that cannot be divided among channels"),
@@ -200,10 +200,10 @@ def test_tuples_get_nulls_for_what_is_new_and_keep_their_flags():
     ("before", "after", "words"),
     [
         (keyed("k string", "n bigint"), keyed("k string", "n int"), "has n bigint in its part p, which is int now"),
-        (keyed("k string", "n bigint"), keyed("k string", "m bigint"), "has n bigint in its part p, which has no such"),
+        (keyed("k string", "n bigint"), keyed("k string", "m bigint"), "has n bigint in its part p, which no longer"),
         (keyed("k string", "n bigint"), keyed("k string, g int", "n bigint"), "has no key g in its part p"),
         (log("k string"), log("k int"), "has k string in its part p, which is int now"),
-        (log("k string, n int"), log("k string"), "has n int in its part p, which has no such column now"),
+        (log("k string, n int"), log("k string"), "has n int in its part p, which no longer has this column"),
     ],
 )
 def test_a_conversion_that_would_lose_values_is_refused_with_both_types(before: Any, after: Any, words: str):

@@ -18,7 +18,7 @@ from streams_orchestration.operators.testing import OperatorHarness
 
 ROW = "k string, n bigint"
 DATA = [("a", 1), ("b", 2)]
-MAY = "a function under @operator returns or yields TupleBatches, or columns by attribute, or returns None"
+MAY = "a function with @operator returns or yields TupleBatches, or columns by attribute, or returns None"
 
 
 def yielding(*parts: Any) -> Callable[[TupleBatch], Any]:
@@ -42,15 +42,15 @@ def columns(**changed: Any) -> Callable[[TupleBatch], Any]:
         (lambda batch: [len(batch)], f"it returned [2] (list); {MAY}"),
         (lambda batch: "text", f"it returned 'text' (str); {MAY}"),
         (lambda batch: batch.arrow, "(RecordBatch); "),
-        (lambda batch: batch.to_pylist(), "attribute k: 'a' is str, no column of values"),
+        (lambda batch: batch.to_pylist(), "attribute k: 'a' is str, not a column of values"),
         (lambda batch: {}, "the output stream has the attributes k, n, but the function returned none"),
         (lambda batch: {1: [2]}, "the output stream has the attributes k, n, but the function returned 1"),
         (yielding(42), f"it yielded 42 (int); {MAY}"),
         (yielding(None), f"it yielded None (NoneType); {MAY}"),
-        (columns(n=5), "attribute n: 5 is int, no column of values"),
-        (columns(k="ab"), "attribute k: 'ab' is str, no column of values"),
-        (columns(n={1: 2}), "attribute n: {1: 2} is dict, no column of values"),
-        (columns(n=None), "attribute n: None is NoneType, no column of values"),
+        (columns(n=5), "attribute n: 5 is int, not a column of values"),
+        (columns(k="ab"), "attribute k: 'ab' is str, not a column of values"),
+        (columns(n={1: 2}), "attribute n: {1: 2} is dict, not a column of values"),
+        (columns(n=None), "attribute n: None is NoneType, not a column of values"),
         (columns(n=[1]), "attribute n: 1 values, but 2 of k; columns are of one length"),
         (columns(n=["1", "x"]), "attribute n: a value does not fit bigint"),
         (columns(n=[1, "x"]), "attribute n: a value does not fit bigint"),
@@ -58,7 +58,7 @@ def columns(**changed: Any) -> Callable[[TupleBatch], Any]:
         (columns(n=[object(), 1]), "attribute n: a value does not fit bigint"),
         (
             lambda batch: TupleBatch(batch.arrow.select(["n"])),
-            "it submits tuples of n bigint, output port 0 has k",
+            "it submits tuples of n bigint, but output port 0 has k",
         ),
     ],
 )
@@ -96,7 +96,10 @@ def generating(self: Operator, batch: TupleBatch) -> Any:
         (lambda self, batch: self.submit(batch, 1), "there is no output port 1; there are 1, numbered from 0"),
         (lambda self, batch: self.submit(batch, -1), "there is no output port -1; there are 1"),
         (lambda self, batch: self.submit(batch, "a"), "there is no output port 'a'; there are 1"),
-        (lambda self, batch: self.punctuate("window"), "it punctuates with 'window' (str); a mark must be Punctuation"),
+        (
+            lambda self, batch: self.punctuate("window"),
+            "it submits the mark 'window' (str); a mark must be Punctuation",
+        ),
         (lambda self, batch: self.punctuate(Punctuation.WINDOW, 1), "there is no output port 1; there are 1"),
         (lambda self, batch: batch, "its `process` returned TupleBatch(2 tuples"),
         (

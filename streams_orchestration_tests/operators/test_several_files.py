@@ -104,7 +104,7 @@ def test_columns_that_are_new_or_elsewhere_do_no_harm(directory: Path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"n": ["1"], "s": ["a"]}, "b.parquet: column n is string, the attribute is int$"),
+        ({"n": ["1"], "s": ["a"]}, "b.parquet: column n is string, but the attribute is int$"),
         ({"m": [1], "s": ["a"]}, "b.parquet: the file has no column n"),
     ],
 )
@@ -167,7 +167,7 @@ def test_names_start_from_a_directory_and_may_be_of_missing_files(directory: Pat
     [
         ("missing.csv", "missing.csv: no such file"),
         ("d.csv", "d.csv: this is a directory, but a file is expected"),
-        (None, "file is null, the name of a file is expected"),
+        (None, "file is null, but the name of a file is expected"),
         ("t.csv", "t.csv: the file has no column s"),
         ("x.csv", "x.csv: line 2, column n: 'x' is not a valid int"),
     ],

@@ -215,9 +215,9 @@ NOT_FOR_MARIADB = [
     (
         "CREATE TABLE totals (k VARCHAR(9), n BIGINT) ENGINE = MyISAM",
         {},
-        "is kept by MyISAM, which has no transactions",
+        "MyISAM, has no transactions",
     ),
-    ("CREATE TABLE totals (k VARCHAR(9) UNIQUE, n BIGINT UNIQUE)", {"key": ["k"]}, r"another unique key of \(n\)"),
+    ("CREATE TABLE totals (k VARCHAR(9) UNIQUE, n BIGINT UNIQUE)", {"key": ["k"]}, r"another unique key, \(n\)"),
 ]
 
 
@@ -254,13 +254,17 @@ def test_the_values_of_a_row_that_is_refused_stand_in_no_error(tmp_path: Path, t
 
 
 WRONG = [
-    ({"createTable": False}, None, "there is no table totals; set createTable: true, or make it: CREATE TABLE totals"),
+    (
+        {"createTable": False},
+        None,
+        "there is no table totals; set createTable: true, or create it: CREATE TABLE totals",
+    ),
     ({}, "CREATE TABLE totals (kk TEXT, n BIGINT)", "the table totals has no column k; the nearest is kk;"),
     ({}, "CREATE TABLE totals (k TEXT, n BIGINT, m BIGINT NOT NULL)", "the column m of totals is NOT NULL"),
     (
         {"key": ["k"]},
         "CREATE TABLE totals (k TEXT, n BIGINT)",
-        r"no unique key of \(k\); make one: CREATE",
+        r"no unique key of \(k\); create one: CREATE",
     ),
 ]
 

@@ -342,8 +342,8 @@ def test_several_channels_do_not_read_the_same_rows():
 
 
 PARAMETERS = [
-    ({}, "SqlSource reads a table or a query: name one of them"),
-    ({"table": "t", "query": "SELECT 1"}, "SqlSource reads a table or a query: name one of them"),
+    ({}, "SqlSource reads either a table or a query: set one of the two"),
+    ({"table": "t", "query": "SELECT 1"}, "SqlSource reads either a table or a query: set one of the two"),
     ({"table": "t", "columns": {"m": "x"}}, "columns: the output stream has no attribute m"),
     ({"table": "t", "onBadTuple": "stream"}, "needs a second output port"),
     ({"table": "t", "url": "postgresql://me:secret@host/db"}, "it contains a password"),

@@ -95,13 +95,18 @@ def test_a_value_out_of_the_range_of_its_attribute_is_an_error_of_the_data():
     ("kind", "outputs", "parameters", "message"),
     [
         (Filter, PAIR, {"filter": "m > 1"}, "filter: 'm > 1' uses the attribute m"),
-        (Filter, PAIR, {"filter": "n + 1"}, r"filter: 'n \+ 1' is bigint, a condition is expected"),
-        (Functor, PAIR, {"filter": "n"}, "filter: 'n' is bigint, a condition is expected"),
+        (Filter, PAIR, {"filter": "n + 1"}, r"filter: 'n \+ 1' is bigint, but a condition is expected"),
+        (Functor, PAIR, {"filter": "n"}, "filter: 'n' is bigint, but a condition is expected"),
         (Functor, PAIR, {"output": {"m": "1"}}, "output: the output stream has no attribute m"),
         (Functor, "n bigint, m bigint", {}, "output: m has no value"),
-        (Functor, PAIR, {"output": {"n": "s"}}, "output.n: the value is .*string.*, the attribute is bigint; CAST it"),
-        (Functor, "n string", {}, "output.n: the value is bigint, the attribute is string; CAST it"),
-        (Functor, PAIR, {"output": {"n": "n / 2.5"}}, "output.n: the value is d.*, the attribute is bigint"),
+        (
+            Functor,
+            PAIR,
+            {"output": {"n": "s"}},
+            "output.n: the value is .*string.*, but the attribute is bigint; CAST it",
+        ),
+        (Functor, "n string", {}, "output.n: the value is bigint, but the attribute is string; CAST it"),
+        (Functor, PAIR, {"output": {"n": "n / 2.5"}}, "output.n: the value is d.*, but the attribute is bigint"),
         (Functor, PAIR, {"output": {"n": "m"}}, "output.n: 'm' uses the attribute m"),
     ],
 )
@@ -161,7 +166,7 @@ def test_lookup_by_several_columns(tmp_path_factory: Any, tuples: list[Any], inn
     [
         ({"attribute": ["code"]}, "attribute: one attribute for each of the 2 columns of key"),
         ({"attribute": ["code", "yr"]}, "the input stream has no attribute yr; the nearest is year"),
-        ({"key": "code"}, "planes.csv has the same code in several rows"),
+        ({"key": "code"}, "planes.csv has several rows with the same code"),
         ({"key": ["code", "y"], "attribute": ["code", "year"]}, "has no column y"),
         ({"take": {"seat": "seats"}}, "take: seats has no value"),
         ({"outputs": 2}, "algorithm: a second output port, for tuples without a row, needs algorithm: inner"),
@@ -196,7 +201,7 @@ def test_a_table_may_be_parquet(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "parameters", "message"),
     [
-        (CODES + "08,Again,9\n", {}, "table: codes.csv has the same code in several rows"),
+        (CODES + "08,Again,9\n", {}, "table: codes.csv has several rows with the same code"),
         (CODES, {"attribute": "kode"}, "attribute: the input stream has no attribute kode"),
         (CODES, {"key": "kode"}, "table: .*codes.csv has no column kode"),
         (CODES, {"take": {"name": "nam"}}, "table: .*codes.csv has no column nam"),

@@ -23,8 +23,8 @@ from streams_orchestration_tests.operators.row_files import CSV, FORMATS, ROWS, 
     ("content", "place"),
     [
         ("n,s\n1,a\nx,b\n", "line 3, column n: 'x' is not a valid int; a row is read as n int, s string$"),
-        ("n,s\n1,a\n2\n", "line 3: 1 columns, 2 are expected"),
-        ("n,s\n1,a\n\n2,b,c\n", "line 4: 3 columns, 2 are expected"),
+        ("n,s\n1,a\n2\n", "line 3: 1 columns, but 2 are expected"),
+        ("n,s\n1,a\n\n2,b,c\n", "line 4: 3 columns, but 2 are expected"),
         (
             "n,s\n1,a\n3000000000,b\n",
             "line 3, column n: '3000000000' is not a valid int: it is out of the range .*$",
@@ -137,7 +137,7 @@ def test_a_file_that_does_not_fit_the_schema_is_found_before_it_runs(
 def test_parquet_types_are_checked_before_it_runs(tmp_path: Path):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"n": ["text"]}), path)
-    with pytest.raises(ValueError, match=r"column n is string, the attribute is int$"):
+    with pytest.raises(ValueError, match=r"column n is string, but the attribute is int$"):
         source(path, "n int", format="parquet")
 
 

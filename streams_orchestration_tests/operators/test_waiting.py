@@ -165,7 +165,7 @@ def test_a_reset_forgets_what_waits():
 
 
 def test_acknowledging_nothing_at_all_is_bad_data():
-    with pytest.raises(DataError, match="numTuplesToAck is null; 0 or more is expected"):
+    with pytest.raises(DataError, match="numTuplesToAck is null, but 0 or more is expected"):
         gate().send([(None, True)], 1)
 
 
@@ -175,7 +175,7 @@ def test_a_tuple_without_a_time_is_bad_data():
 
 
 WRONG: dict[str, tuple[type[Operator], dict[str, Any], str]] = {
-    "no time": (Delay, {"timeAttribute": "n"}, "n is bigint, a timestamp is expected"),
+    "no time": (Delay, {"timeAttribute": "n"}, "n is bigint, but a timestamp is expected"),
     "a time directory.": (Delay, {"timeAttribute": "tt"}, "no attribute tt; the nearest is t"),
     "a negative delay": (Delay, {"delay": -1}, "greater than or equal to 0"),
     "no tuple may pass": (Gate, {"maxUnackedTupleCount": 0}, "greater than 0"),

@@ -127,7 +127,7 @@ def test_a_journal_that_is_not_on_this_machine_is_named_and_not_passed_over(tmp_
         ordeal.receivers.stop()
         shutil.rmtree(ordeal.files.directory)
         ordeal.sweep(0)
-        gone = f"{ordeal.files.directory}: the journal with the next message 3 is missing"
+        gone = f"{ordeal.files.directory}: the journal is missing; it has the next message, 3"
         with pytest.raises(StepError, match=gone):
             ordeal.turn(0)
 

@@ -63,7 +63,10 @@ class _Effort:
         return known is not None and known.objective <= self._bound * (1 + max(self.task.gap, 1e-9))
 
     def search_for(self, seconds: float, starts: int) -> None:
-        """Run the search from at most `starts` different starts, for at most `seconds`."""
+        """Run the search from at most `starts` different starts, for at most `seconds`.
+
+        It ends early if the best decision is close enough to the lower bound.
+        """
         until = time.monotonic() + seconds
         for _ in range(starts):
             if self.close() or time.monotonic() > until:

@@ -33,7 +33,7 @@ def check_fit(engine: Engine, existing: sa.Table, name: str, columns: Sequence[s
         listed = ", ".join(key)
         message = (
             f"key: the table {name} has no unique key of ({listed}); "
-            f"make one: CREATE UNIQUE INDEX {_index_name(engine, name)}ON {name} ({listed})"
+            f"create one: CREATE UNIQUE INDEX {_index_name(engine, name)}ON {name} ({listed})"
         )
         raise DatabaseRefusedError(message)
     counted = {
@@ -42,8 +42,8 @@ def check_fit(engine: Engine, existing: sa.Table, name: str, columns: Sequence[s
     others = [each for each in unique if not each >= set(key) and not each & counted]
     if engine.dialect.name == "mysql" and others:
         message = (
-            f"key: the table {name} has another unique key of ({', '.join(sorted(others[0]))}), by which MariaDB and "
-            "MySQL would replace rows, too; drop it, or leave key out"
+            f"key: the table {name} has another unique key, ({', '.join(sorted(others[0]))}), and MariaDB and "
+            "MySQL would also replace rows that match it; drop it, or leave key out"
         )
         raise DatabaseRefusedError(message)
 
@@ -65,8 +65,8 @@ def check_transactions(engine: Engine, *tables: sa.Table) -> None:
             storage = connection.scalar(statement, {"schema": table.schema, "name": table.name})
             if storage is not None:
                 message = (
-                    f"the table {table.name} is kept by {storage}, which has no transactions, so a failed delivery "
-                    f"would leave some of its rows: ALTER TABLE {table.name} ENGINE = InnoDB"
+                    f"the storage engine of the table {table.name}, {storage}, has no transactions, so a failed "
+                    f"delivery would leave some of its rows; run ALTER TABLE {table.name} ENGINE = InnoDB"
                 )
                 raise DatabaseRefusedError(message)
 

@@ -14,7 +14,7 @@ class Unchanged:
     """A placeholder for a large value that an update left unchanged and that the server does not send."""
 
     def __repr__(self) -> str:
-        return "a value that the update has not touched"
+        return "a value that the update did not change"
 
 
 UNCHANGED: Final = Unchanged()
@@ -101,7 +101,7 @@ def message_of(data: bytes) -> Message | None:
         case b"O" | b"Y" | b"M":
             return None
         case kind:
-            message = f"pgoutput sent a message {kind!r}, which its protocol does not have"
+            message = f"pgoutput sent a message {kind!r}, which its protocol does not define"
             raise ValueError(message)
 
 

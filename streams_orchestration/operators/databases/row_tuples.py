@@ -24,12 +24,14 @@ def check_malformed(context: OperatorContext, on_bad_tuple: OnBadTuple) -> None:
     """Raise ValueError if the second output port is missing, superfluous, or has attributes not in `MALFORMED`."""
     wanted = on_bad_tuple == "stream"
     if (len(context.outputs) > 1) != wanted:
-        message = "onBadTuple: stream needs a second output port, which gets the rows that do not fit"
+        message = "onBadTuple: stream needs a second output port for the rows that do not fit"
         raise ValueError(message)
     second = context.outputs[1] if wanted else None
     texts = second is not None and all(field.name in MALFORMED and field.type == pa.string() for field in second)
     if wanted and not texts:
-        message = f"the second output port has attributes among `{', '.join(f'{name} string' for name in MALFORMED)}`"
+        message = (
+            f"the second output port may only have the attributes `{', '.join(f'{name} string' for name in MALFORMED)}`"
+        )
         raise ValueError(message)
 
 

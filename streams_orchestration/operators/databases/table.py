@@ -132,7 +132,7 @@ class DatabaseTable:
         if existing is None:
             definition = str(CreateTable(self.table).compile(self._engine)).strip()
             message = (
-                f"there is no table {self.name}; set createTable: true, or make it: {' '.join(definition.split())}"
+                f"there is no table {self.name}; set createTable: true, or create it: {' '.join(definition.split())}"
             )
             raise DatabaseRefusedError(message)
 

@@ -171,13 +171,13 @@ def parse_event_time_window(text: str) -> EventTimeWindow | None:
         raise _refusal(
             text,
             "SO0807",
-            f"{evicting[0]} evicts partitions, which a window of event time never does; discardAge closes panes",
+            f"{evicting[0]} evicts partitions, which a window of event time does not support; discardAge closes panes",
         )
     kind = _KINDS[kinds[0]]
     given: dict[str, str] = {}
     for name, argument in parts:
         if name in (kinds[0], "partitioned") and argument is not None:
-            raise _refusal(text, "SO5003", f"{name} takes no value")
+            raise _refusal(text, "SO5003", f"{name} takes no argument")
         if name == kinds[0]:
             continue
         if name not in kind.parts:

@@ -84,7 +84,7 @@ class OperatorWatermark:
     def orders_ports(self) -> bool:
         """True if the operator makes watermarks of the tuples of several output ports, in the order of all of them.
 
-        It is called for one tuple at a time then, since a batch gives the tuples of each port as a whole
+        Such an operator is called for one tuple at a time, since a batch gives the tuples of each port as a whole
         (EV17, EV41).
         """
         return self.clock is not None and len(self.role.outputs) > 1

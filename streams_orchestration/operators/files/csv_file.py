@@ -165,7 +165,7 @@ class CsvFile:
                 positions = [(header.index(column.name), column) for column in schema]
                 for row in rows:
                     if row and len(row) != len(header):
-                        return f"line {rows.line_num}: {len(row)} columns, {len(header)} are expected"
+                        return f"line {rows.line_num}: {len(row)} columns, but {len(header)} are expected"
                     for position, column in positions if row else ():
                         if reason := text_misfit(row[position], column.type, self.dialect.null_texts):
                             return f"line {rows.line_num}, column {column.name}: {reason}; {wanted_row(schema)}"

@@ -137,7 +137,7 @@ class CsvSieve:
             except csv.Error as malformed:
                 return "", csv_fault(malformed)
             if len(values) != len(names):
-                return "", f"{len(values)} columns, {len(names)} are expected"
+                return "", f"{len(values)} columns, but {len(names)} are expected"
             for field in self.schema:
                 if self._is_null(row, values[names.index(field.name)]) and not field.nullable:
                     return field.name, NULL

@@ -165,7 +165,7 @@ def _check_columnar(path: File, format: ColumnarFormat, schema: pa.Schema) -> No
         if not fits(there.field(wanted.name).type, wanted.type):
             message = (
                 f"{path}: column {wanted.name} is {type_name(there.field(wanted.name).type)}, "
-                f"the attribute is {type_name(wanted.type)}"
+                f"but the attribute is {type_name(wanted.type)}"
             )
             raise ValueError(message)
 

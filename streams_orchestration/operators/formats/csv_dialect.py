@@ -38,7 +38,10 @@ class CsvParameters(Parameters):
     @model_validator(mode="after")
     def _check_dialect(self) -> CsvParameters:
         if self.separator in _NO_SEPARATORS or len(self.separator.encode()) > 1:
-            message = f"separator: {self.separator!r} cannot separate values; take a single ASCII character, no quote"
+            message = (
+                f"separator: {self.separator!r} cannot separate values; use a single ASCII character that is not a "
+                "quote"
+            )
             raise ValueError(message)
         if wrong := next((text for text in self.null_texts if set(text) & {*'"\r\n', self.separator}), None):
             message = f"nullTexts: {wrong!r} has a quote, a separator or a line break"

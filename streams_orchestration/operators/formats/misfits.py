@@ -63,7 +63,7 @@ def form_of(text: str, kind: pa.DataType) -> str:
         return ""
     if kind.tz is None:
         if is_read(text, pa.timestamp(kind.unit, "UTC")):
-            return ": it has a time zone. Leave that out, or declare the attribute as timestamp"
+            return ": it has a time zone. Leave the zone out, or declare the attribute as timestamp"
         return ": write it as 2024-01-31T12:00:00"
     if not is_read(text, pa.timestamp(kind.unit)):
         return ": write it as 2024-01-31T12:00:00Z"

@@ -24,7 +24,7 @@ class DamagedError(RefusedError):
 
     def __init__(self, path: Path, at: int, first: int, last: int) -> None:
         super().__init__(
-            f"{path}, byte {at}: the journal is damaged there, and messages {first} to {last}, which were received, "
+            f"{path}, byte {at}: the journal is damaged there, so the received messages {first} to {last} "
             "cannot be read; restore the file, or start over with --fresh"
         )
 

@@ -12,7 +12,7 @@ from streams_orchestration.operators.errors import RefusedError
 TAKEN_SECONDS = 10.0
 """Seconds for which a port may still be in use, for example by a host that is ending, before that is an error."""
 _REFUSED = {
-    errno.EACCES: "this process may not listen there; ports below 1024 need a special right",
+    errno.EACCES: "this process may not listen there; ports below 1024 need a special permission",
     errno.EADDRNOTAVAIL: "this machine has no such address; name one of its own, or 0.0.0.0 for all",
 }
 
@@ -29,7 +29,7 @@ class Listening:
         """Explain why listening fails: a RefusedError if a retry cannot help, else a ConnectionError."""
         place = f"{self.address}, port {self.port}"
         if isinstance(error, socket.gaierror):
-            return RefusedError(f"address {place}: there is no such name")
+            return RefusedError(f"address {place}: the name is unknown")
         if error.errno in _REFUSED:
             return RefusedError(f"address {place}: {_REFUSED[error.errno]}")
         if error.errno == errno.EADDRINUSE:

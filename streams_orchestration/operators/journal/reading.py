@@ -12,7 +12,9 @@ class TrimmedError(Exception):
     """The next message to read was removed. `first` is the first one that is left."""
 
     def __init__(self, directory: Path, number: int, first: int) -> None:
-        super().__init__(f"{directory}: message {number} comes next, but only messages from {first} on are left")
+        super().__init__(
+            f"{directory}: message {number} is the next to read, but only messages from {first} on are left"
+        )
         self.first = first
 
 

@@ -94,7 +94,7 @@ class JournalSource(SourceOperator):
     @classmethod
     def endless(cls, parameters: JournalParameters) -> str:
         """Return the reason why a run cannot be limited to available input: others send while it runs."""
-        return f"a {cls.__name__} receives what others send while it runs, so its input has no end"
+        return f"a {cls.__name__} receives messages as long as it runs, so its input has no end"
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
@@ -141,14 +141,15 @@ class JournalSource(SourceOperator):
     def _check_second_port(cls, context: OperatorContext, parameters: JournalParameters) -> None:
         second = context.outputs[1] if len(context.outputs) > 1 else None
         if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
-            message = "onBadTuple: stream and a second output port, for malformed messages, require each other"
+            message = "onBadTuple: stream and a second output port for malformed messages require each other"
             raise ValueError(message)
         bad = {"number": "int64", cls.origin: "string", "reason": "string", "message": "string"}
         if len(context.outputs) > 1 and (
             second is None or any(bad.get(each.name) != str(each.type) for each in second)
         ):
             message = (
-                f"the second output port has attributes among `number bigint, {cls.origin} string, reason string, "
+                f"the second output port may only have the attributes `number bigint, {cls.origin} string, reason "
+                "string, "
                 "message string`"
             )
             raise ValueError(message)
@@ -205,7 +206,7 @@ class JournalSource(SourceOperator):
         if offset and offset["journal"] != files.id:
             former = self._former(offset["journal"])
             if former is None and not offset.get("restored"):
-                self._lose(f"{files.directory}: the journal with the next message {offset['next']} is missing", 0)
+                self._lose(f"{files.directory}: the journal is missing; it has the next message, {offset['next']}", 0)
             elif former is not None:
                 messages = former.read(offset["next"], limit)
                 if messages or former.files.is_held():

@@ -174,7 +174,7 @@ def _remedy(code: int) -> str:
     if code == KafkaError.MSG_SIZE_TOO_LARGE:
         return "allow larger messages, by max.message.bytes of the topic and message.max.bytes under client"
     if code in (KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION, KafkaError.UNKNOWN_TOPIC_OR_PART):
-        return "create the topic, with its former settings if it was deleted; or check its name and the right to see it"
+        return "create the topic, with its old settings if it was deleted, or check its name and the right to see it"
     return "check the topic, the rights and the credentials"
 
 

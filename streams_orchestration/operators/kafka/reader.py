@@ -93,7 +93,7 @@ class KafkaReader:
             raise KafkaRefusedError(message)
         for name in names:
             if name not in known:
-                message = f"topic {name}: there is no such topic at {self._cluster.brokers}, or no right to see it"
+                message = f"topic {name}: this topic does not exist at {self._cluster.brokers}, or no right to see it"
                 raise KafkaRefusedError(message)
             if known[name].error is not None:
                 raise self._cluster.translated(known[name].error, f"topic {name}")

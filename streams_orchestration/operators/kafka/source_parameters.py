@@ -96,7 +96,7 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
             message = f"startAt is earliest, latest or a time as 2026-01-31T12:00:00+00:00, not {self.start_at!r}"
             raise ValueError(message) from None
         if moment.tzinfo is None:
-            message = f"startAt: {self.start_at} has no zone; write one, as +00:00"
+            message = f"startAt: {self.start_at} has no time zone; write one, as in +00:00"
             raise ValueError(message)
         return int(moment.timestamp() * 1000)
 
@@ -105,11 +105,12 @@ def check_second_port(context: OperatorContext, parameters: KafkaSourceParameter
     """Raise ValueError if the second output port does not match `onBadTuple` or has wrong attributes."""
     second = context.outputs[1] if len(context.outputs) > 1 else None
     if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
-        message = "onBadTuple: stream and a second output port, for malformed messages, require each other"
+        message = "onBadTuple: stream and a second output port for malformed messages require each other"
         raise ValueError(message)
     if len(context.outputs) > 1 and (second is None or any(BAD.get(each.name) != str(each.type) for each in second)):
         message = (
-            "the second output port has attributes among `topic string, partition int, offset bigint, reason string, "
+            "the second output port may only have the attributes `topic string, partition int, offset bigint, reason "
+            "string, "
             "message string`"
         )
         raise ValueError(message)

@@ -68,7 +68,7 @@ class DeltaTarget(LakeTarget):
         except TableNotFoundError:
             if not self.wanted.create:
                 columns = ", ".join(f"{field.name} {type_name(field.type)}" for field in self.wanted.schema)
-                message = f"there is no Delta table at {self.name}; set createTable: true, or make it with {columns}"
+                message = f"there is no Delta table at {self.name}; set createTable: true, or create it with {columns}"
                 raise LakeRefusedError(message) from None
             made = deltalake.DeltaTable.create(
                 self.name,
@@ -249,7 +249,7 @@ class DeltaTarget(LakeTarget):
     def _error(self, error: Exception) -> LakeError:
         text = self.store.text(error)
         if _UNSUPPORTED in text or isinstance(error, DeltaProtocolError):
-            reason = f"needs more than deltalake {deltalake.__version__} can do"
+            reason = f"needs a feature that deltalake {deltalake.__version__} does not have"
             remedy = "install a newer one, or write another table"
             return LakeRefusedError(f"the table {self.name} {reason}: {text}; {remedy}")
         if _INVALID in text:

@@ -101,7 +101,7 @@ def _check_may_be_added(table: str, columns: Mapping[str, TableColumn], name: st
     alike = next((column for column in columns if column.lower() == name.lower()), None)
     if alike is not None:
         message = (
-            f"the table {table} has a column {alike}, and the tuples have {name}, which is the same name to most "
+            f"the table {table} has a column {alike}, and the tuples have {name}; these are the same name to most "
             f"readers; set columns: {{{name}: {alike}}}"
         )
         raise LakeRefusedError(message)

@@ -70,8 +70,8 @@ def advice_of(properties: Mapping[str, str]) -> str | None:
     if "name" in properties or not is_sql:
         return None
     return (
-        f"catalog: {shown_catalog(properties)} is a SQL catalog without a name: only readers that call it "
-        f"{DEFAULT_NAME} find its tables; give it the name that readers use: {{name: {DEFAULT_NAME}}}, or the name of "
+        f"catalog: {shown_catalog(properties)} is a SQL catalog without a name, so only readers that call it "
+        f"{DEFAULT_NAME} find its tables; set the name that readers use: {{name: {DEFAULT_NAME}}}, or the name of "
         "your lake"
     )
 

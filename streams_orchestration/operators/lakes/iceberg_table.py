@@ -72,7 +72,7 @@ class IcebergTarget(LakeTarget):
         except (NoSuchTableError, NoSuchNamespaceError):
             if not self.wanted.create:
                 columns = ", ".join(f"{field.name} {type_name(field.type)}" for field in self.wanted.schema)
-                message = f"there is no table {self.name}; set createTable: true, or make it with {columns}"
+                message = f"there is no table {self.name}; set createTable: true, or create it with {columns}"
                 raise LakeRefusedError(message) from None
         return self._durable(self._create())
 
@@ -123,7 +123,7 @@ class IcebergTarget(LakeTarget):
             return
         table, fitting = self._fitted(table)
         keys = {
-            name: f"key: a tuple has null or NaN for {name}, which finds no row of {self.name}"
+            name: f"key: a tuple has null or NaN for {name}, which matches no row of {self.name}"
             for name in self.wanted.key
         }
         tuples = self._without_nulls(key, tuples, self._required(fitting) | keys, set_aside, nan=self.wanted.key)

@@ -313,11 +313,11 @@ class LakeSource(SourceOperator):
         """Handle rows that were deleted before they were read, by `onLostData`."""
         if self.parameters.on_lost_data == "fail":
             message = (
-                f"{self._table.place}: {what} cannot be read any more, so rows are lost; set onLostData: skip to go "
-                "on with the remaining rows, and let the table keep its history for longer"
+                f"{self._table.place}: {what} can no longer be read, so rows are lost; set onLostData: skip to "
+                "continue with the remaining rows, and keep the table's history for longer"
             )
             raise DataError(message)
-        self.context.logger.warning("%s: %s cannot be read any more, and is skipped", self._table.place, what)
+        self.context.logger.warning("%s: %s can no longer be read, and is skipped", self._table.place, what)
         self.context.metrics.counter("lost", "versions and data files that were deleted before they were read").add(1)
 
     def _measure(self, position: TablePosition) -> None:
@@ -359,6 +359,6 @@ class LakeSource(SourceOperator):
             if not fits(kind, field.type):
                 message = (
                     f"the column {field.name} of {self._table.place} is {type_name(kind)}, "
-                    f"the attribute is {type_name(field.type)}"
+                    f"but the attribute is {type_name(field.type)}"
                 )
                 raise DataError(message)

@@ -65,7 +65,7 @@ class SourceLogic:
         for name, tree in zip(self._names, self.logic.program.expressions[self._port], strict=True):
             wanted, kind = self._target.field(name).type, arrow_type(tree.type)
             if kind != wanted:
-                message = f"output.{name}: the value is {tree.type}, the attribute is {type_name(wanted)}; cast it"
+                message = f"output.{name}: the value is {tree.type}, but the attribute is {type_name(wanted)}; cast it"
                 raise ValueError(message)
 
     def begin(self, offset: Offset) -> None:

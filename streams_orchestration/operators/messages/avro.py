@@ -95,7 +95,7 @@ class AvroReader:
                 except UnfitError as error:
                     message = (
                         f"schema {registered.number}, field {field.name}: {error}, "
-                        f"the attribute is {type_name(field.type)}"
+                        f"but the attribute is {type_name(field.type)}"
                     )
                     raise ValueError(message) from None
 
@@ -349,7 +349,7 @@ def _writing_record(part: Avro, attributes: list[pa.Field], schema: AvroSchema) 
 def _writing(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
     part, _ = schema.type_of(part)
     types = pa.types
-    message = f"it is {_shown(part)}, the attribute is {type_name(kind)}"
+    message = f"it is {_shown(part)}, but the attribute is {type_name(kind)}"
     if isinstance(part, list):
         message = f"it is a union of {', '.join(map(_shown, part))}"
         raise UnfitError(message)

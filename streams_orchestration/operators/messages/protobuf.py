@@ -89,7 +89,7 @@ def _reading_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> Convert:
             try:
                 converts.append((field.name, field.has_presence, _reading(field, attribute.type)))
             except UnfitError as error:
-                message = f"field {field.name}: {error}, the attribute is {type_name(attribute.type)}"
+                message = f"field {field.name}: {error}, but the attribute is {type_name(attribute.type)}"
                 raise UnfitError(message) from None
 
     def read(message: Any) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _check_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> None:
         try:
             _check_field(field, attribute.type)
         except UnfitError as error:
-            message = f"field {field.name}: {error}, the attribute is {type_name(attribute.type)}"
+            message = f"field {field.name}: {error}, but the attribute is {type_name(attribute.type)}"
             raise UnfitError(message) from None
 
 

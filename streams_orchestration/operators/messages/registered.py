@@ -47,7 +47,7 @@ def check_registry(format: TopicFormat, registry: RegistryParameters | None) -> 
     """Raise ValueError if the format needs a registry that is missing, or has one that it cannot use."""
     if is_registered(format) != (registry is not None):
         message = (
-            f"format {format} needs a registry: {{url: http://host:port}}, which has the schemas"
+            f"format {format} needs a registry of schemas: {{url: http://host:port}}"
             if registry is None
             else "registry is for format avro and protobuf only"
         )
@@ -128,7 +128,7 @@ class RegisteredDecoder:
         try:
             registered = self._registry.schema(number)
             if registered.kind != self._format:
-                return f"schema {number} is of the kind {registered.kind}, the format is {self._format}"
+                return f"schema {number} is of the kind {registered.kind}, but the format is {self._format}"
             kind = avro.AvroReader if self._format == "avro" else protobuf.ProtobufReader
             return kind(registered, self._schema)
         except RefusedError:
@@ -195,7 +195,7 @@ class RegisteredEncoder:
             )
             raise RefusedError(message)
         if registered.kind != format:
-            message = f"subject {subject}: its schema is of the kind {registered.kind}, the format is {format}"
+            message = f"subject {subject}: its schema is of the kind {registered.kind}, but the format is {format}"
             raise RefusedError(message)
         self._subject = subject
         try:

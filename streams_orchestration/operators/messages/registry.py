@@ -150,7 +150,7 @@ class Registry:
             content = answer.json()
             if isinstance(content, dict) and ("schema" in content if method == "GET" else "id" in content):
                 return content
-        message = f"{self.place}: it answers, but not as a schema registry does; check the path in registry: url"
+        message = f"{self.place}: it answers, but not like a schema registry; check the path in registry: url"
         raise RefusedError(message)
 
 

@@ -120,4 +120,4 @@ def _rows(body: bytes) -> list[bytes]:
 def _check_header(row: bytes, names: Sequence[str], separator: str) -> None:
     header = next(csv.reader(io.StringIO(row.decode(errors="replace")), delimiter=separator), [])
     if header != list(names):
-        raise BodyError(400, f"the header line has the names {', '.join(header)}; {', '.join(names)} are expected")
+        raise BodyError(400, f"the header line has the names {', '.join(header)}, but {', '.join(names)} are expected")

@@ -55,7 +55,7 @@ class Endpoint:
             headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
             return JSONResponse({"error": str(error)}, error.status, headers)
         except ConflictError:
-            message = "Idempotency-Key: another body was sent with this key before; other content needs another key"
+            message = "Idempotency-Key: another body was sent with this key before; use a new key for other content"
             return JSONResponse({"error": message}, 409)
         except JournalFullError:
             self.intake.count("held back", "a request was answered 503: the journal has no room")
@@ -77,7 +77,7 @@ class Endpoint:
             # any web page can make a browser post here; the header Origin gives it away
             if (origin := request.headers.get("origin")) is not None:
                 raise BodyError(
-                    403, f"a page of {origin} sent this; without a token, requests of web pages are refused"
+                    403, f"a web page of {origin} sent this request; without a token, requests of web pages are refused"
                 )
         else:
             sent = request.headers.get("authorization", "").encode()

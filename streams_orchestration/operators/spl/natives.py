@@ -42,7 +42,7 @@ def native_function(entry: NativeEntry) -> NativeFunction:
     """
     if not entry.python or not entry.signature:
         what = "signature" if entry.python else "function in Python"
-        message = f"{entry.native} is a native function without a {what}; declare it in the companion (SO0711)"
+        message = f"{entry.native} is a native function without a {what}; declare one in the companion (SO0711)"
         raise ImplementationError(message)
     namespace, _, _ = entry.native.rpartition("::")
     try:

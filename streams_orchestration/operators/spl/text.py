@@ -109,7 +109,7 @@ def text_or_program(value: Any, handler: Callable[[Any], Any]) -> Any:
         written = _Written.model_validate(value)
     except ValidationError as error:
         names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
-        message = f"an expression of SPL has the keys spl, at, types, functions and constants; {names} is wrong"
+        message = f"an expression of SPL has the keys spl, at, types, functions and constants, not {names}"
         raise ValueError(message) from None
     return SplText(written.spl, written.at, written.types, written.functions, written.constants)
 
@@ -138,7 +138,7 @@ def program_of(text: str, parameter: str) -> SplText:
         ValueError: it is an SQL expression.
     """
     if not isinstance(text, SplText):
-        message = f"{parameter}: beside logic in SPL an expression is written in SPL, too: {{spl: ...}}"
+        message = f"{parameter}: an operator with logic in SPL must also have its expressions in SPL: {{spl: ...}}"
         raise ValueError(message)
     return text
 

@@ -73,7 +73,7 @@ def spl_type(name: str, kind: pa.DataType) -> Type:
         return TIMESTAMP
     simple = {pa.bool_(): BOOLEAN, pa.string(): RSTRING, pa.binary(): BLOB}
     if kind not in simple:
-        message = f"{name} is {kind}, a type that SPL does not have"
+        message = f"{name} is {kind}, but SPL has no such type"
         raise ValueError(message)
     return simple[kind]
 

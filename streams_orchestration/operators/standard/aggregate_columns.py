@@ -97,7 +97,7 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
             if not fits(kind, field.type):
                 message = (
                     f"output.{name}: the value is {type_name(kind)}, "
-                    f"the output stream's attribute is {type_name(field.type)}"
+                    f"but the output stream's attribute is {type_name(field.type)}"
                 )
                 report(FaultyExpressionError(message, f"output.{name}", output.get(name, "")))
                 continue
@@ -141,7 +141,7 @@ def _functions(
                 measures[name] = parse_measure(text, source, place, context.zone, parameters.functions)
             elif isinstance(window, Window):
                 message = (
-                    f"{place}: {function.name}() needs a window of event time, as 'timeInterval, "
+                    f"{place}: {function.name}() needs a window of event time, such as 'timeInterval, "
                     f"intervalDuration(10.0)' is; {parameters.window!r} has no panes"
                 )
                 raise FaultyExpressionError(message, place, text)
@@ -153,7 +153,7 @@ def _functions(
                 raise FaultyExpressionError(message, place, text)
             if isinstance(window, SessionWindow) and name in measures and measures[name].by_arrival:
                 message = (
-                    f"{place}: {text!r} depends on the order of arrival, which session windows do not keep; they "
+                    f"{place}: {text!r} depends on the order of arrival, which session windows do not preserve; they "
                     "support counts, sums, averages, extremes, deviations and counts of different values"
                 )
                 raise FaultyExpressionError(message, place, text)
@@ -179,7 +179,7 @@ def _check_nulls_of_failed_groups(context: OperatorContext, parameters: Aggregat
     for name in context.required_at(port):
         if name not in (*parameters.group_by, *parameters.partition_by, REASON):
             message = (
-                f"onError: output port {port} gets the groups that fail, too, whose {name} is null since groupBy and "
-                f"partitionBy do not name it; leave out NOT NULL"
+                f"onError: output port {port} also gets the groups that fail; their {name} is null, since groupBy and "
+                f"partitionBy do not name it: leave out NOT NULL"
             )
             report(ValueError(message))

@@ -114,7 +114,7 @@ class AggregateParameters(ExpressionParameters):
             message = f"refinement: {self.refinement} is for windows of event time, which fire more than once"
             raise ValueError(message)
         if self.at_end == "drop" and self.aggregate_incomplete_windows and window.tumbling:
-            message = "aggregateIncompleteWindows: true submits windows at the end, and atEnd: drop drops them"
+            message = "aggregateIncompleteWindows: true submits windows at the end, but atEnd: drop drops them"
             raise ValueError(message)
         if self.aggregate_evicted_partitions and not (window.tumbling and window.partitions):
             message = (
@@ -163,7 +163,9 @@ class AggregateParameters(ExpressionParameters):
         eviction = (window.by_clock() if self.by == "clock" else window).eviction
         given_up = "" if window.partitions is None else window.partitions.kind
         if given_up in ("partitionCount", "tupleCount") or (given_up and eviction.closes_all):
-            return Sharding(refusal=f"is partitions of one channel, which {given_up}(...) counts or gives up there")
+            return Sharding(
+                refusal=f"is partitions of one channel, which {given_up}(...) counts or evicts within the channel"
+            )
         if eviction.closes_all:
             return Sharding(anyhow=True)
         if not window.partitioned:
@@ -178,7 +180,10 @@ class AggregateParameters(ExpressionParameters):
     def _suit_event_time(self) -> None:
         """Check the other parameters if the window is one of event time."""
         if self.time_attribute is not None:
-            message = "timeAttribute cannot be combined with a window of event time, whose attribute eventTime names"
+            message = (
+                "timeAttribute cannot be combined with a window of event time; the annotation eventTime names the "
+                "attribute"
+            )
             raise ValueError(message)
         for name, given in (
             ("by: clock", self.by == "clock"),

@@ -30,11 +30,13 @@ class ConsumedFiles(FileSource):
     def check(cls, context: OperatorContext, parameters: FileSourceParameters) -> None:
         """Raise ValueError as FileSource does, and if files cannot be removed or the directory does not exist."""
         if is_address(parameters.file) or parameters.file.startswith("package://") or parameters.interleave:
-            message = "deleteFile and moveFileToDirectory are for local files, and cannot be combined with interleave"
+            message = (
+                "deleteFile and moveFileToDirectory are for local files only, and cannot be combined with interleave"
+            )
             raise ValueError(message)
         place = context.base / (parameters.move_file_to_directory or "")
         if not place.is_dir():
-            message = f"moveFileToDirectory: {place}: no such directory; create it, or name another one"
+            message = f"moveFileToDirectory: {place}: this directory does not exist; create it, or name another one"
             raise ValueError(message)
         super().check(context, parameters)
 

@@ -77,7 +77,7 @@ class CustomParameters(Parameters):
         if self.spl is not None:
             others = (self.function, self.on_tuple, self.on_punctuation, self.on_watermark, self.on_timer)
             if any(each is not None for each in others):
-                message = "spl replaces Python functions; leave out either spl or the functions"
+                message = "spl replaces the Python functions; leave out either spl or the functions"
                 raise ValueError(message)
             return self
         if (self.function is None) == (self.on_tuple is None):
@@ -323,6 +323,6 @@ def _function(name: str, parameter: str) -> Callable[..., Any]:
         raise ValueError(message)
     for argument in inspect.signature(imported).parameters:
         if argument not in _TAKEN[parameter]:
-            message = f"{parameter}: {name} takes {argument}; there is only {', '.join(_TAKEN[parameter])}"
+            message = f"{parameter}: {name} takes {argument}; only {', '.join(_TAKEN[parameter])}"
             raise ValueError(message)
     return imported

@@ -99,7 +99,10 @@ class CustomSource(SourceOperator):
             if seconds is None:
                 self._position += 1
             elif seconds < 0:
-                message = f"the program had submitted {submissions} times, but in a new run only {self._position} times"
+                message = (
+                    f"the program submitted {submissions} times before the restart, "
+                    f"but only {self._position} times when it was run again"
+                )
                 raise DataError(message)
         for each in self._outputs:
             each.clear()

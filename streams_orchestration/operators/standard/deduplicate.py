@@ -70,7 +70,9 @@ class DeDuplicate(Operator):
     def sharding(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> Sharding:
         """Return how the state is divided: by the parts of the key, unless `count` is used."""
         if parameters.count is not None:
-            return Sharding(refusal="is positions in one channel, on which count depends; delta depends on values")
+            return Sharding(
+                refusal="is positions in one channel, because count depends on them; delta depends on values"
+            )
         return Sharding(keys=(tuple(cls._attributes(context, parameters)),))
 
     @staticmethod
@@ -122,12 +124,12 @@ class DeDuplicate(Operator):
                 raise UnknownAttributeError(message)
             kind = source.field(attribute).type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_timestamp(kind)):
-                message = f"deltaAttribute: {attribute} is {type_name(kind)}, a number or a timestamp is expected"
+                message = f"deltaAttribute: {attribute} is {type_name(kind)}, but a number or a timestamp is expected"
                 raise ValueError(message)
         return keys, types
 
     def setup(self) -> None:
-        """Parse the keys."""
+        """Compile the key and the assignments, and begin without remembered keys."""
         parameters = self.parameters
         self.keys, self.types = self._compile(self.context, parameters)
         self.assignments = self._outputs(self.context, parameters)

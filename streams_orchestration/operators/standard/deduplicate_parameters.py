@@ -72,12 +72,12 @@ class DeDuplicateParameters(ExpressionParameters):
             message = f"{' and '.join(given)} exclude each other"
             raise ValueError(message)
         if self.within is None and "discard_age" in self.model_fields_set:
-            message = "discardAge needs the parameter within, which judges tuples by event time"
+            message = "discardAge needs the parameter within"
             raise ValueError(message)
         if self.within is not None and "reset_on_duplicate" in self.model_fields_set:
-            message = "resetOnDuplicate cannot be combined with within, by which only tuples that passed are remembered"
+            message = "resetOnDuplicate cannot be combined with within, which remembers only tuples that passed"
             raise ValueError(message)
         if (self.delta is None) != (self.delta_attribute is None):
-            message = "delta and deltaAttribute are given together, or neither"
+            message = "delta and deltaAttribute require each other"
             raise ValueError(message)
         return self

@@ -46,14 +46,14 @@ class DelayParameters(Parameters):
     def _go_together(self) -> DelayParameters:
         if self.by == "watermark" and self.time_attribute is not None:
             message = (
-                "timeAttribute cannot be combined with by: watermark, whose attribute the annotation eventTime names"
+                "timeAttribute cannot be combined with by: watermark; the annotation eventTime names the attribute"
             )
             raise ValueError(message)
         if self.by == "clock" and self.time_attribute is not None:
-            message = "timeAttribute cannot be combined with by: clock, by which tuples wait from their arrival on"
+            message = "timeAttribute cannot be combined with by: clock, which counts from the arrival of a tuple"
             raise ValueError(message)
         if self.by == "tuples" and self.time_attribute is None:
-            message = "the parameter timeAttribute is missing; only by: watermark and by: clock need none"
+            message = "the parameter timeAttribute is missing; only by: watermark and by: clock do not need it"
             raise ValueError(message)
         return self
 
@@ -85,7 +85,7 @@ class Delay(WaitingOperator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
-        """Return a refusal, since waiting tuples belong to their channel; none for `by: watermark`."""
+        """Refuse a division, since waiting tuples belong to their channel; `by: watermark` allows any division."""
         return Sharding(anyhow=True) if parameters.by == "watermark" else super().sharding(context, parameters)
 
     @classmethod

@@ -115,7 +115,8 @@ class DirectoryScanParameters(Parameters):
             if not _fits(facts[field.name], field.type):
                 wanted = {"size": "bigint", "modified": "timestamp"}.get(facts[field.name], "string")
                 message = (
-                    f"metadata: {field.name} is {type_name(field.type)}, {wanted} is expected for {facts[field.name]}"
+                    f"metadata: {field.name} is {type_name(field.type)}, but {wanted} is expected for "
+                    f"{facts[field.name]}"
                 )
                 raise ValueError(message)
         return {name: facts[name] for name in others}
@@ -126,7 +127,7 @@ class DirectoryScanParameters(Parameters):
             return None
         wrong = next((text for text in self.output.values() if not isinstance(text, SplText)), None)
         if wrong is not None:
-            message = f"output: {wrong!r} is not an SPL expression; use metadata for facts about files"
+            message = f"output: {wrong!r} is not an SPL expression; use metadata for path, name, size or time of a file"
             raise ValueError(message)
         written = {name: over_columns(text, _functions().names) for name, text in self.output.items()}
         return SourceLogic(context, self.spl, written, _functions(), "File")
@@ -176,7 +177,7 @@ class DirectoryScan(SourceOperator):
         storage_of(parameters.directory, context.base, parameters.storage)
         place = context.base / parameters.directory
         if not is_address(parameters.directory) and not place.is_dir():
-            message = f"directory: {place}: no such directory; create it, or name another one"
+            message = f"directory: {place}: this directory does not exist; create it, or name another one"
             raise ValueError(message)
 
     def setup(self) -> None:

@@ -62,7 +62,7 @@ class DynamicFilter(Operator):
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: DynamicFilterParameters) -> Sharding:
         """Return a refusal, since keys are added on one channel only."""
-        return Sharding(refusal="is keys that were given to one channel")
+        return Sharding(refusal="is keys that were added in one channel")
 
     @classmethod
     def mentions(cls, parameters: DynamicFilterParameters) -> Mentions | None:

@@ -309,7 +309,8 @@ def needed_role(context: OperatorContext, window: str) -> EventTimeRole:
     """
     if context.event_time is None:
         message = (
-            f"window: {window!r} needs event time, and the stream has none; name its times in the annotation eventTime "
+            f"window: {window!r} needs event time, but the stream has none; name its time attribute in the "
+            "annotation eventTime "
             "of the operator that makes it"
         )
         raise ValueError(message)

@@ -52,7 +52,7 @@ def file_schema(context: OperatorContext, parameters: RowReadingParameters) -> p
         kind = schema.field(name).type
         wanted = pa.string() if function == "FileName()" else pa.int64()
         if kind != wanted:
-            message = f"output.{name}: {function} is a {'string' if wanted == pa.string() else 'bigint'}"
+            message = f"output.{name}: {function} must be a {'string' if wanted == pa.string() else 'bigint'}"
             raise ValueError(message)
     check_types(parameters.types, schema.names)
     read = [field for field in schema if field.name not in parameters.output]

@@ -108,7 +108,8 @@ class FileSink(GatheringSink):
         """Raise ValueError if the directory cannot be written, or the format cannot represent the tuples."""
         if context.outputs:
             message = (
-                "FileSink has no output port here: the catalog has the names of the parts, and `streams status` shows "
+                "FileSink cannot have an output port: the catalog has the names of the parts, and `streams status` "
+                "shows "
                 "them"
             )
             raise ValueError(message)
@@ -178,7 +179,7 @@ class FileSink(GatheringSink):
         """Prepare. The first tuples open a file."""
         if self.deadlines is not None:
             self.keeps_places = True
-        self.late = self.context.metrics.counter("late_taken", "tuples whose directory was complete already")
+        self.late = self.context.metrics.counter("late_taken", "tuples whose directory was already complete")
         written = _written_schema(self.context, self.parameters).names
         self.names = [*written, *self.parameters.partition_by]
         self.items: list[pa.RecordBatch | WrittenMark] = []
@@ -243,7 +244,7 @@ class FileSink(GatheringSink):
     def sharding(cls, context: OperatorContext, parameters: FileSinkParameters) -> Sharding:
         """Return a refusal if tuples wait in the state, because they belong to the file of one channel."""
         if parameters.holds_files:
-            return Sharding(refusal="is tuples that wait for the file of one channel to be complete")
+            return Sharding(refusal="is the tuples of one channel whose file is not complete yet")
         if parameters.has_delay_field:
             return Sharding(refusal="is the time of the last tuple of one channel")
         return super().sharding(context, parameters)

@@ -135,7 +135,8 @@ class FileSinkParameters(CsvParameters):
         if is_address(self.file) and self.visibility == "read_uncommitted":
             message = (
                 "visibility: read_uncommitted cannot be combined with an object store, where a reset cannot take back "
-                "files on their way to it; leave it out, and choose the region's period by how late tuples may be"
+                "files on their way to it; leave it out, and choose the region's period by the delay that consumers "
+                "accept"
             )
             raise ValueError(message)
         if self.format not in ("csv", "splCsv") and not self.quote_strings:
@@ -166,17 +167,17 @@ class FileSinkParameters(CsvParameters):
             formats = OWN_FORMATS if name == "compression" else LINE_FORMATS
             formats = (*LINE_FORMATS, "bin") if name == "writePunctuations" else formats
             if name in given and self.format not in formats:
-                message = f"{name} is for format {' or '.join(formats)}, and not for {self.format}"
+                message = f"{name} is for format {' or '.join(formats)}, not for {self.format}"
                 raise ValueError(message)
         for name, formats in (("hasDelayField", SPL_FORMATS), ("types", (*SPL_FORMATS, "bin"))):
             if name in given and self.format not in formats:
-                message = f"{name} is for format {' or '.join(formats)}, and not for {self.format}"
+                message = f"{name} is for format {' or '.join(formats)}, not for {self.format}"
                 raise ValueError(message)
         if self.write_punctuations and self.partition_by:
             message = "writePunctuations: with partitionBy no file has all tuples between two marks"
             raise ValueError(message)
         if self.has_delay_field and self.partition_by:
-            message = "hasDelayField: with partitionBy the tuple before may be in another file"
+            message = "hasDelayField: with partitionBy the previous tuple may be in another file"
             raise ValueError(message)
         if self.holds_files and self.partition_by:
             message = f"closeMode: {self.close_mode} cannot be combined with partitionBy"

@@ -159,7 +159,7 @@ class FileSource(SourceOperator):
 
     def _read_on(self, offset: Offset, limit: int) -> ProducedTo:
         if self.missing:
-            self.context.logger.warning("%s: there is no such file, which ignoreOpenErrors allows", self.path)
+            self.context.logger.warning("%s: the file does not exist, which ignoreOpenErrors allows", self.path)
             return ProducedTo(offset, exhausted=True)
         self.reached = offset
         try:
@@ -188,7 +188,7 @@ class FileSource(SourceOperator):
         return {"file": self._name(last), "size": size}
 
     def pause(self) -> float | None:
-        """Return the seconds until the next attempt if the store cannot be reached, or until a delayed tuple is due."""
+        """Return the seconds until the next attempt to reach the store, or until a delayed tuple is due, or None."""
         return self.hold_up.pause or self.delays.pause() or None
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:

@@ -29,7 +29,7 @@ class FileParameters(RowReadingParameters):
         description="Directory from which relative names of files start; by default the directory of the spec.",
     )
     ignore_open_errors: bool = Field(
-        default=False, alias="ignoreOpenErrors", description="Go on with a warning if there is no such file."
+        default=False, alias="ignoreOpenErrors", description="Continue with a warning if the file does not exist."
     )
     format: Format = Field(
         default="csv",
@@ -53,7 +53,7 @@ class FileParameters(RowReadingParameters):
         given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
         for name, formats in (("compression", (*LINES, "block", "bin")), ("encoding", LINES)):
             if name in given and self.format not in formats:
-                message = f"{name} is for format {' or '.join(formats)}, and not for {self.format}"
+                message = f"{name} is for format {' or '.join(formats)}, not for {self.format}"
                 raise ValueError(message)
         try:
             alike = opens_alike(self.encoding)
@@ -107,10 +107,10 @@ class FileSourceParameters(FileParameters):
     @model_validator(mode="after")
     def _grow(self) -> FileSourceParameters:
         if self.hot_file and (self.format not in TEXT_FORMATS or not self.grows or self.interleave):
-            message = "hotFile is for one uncompressed file of lines, so without compression, eolMarker and interleave"
+            message = "hotFile is for one uncompressed file of lines; leave out compression, eolMarker and interleave"
             raise ValueError(message)
         if self.hot_file + self.delete_file + (self.move_file_to_directory is not None) > 1:
-            message = "take one of hotFile, deleteFile and moveFileToDirectory"
+            message = "use only one of hotFile, deleteFile and moveFileToDirectory"
             raise ValueError(message)
         return self
 

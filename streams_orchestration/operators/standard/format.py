@@ -106,7 +106,7 @@ class Format(Operator):
         (row,) = rows
         if row in target.names and not _holds_bytes(target.field(row).type):
             message = (
-                f"output.{row}: the attribute is {type_name(target.field(row).type)}, binary or string is expected"
+                f"output.{row}: the attribute is {type_name(target.field(row).type)}, but binary or string is expected"
             )
             raise ValueError(message)
         others = {name: text for name, text in parameters.output.items() if name != row or row not in target.names}

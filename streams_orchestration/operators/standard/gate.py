@@ -72,7 +72,7 @@ class Gate(WaitingOperator):
         check_failure_port(context, parameters, *context.inputs)
         count = parse_expression(str(parameters.num_tuples_to_ack), control, "numTuplesToAck", context.zone)
         if not pa.types.is_integer(kind := count.arrow_type):
-            message = f"{parameters.num_tuples_to_ack!r} is {type_name(kind)}, an integer is expected"
+            message = f"{parameters.num_tuples_to_ack!r} is {type_name(kind)}, but an integer is expected"
             count.refuse(message)
         return count
 
@@ -100,7 +100,7 @@ class Gate(WaitingOperator):
         passing = 0
         for count in acknowledged:
             if count is None or count < 0:
-                message = f"numTuplesToAck is {'null' if count is None else count}; 0 or more is expected"
+                message = f"numTuplesToAck is {'null' if count is None else count}, but 0 or more is expected"
                 raise DataError(message)
             self.unacked -= count
             room = min(self.parameters.max_unacked_tuple_count - self.unacked, len(self.waiting) - passing)

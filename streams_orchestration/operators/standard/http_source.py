@@ -66,7 +66,7 @@ class HttpSourceParameters(JournalParameters):
             message = "journalLimit is less than eight bodies of maxBodyBytes; raise it, or lower maxBodyBytes"
             raise ValueError(message)
         if (self.certificate is None) != (self.private_key is None):
-            message = "certificate and privateKey are given together, or neither"
+            message = "certificate and privateKey require each other"
             raise ValueError(message)
         return self
 
@@ -131,7 +131,7 @@ class HttpSource(JournalSource):
         each = settings.connections_per_address
 
         def refused(peer: object) -> None:
-            intake.count("refused", "a connection from %s was closed: there are too many", shown_peer(peer))
+            intake.count("refused", "a connection from %s was closed: too many connections are open", shown_peer(peer))
 
         return listen(settings.address, settings.port, Places(settings.connections, each, refused=refused))
 

@@ -37,12 +37,14 @@ class InterleavedFiles(FileSource):
         """Raise ValueError as FileSource does, and if the source has no event time or its rows wait for the clock."""
         if context.event_time is None:
             message = (
-                "interleave needs event time, and the source has none; name the times of its tuples in the annotation "
+                "interleave needs event time, but the source has none; name its time attribute in the annotation "
                 "eventTime"
             )
             raise ValueError(message)
         if parameters.has_delay_field:
-            message = "interleave reads files in order of event time, hasDelayField by the clock; leave one of them out"
+            message = (
+                "interleave reads files in order of event time, but hasDelayField by the clock; leave one of them out"
+            )
             raise ValueError(message)
         super().check(context, parameters)
 
@@ -76,7 +78,7 @@ class InterleavedFiles(FileSource):
             DataError: a row does not fit the schema, a time is missing, or the store refuses permanently.
         """
         if self.missing:
-            self.context.logger.warning("%s: there is no such file, which ignoreOpenErrors allows", self.path)
+            self.context.logger.warning("%s: the file does not exist, which ignoreOpenErrors allows", self.path)
             return ProducedTo(offset, exhausted=True)
         try:
             if self.stands is None or offset != self.stands:

@@ -113,7 +113,7 @@ class Join(ClockOperator):
             kinds = context.inputs[0].field(left).type, context.inputs[1].field(right).type
             if kinds[0] != kinds[1]:
                 one, other = map(type_name, kinds)
-                message = f"equalityLHS: {left} is {one}, {right} of the other stream is {other}"
+                message = f"equalityLHS: {left} is {one}, but {right} of the other stream is {other}"
                 raise ValueError(message)
 
     @staticmethod
@@ -170,7 +170,7 @@ class Join(ClockOperator):
             return [None, None]
         if ports != 1 + sum(parameters.outer):
             message = (
-                f"algorithm: {parameters.algorithm} has {1 + sum(parameters.outer)} output ports or one, and not "
+                f"algorithm: {parameters.algorithm} has {1 + sum(parameters.outer)} output ports or one, not "
                 f"{ports}; ports after the first one get the unmatched tuples of a side"
             )
             raise ValueError(message)

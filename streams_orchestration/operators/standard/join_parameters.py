@@ -116,7 +116,7 @@ class JoinParameters(ExpressionParameters):
     @model_validator(mode="after")
     def _go_together(self) -> JoinParameters:
         if len(self.equality_lhs) != len(self.equality_rhs):
-            message = "equalityLHS and equalityRHS have one attribute for another"
+            message = "equalityLHS and equalityRHS must have the same number of attributes"
             raise ValueError(message)
         if self.window is not None and self.within is not None:
             message = "window and within exclude each other"
@@ -128,7 +128,7 @@ class JoinParameters(ExpressionParameters):
             message = "the parameter window is missing; give window, or within for event time"
             raise ValueError(message)
         if "discard_age" in self.model_fields_set:
-            message = "discardAge needs the parameter within, which pairs tuples by event time"
+            message = "discardAge needs the parameter within"
             raise ValueError(message)
         clauses = [self.window] * 2 if isinstance(self.window, str) else self.window
         windows = [parse_window(clause, least=0) for clause in clauses]
@@ -176,11 +176,11 @@ class JoinParameters(ExpressionParameters):
                 message = f"partitionBy{side} cannot be combined with within, which has no windows; use equality{side}"
                 raise ValueError(message)
         if self.window_markers or self.at_end != "submit":
-            message = f"{'windowMarkers' if self.window_markers else 'atEnd'} is for window, and not for within"
+            message = f"{'windowMarkers' if self.window_markers else 'atEnd'} is for window, not for within"
             raise ValueError(message)
         if self.time_attribute is not None or self.by == "clock":
             given = "by: clock" if self.time_attribute is None else "timeAttribute"
-            message = f"{given} cannot be combined with within, whose attribute the annotation eventTime names"
+            message = f"{given} cannot be combined with within; the annotation eventTime names the attribute"
             raise ValueError(message)
 
     def window_of(self, side: int) -> Window:
@@ -190,7 +190,7 @@ class JoinParameters(ExpressionParameters):
             ValueError: there are no windows, since tuples meet by event time.
         """
         if self.window is None:
-            message = "there is no window; tuples meet within a distance of event time"
+            message = "Join with within has no window; it pairs tuples by the difference of their times"
             raise ValueError(message)
         return parse_window(self.window if isinstance(self.window, str) else self.window[side], least=0)
 

@@ -134,11 +134,13 @@ class KafkaSink(EpochSink):
         partition, timestamp = parameters.partition, parameters.timestamp
         if partition is not None and not types.is_integer(schema.field(partition).type):
             message = (
-                f"partition: {partition} is {type_name(schema.field(partition).type)}, an int or bigint is expected"
+                f"partition: {partition} is {type_name(schema.field(partition).type)}, but an int or bigint is expected"
             )
             raise ValueError(message)
         if timestamp is not None and not types.is_timestamp(schema.field(timestamp).type):
-            message = f"timestamp: {timestamp} is {type_name(schema.field(timestamp).type)}, a timestamp is expected"
+            message = (
+                f"timestamp: {timestamp} is {type_name(schema.field(timestamp).type)}, but a timestamp is expected"
+            )
             raise ValueError(message)
         written = _written(schema, parameters)
         if not is_registered(parameters.format):

@@ -326,7 +326,7 @@ class KafkaSource(SourceOperator):
         if positions.next.get(partition) != next:  # the topic was created again
             return
         first, last = reader.range_of(partition)
-        text = f"{shown(partition)}: offset {next} comes next, but only the offsets {first} to {last - 1} are left"
+        text = f"{shown(partition)}: offset {next} is next, but only the offsets {first} to {last - 1} are left"
         if self.parameters.on_lost_data == "fail":
             message = (
                 f"{text}: the messages in between are lost: the topic's retention removed them, or the topic was "

@@ -52,7 +52,9 @@ def _folded(function: str, of_two: Callable[[Any, Any], Any]) -> ValueFunction:
 
 def _pairs(function: str, one: Sequence[Any], other: Sequence[Any]) -> list[tuple[Any, Any]]:
     if len(one) != len(other):
-        message = f"{function} of lists needs lists of one size; one has {len(one)} elements, another {len(other)}"
+        message = (
+            f"{function} of lists needs lists of one size; one has {len(one)} elements, another one has {len(other)}"
+        )
         raise DataError(message)
     return list(zip(one, other, strict=True))
 

@@ -88,7 +88,7 @@ class Lookup(Operator):
                 raise ValueError(message + nearest(attribute, source.names))
         for name in target.names:
             if name not in parameters.take and name not in source.names:
-                message = f"take: {name} has no value; name the column for it"
+                message = f"take: {name} has no value; name a column for it"
                 raise ValueError(message)
         for name in parameters.take:
             if name not in target.names:
@@ -99,7 +99,7 @@ class Lookup(Operator):
             raise ValueError(message)
         table = _read_table(context, parameters)
         if count_keys([table.column(name).combine_chunks() for name in parameters.columns()]) != table.num_rows:
-            message = f"table: {parameters.table} has the same {', '.join(parameters.columns())} in several rows"
+            message = f"table: {parameters.table} has several rows with the same {', '.join(parameters.columns())}"
             raise ValueError(message)
 
     def setup(self) -> None:

@@ -142,11 +142,11 @@ def _of_values(
         measure = _value_measure(function, VALUE_FUNCTIONS[function], expressions, fault)
         return typed or measure
     if len(parts) != 1:
-        message = f"{function} takes one argument, and not {len(parts)}"
+        message = f"{function} takes one argument, not {len(parts)}"
         raise fault(message, parts[1].offset)
     whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
     if not (whole or pa.types.is_floating(kind)):
-        message = f"{function} needs a number or a condition, {parts[0].text!r} is {type_name(kind)}"
+        message = f"{function} needs a number or a condition, but {parts[0].text!r} is {type_name(kind)}"
         raise fault(message, parts[0].offset)
     return typed or NumberMeasure(function, expression, whole=whole)
 

@@ -51,7 +51,7 @@ class MergeParameters(Parameters):
             if schema.field(name).type != schemas[0].field(names[0]).type:
                 kinds = [type_name(each) for each in (schema.field(name).type, schemas[0].field(names[0]).type)]
                 message = (
-                    f"orderBy: {name} of input port {port} is {kinds[0]}, {names[0]} of input port 0 is {kinds[1]}"
+                    f"orderBy: {name} of input port {port} is {kinds[0]}, but {names[0]} of input port 0 is {kinds[1]}"
                 )
                 raise ValueError(message)
         return policies
@@ -72,7 +72,7 @@ class Merge(Operator):
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: MergeParameters) -> Sharding:
         """Return a refusal, since waiting tuples belong to their channel."""
-        return Sharding(refusal="is tuples that wait for those of other ports in one channel")
+        return Sharding(refusal="is tuples of one channel that wait for tuples of other ports")
 
     @classmethod
     def mentions(cls, parameters: MergeParameters) -> Mentions | None:

@@ -59,7 +59,7 @@ class MetricsSinkParameters(ExpressionParameters):
             if not _NAME.fullmatch(name):
                 message = (
                     f"names: {name!r} is not a name of a metric, which has letters, digits and _ . - and begins with a "
-                    f"letter; give the expression one"
+                    f"letter; give the expression a name"
                 )
                 raise ValueError(message)
         if len(set(self.all_names())) < count:
@@ -111,7 +111,7 @@ class MetricsSink(Operator):
         for text, expression in zip(texts, expressions, strict=True):
             kind = expression.arrow_type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-                message = f"{text!r} is {type_name(kind)}, a number is expected"
+                message = f"{text!r} is {type_name(kind)}, but a number is expected"
                 expression.refuse(message)
         return dict(zip(parameters.all_names(), expressions, strict=True))
 

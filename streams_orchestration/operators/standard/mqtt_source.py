@@ -70,7 +70,7 @@ class _Session(BrokerPosition):
 
     lost = (
         "the broker has lost the session, as after a restart without persistence; messages that waited in the session, "
-        "or were published since, are lost"
+        "and messages published since then, are lost"
     )
     goes_on = "continues with new messages"
     counted = "session lost"

@@ -89,10 +89,10 @@ class NamedFiles(LogicOperator):
                 except TupleError as error:
                     raise TupleError(place) from error.__cause__
             if name is None:
-                message = f"{self.attribute} is null, the name of a file is expected"
+                message = f"{self.attribute} is null, but the name of a file is expected"
                 raise DataError(message)
             if self.parameters.ignore_open_errors and not is_address(name) and not (self.base / name).exists():
-                self.context.logger.warning("%s: there is no such file, which ignoreOpenErrors allows", name)
+                self.context.logger.warning("%s: the file does not exist, which ignoreOpenErrors allows", name)
                 FileOutputs(self).missing(self.base / name)
                 continue
             try:

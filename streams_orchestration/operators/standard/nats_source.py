@@ -117,7 +117,7 @@ class NATSSource(JournalSource):
 
         url, stream = self.parameters.url, self.parameters.stream
         if isinstance(error, errors.NotFoundError):
-            return RefusedError(f"{url}: there is no stream {stream}; create it, or name another one")
+            return RefusedError(f"{url}: the stream {stream} does not exist; create it, or name another one")
         if isinstance(error, errors.APIError) and not status_passes(error.code or 400):
             return RefusedError(f"{url}, stream {stream}: {error.description}")
         if (tls := tls_error(error, url)) is not None:

@@ -30,8 +30,8 @@ class PaneArrivals:
         self._panes = panes
         self._divides = divides
         metrics = operator.context.metrics
-        self._taken = metrics.counter("late_taken", "tuples behind the watermark that were taken")
-        self._dropped = metrics.counter("late_dropped", "tuples too far behind the watermark")
+        self._taken = metrics.counter("late_taken", "late tuples that were processed")
+        self._dropped = metrics.counter("late_dropped", "late tuples that were dropped")
         self._null = metrics.counter("null_times", "tuples without a time") if role.on_null == "ignore" else None
         self._open = metrics.gauge("open_panes", "panes that have tuples and are not closed")
 

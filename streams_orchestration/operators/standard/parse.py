@@ -64,7 +64,7 @@ class ParseParameters(RowReadingParameters):
         if not self.quote_strings and self.format != "csv":
             message = "quoteStrings is for format csv only"
         elif self.has_header_line is not None and self.format != "splCsv":
-            message = f"hasHeaderLine is for format splCsv, and not for {self.format}"
+            message = f"hasHeaderLine is for format splCsv, not for {self.format}"
         elif self.format == "block" and self.block_size is None:
             message = "format block needs blockSize"
         elif "FileName()" in self.output.values():
@@ -86,7 +86,7 @@ class ParseParameters(RowReadingParameters):
             return expression
         name = self.parse_input or schema.names[0]
         if self.parse_input is None and len(schema) != 1:
-            message = f"parseInput: name the attribute that has the bytes: {', '.join(schema.names)}"
+            message = f"parseInput: name the attribute that contains the bytes: {', '.join(schema.names)}"
             raise ValueError(message)
         if name not in schema.names:
             message = f"parseInput: the input stream has no attribute {name}{nearest(name, schema.names)}"
@@ -97,7 +97,7 @@ class ParseParameters(RowReadingParameters):
 
 def _check_bytes(name: str, kind: pa.DataType) -> None:
     if not (pa.types.is_binary(kind) or pa.types.is_string(kind)):
-        message = f"parseInput: {name} is {type_name(kind)}, binary or string is expected"
+        message = f"parseInput: {name} is {type_name(kind)}, but binary or string is expected"
         raise ValueError(message)
 
 
@@ -120,7 +120,7 @@ class Parse(Operator):
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: ParseParameters) -> Sharding:
         """Return a refusal, since the start of a row belongs with the bytes that follow it."""
-        return Sharding(refusal="is the beginning of a row in one channel")
+        return Sharding(refusal="is the beginning of a row that one channel has read")
 
     @classmethod
     def mentions(cls, parameters: ParseParameters) -> Mentions:

@@ -51,7 +51,7 @@ class PartitionDeadlines:
         if found != wanted and not (pa.types.is_integer(found) and pa.types.is_integer(wanted)):
             message = (
                 f"completeAfter: {text} is {type_name(found)}, and the event time {role.attribute} is "
-                f"{type_name(wanted)}; give it that type"
+                f"{type_name(wanted)}; cast the expression to that type"
             )
             raise ValueError(message)
 

@@ -192,7 +192,7 @@ class PostgresChangeSource(SourceOperator):
         slot.prepare(list(self.columns.values()))
         oldest = slot.oldest_transaction()
         if oldest < offset["writers"]:
-            self.context.logger.info("%s: waits for transactions from %s on to end", slot.name, oldest)
+            self.context.logger.info("%s: waiting for the transactions from %s on to end", slot.name, oldest)
             return offset
         state = slot.state()
         assert state is not None
@@ -247,7 +247,7 @@ class PostgresChangeSource(SourceOperator):
         if state is not None and not state.lost and state.confirmed <= position.lsn <= end and same:
             return position
         if not same:
-            what = "belongs to another server than before"
+            what = "now belongs to another server"
         elif state is None:
             what = "is gone"
         elif state.lost:
@@ -259,12 +259,12 @@ class PostgresChangeSource(SourceOperator):
             )
         else:
             what = f"was advanced to {shown_lsn(state.confirmed)} by another reader, or dropped and created again"
-        message = f"{slot.name}: it {what}; changes of {slot.table} after {shown_lsn(position.lsn)} are lost"
+        message = f"{slot.name}: it {what}, so changes of {slot.table} after {shown_lsn(position.lsn)} are lost"
         if self.parameters.on_lost_data == "fail":
-            message += "; onLostData: skip goes on without them, --fresh reads the table and its changes again"
+            message += "; onLostData: skip continues without them, --fresh reads the table and its changes again"
             raise DataError(message)
         self.context.logger.warning("%s; they are left out", message)
-        self.context.metrics.counter("lost", "times that changes were deleted before they were read").add(1)
+        self.context.metrics.counter("lost", "how often changes were deleted before they were read").add(1)
         if state is not None and state.lost:
             slot.drop()
             state = None
@@ -289,7 +289,7 @@ class PostgresChangeSource(SourceOperator):
             for row in rows
         ]
         remedy = f"ALTER TABLE {self.parameters.table} REPLICA IDENTITY FULL"
-        reason = f"the update has not touched its large value, which the server then does not send; {remedy}"
+        reason = f"the update did not change its large value, so the server does not send it; run {remedy}"
         bad = {number: (row.unchanged, reason) for number, row in enumerate(rows) if row.unchanged is not None}
         self._submit([row.values for row in rows], known, bad)
 

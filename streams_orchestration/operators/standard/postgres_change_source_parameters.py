@@ -106,7 +106,7 @@ def changed_columns(context: OperatorContext, parameters: PostgresChangeSourcePa
             raise ValueError(message)
     for field in schema:
         if pa.types.is_nested(field.type):
-            message = f"the attribute {field.name}: it is {type_name(field.type)}, which no column holds"
+            message = f"the attribute {field.name}: it is {type_name(field.type)}, which no column can hold"
             raise ValueError(message)
     check_malformed(context, parameters.on_bad_tuple)
     names = [str(name) for name in schema.names if name not in parameters.metadata]

@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 _RECEIVED = {
-    "blockSize": "there is no format block; framing says where a message ends",
+    "blockSize": "the format block does not exist here; framing defines where a message ends",
     "compression": "messages are read as they come; decompress them in a Custom after the source",
     "defaultTuple": "a missing value is null; give it one in a Functor, as in COALESCE(name, 'none')",
-    "encoding": "texts are UTF-8; take format raw into a binary attribute for anything else",
+    "encoding": "texts are UTF-8; for other encodings, use format raw with a binary attribute",
     "eolMarker": "a line ends with a line feed, or a carriage return and a line feed; leave it out",
-    "hasDelayField": "tuples come as they are received; leave it out",
+    "hasDelayField": "tuples are submitted as they are received; leave it out",
     "ignoreExtraCSVValues": "a row with more values than attributes is malformed; see onBadTuple",
     "initDelay": "tuples wait in the journal until consumers are ready; leave it out",
     "interface": "name the address of the interface with address",
     "parsing": "use onBadTuple: `strict` is fail, `permissive` is drop or stream, `fast` has no counterpart",
-    "readPunctuations": "there is no format bin; a Punctor makes window markers",
+    "readPunctuations": "the format bin does not exist here; use a Punctor to submit window markers",
     "receiveBufferSize": "the setting of the operating system is used; leave it out",
 }
 
 _SENT = {
-    "compression": "tuples are sent as they come; compress them in a Custom in front",
-    "hasDelayField": "a repeated batch would have other delays; let the tuples have their time as an attribute",
+    "compression": "tuples are sent uncompressed; compress them in a Custom upstream",
+    "hasDelayField": "a repeated batch would have other delays; put the time into an attribute of the tuples",
     "sendBufferSize": "the setting of the operating system is used; leave it out",
-    "writePunctuations": "only tuples are sent; have a Custom turn marks into tuples",
+    "writePunctuations": "only tuples are sent; use a Custom to turn marks into tuples",
 }
 
-_WAITING = {"bufferSize": "tuples that wait for other ports are kept in the state, so no port has to be stopped"}
+_WAITING = {
+    "bufferSize": "tuples that wait for other ports are kept in the state, so no port must be blocked; leave it out"
+}
 
 REFUSED: dict[str, dict[str, str]] = {
     "Barrier": _WAITING,
     "Pair": _WAITING,
-    "ThreadedSplit": {"bufferSize": "queues in front of the next operators are set with config: threadedPort"},
+    "ThreadedSplit": {"bufferSize": "set queues in front of the next operators with config: threadedPort"},
     "Custom": {
-        "logic": "it is code of SPL; name Python functions with function and onPunctuation",
+        "logic": "the logic is written in SPL; name Python functions with function and onPunctuation",
         "onProcess": "write a SourceOperator: it can produce its tuples again after a reset",
         "onPunct": "name a Python function with onPunctuation",
     },
-    "Delay": {"bufferSize": "waiting tuples are kept in the state, so the stream does not have to be stopped"},
+    "Delay": {"bufferSize": "waiting tuples are kept in the state, so the stream must not be blocked; leave it out"},
     "DirectoryScan": {
         "initDelay": "consumers are ready before anything is read, so no delay is needed; leave it out",
         "moveToDirectory": "the file must stay, since it is read again after a reset",
@@ -61,8 +63,10 @@ REFUSED: dict[str, dict[str, str]] = {
         "readPunctuations": "marks among the bytes are not read; a Punctor makes window markers",
     },
     "SqlSink": {
-        "jdbcUrl": "write it as an SQLAlchemy URL: url: postgresql://user:${env:PASSWORD}@host/database",
-        **dict.fromkeys(("jdbcUser", "jdbcPassword"), "they are parts of url, the password as ${env:NAME}"),
+        "jdbcUrl": "use an SQLAlchemy URL: url: postgresql://user:${env:PASSWORD}@host/database",
+        **dict.fromkeys(
+            ("jdbcUser", "jdbcPassword"), "user and password are parts of url; write the password as ${env:NAME}"
+        ),
         **dict.fromkeys(("jdbcDriverLib", "jdbcClassName"), "drivers are Python packages; leave it out"),
         **dict.fromkeys(
             ("statement", "statementParameters", "statementParamAttrs"),
@@ -73,16 +77,16 @@ REFUSED: dict[str, dict[str, str]] = {
             ("transactionSize", "batchSize", "commitPolicy", "commitInterval"),
             "every epoch is one transaction; leave it out",
         ),
-        "sqlFailureAction": "a refused transaction is tried again until the database accepts it; leave it out",
+        "sqlFailureAction": "a refused transaction is retried until the database accepts it; leave it out",
     },
     "TCPSink": {
         **_SENT,
         **dict.fromkeys(
             ("reconnectionPolicy", "reconnectionBound", "retryFailedSends", "detectDisconnectsBeforeSends"),
-            "connections are always taken, or made, again, and tuples are sent again; leave it out",
+            "connections are always restored, and unsent tuples are sent again; leave it out",
         ),
-        "closeMode": "the address is one for all tuples; leave it out",
-        "confirmWireFormat": "nothing but tuples is sent; leave it out",
+        "closeMode": "all tuples are sent to one address; leave it out",
+        "confirmWireFormat": "only tuples are sent; leave it out",
         "flush": "each batch is sent at once; leave it out",
         "flushOnPunctuation": "each batch is sent at once; leave it out",
         "initDelay": "tuples wait until a receiver is connected; leave it out",
@@ -90,24 +94,24 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "TCPSource": {
         **_RECEIVED,
-        "reconnectionPolicy": "connections are always opened again; leave it out",
-        "reconnectionBound": "connections are always opened again; leave it out",
+        "reconnectionPolicy": "closed connections are always reopened; leave it out",
+        "reconnectionBound": "closed connections are always reopened; leave it out",
     },
     "Throttle": {
-        "includePunctuations": "marks pass at no cost; leave it out",
+        "includePunctuations": "marks pass without delay; leave it out",
         "period": "the rate is kept from batch to batch; leave it out",
         "precise": "the operator pauses only after whole batches, so it makes no short pauses; leave it out",
     },
     "XMLParse": {
         **dict.fromkeys(
             ("flatten", "attributesName", "textName", "nullify"),
-            "attributes get values by output only; give each one an expression",
+            "attributes get values from output only; write an expression for each",
         ),
         **dict.fromkeys(
             ("ignorecase", "ignoreNamespaces", "ignorePrefix"),
             "names are compared as they are written; name the elements as in the documents",
         ),
-        "xmlParseHuge": "documents have no limit of size; leave it out",
+        "xmlParseHuge": "the size of documents is not limited; leave it out",
     },
     "UDPSink": _SENT,
     "UDPSource": _RECEIVED,

@@ -94,7 +94,7 @@ class RowReadingParameters(CsvParameters):
         given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
         for name, formats in _SUIT.items():
             if name in given and own not in formats:
-                message = f"{name} is for format {' or '.join(formats)}, and not for {own}"
+                message = f"{name} is for format {' or '.join(formats)}, not for {own}"
                 raise ValueError(message)
         if type(self.has_header_line) is int and (own != "splCsv" or self.has_header_line < 0):
             message = "hasHeaderLine is true or false; with format splCsv it may be a number of lines"

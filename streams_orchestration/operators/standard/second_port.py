@@ -47,7 +47,7 @@ class FileOutputs:
         """Submit a window marker at the end of a file, and the file's name if the second port takes names."""
         self._operator.punctuate(Punctuation.WINDOW)
         if self.malformed > LOGGED:
-            self._operator.context.logger.warning("%s: %d malformed rows in all", file, self.malformed)
+            self._operator.context.logger.warning("%s: %d malformed rows in total", file, self.malformed)
         self._name(file, 0)
 
     def missing(self, file: File) -> None:
@@ -71,12 +71,15 @@ def check_second_port(schema: pa.Schema | None, *, permissive: bool) -> None:
         return
     if schema is None or any(_MALFORMED.get(field.name) != str(field.type) for field in schema):
         message = (
-            "the second output port has attributes among `file string, line bigint, column string, reason string, "
+            "the second output port may only have the attributes `file string, line bigint, column string, reason "
+            "string, "
             "text string` for malformed rows, or a string and an int for the files that were read"
         )
         raise ValueError(message)
     if not permissive:
-        message = "the second output port never gets a malformed row, since one fails; set parsing: permissive"
+        message = (
+            "the second output port never gets a malformed row, since such a row is an error; set parsing: permissive"
+        )
         raise ValueError(message)
 
 

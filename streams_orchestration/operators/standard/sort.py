@@ -129,7 +129,7 @@ class Sort(ClockOperator):
         for text, key in zip(parameters.sort_by, keys, strict=True):
             kind = key.arrow_type
             if pa.types.is_nested(kind):
-                message = f"{text} is {type_name(kind)}, which has no order"
+                message = f"{text} is {type_name(kind)}, which cannot be ordered"
                 key.refuse(message)
         assignments = Assignments(
             parameters.output, source, context.outputs[0] or attributes_in(source), context.zone, context.required_at()

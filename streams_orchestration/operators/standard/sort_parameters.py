@@ -63,7 +63,7 @@ class SortParameters(ExpressionParameters):
             self._suit_event_time()
             return self
         if not self.sort_by:
-            message = "the parameter sortBy is missing; only the window eventTime has an order without it"
+            message = "the parameter sortBy is missing; only the window eventTime does not need it"
             raise ValueError(message)
         if panes := self.panes:
             self._suit_panes(panes)
@@ -114,5 +114,5 @@ class SortParameters(ExpressionParameters):
                 )
                 raise ValueError(message)
         if "order" in self.model_fields_set and not self.sort_by:
-            message = "order: there is no sortBy; tuples are in ascending order of event time"
+            message = "order needs sortBy; without it, tuples are in ascending order of event time"
             raise ValueError(message)

@@ -97,7 +97,7 @@ class Split(Operator):
         if parameters.key is not None and parameters.file is not None:
             key = parse_expression(parameters.key, source, "key", context.zone)
             if not pa.types.is_integer(key.arrow_type) and not is_text(key.arrow_type):
-                message = f"{parameters.key!r} is {key.type}, a text or an integer is expected"
+                message = f"{parameters.key!r} is {key.type}, but a text or an integer is expected"
                 key.refuse(message)
             return [key], _read_mapping(context, parameters.file, len(own_outputs(context, parameters)))
         texts = parameters.index if isinstance(parameters.index, list) else [parameters.index]
@@ -105,7 +105,7 @@ class Split(Operator):
         for text, index in zip(texts, indexes, strict=True):
             kind = index.arrow_type
             if not pa.types.is_integer(kind.value_type if pa.types.is_list(kind) else kind):
-                message = f"{text!r} is {type_name(kind)}, an integer is expected; CAST it AS BIGINT"
+                message = f"{text!r} is {type_name(kind)}, but an integer is expected; CAST it AS BIGINT"
                 index.refuse(message)
         return indexes, {}
 

@@ -292,7 +292,7 @@ class SqlSource(SourceOperator):
             )
             raise DataError(message)
         self.context.logger.warning("%s: it is read from its first row on", message)
-        about = "times that the table was dropped and created again while it was read"
+        about = "how often the table was dropped and created again while it was read"
         self.context.metrics.counter("recreated", about).add(1)
         self._seen, self._looked = [], float("-inf")
         return offset | {"value": None, "since": None, "rows": 0, "table": now.sign}
@@ -312,11 +312,11 @@ class SqlSource(SourceOperator):
         if late <= 0:
             return offset
         message = (
-            f"{self._source.name}: {late} rows with {self._source.column} up to {after} became visible after that "
-            f"value had been passed, from a transaction that took longer than settle ({self.parameters.settle:g} s)"
+            f"{self._source.name}: {late} rows with {self._source.column} up to {after} became visible after a "
+            f"larger value had been read; their transaction took longer than settle ({self.parameters.settle:g} s)"
         )
         if self.parameters.on_lost_data == "fail":
-            message += "; increase settle; onLostData: skip goes on without them, --fresh reads everything again"
+            message += "; increase settle; onLostData: skip continues without them, --fresh reads everything again"
             raise DataError(message)
         self.context.logger.warning("%s; they are left out", message)
         self.context.metrics.counter(

@@ -64,7 +64,7 @@ class SqlSourceParameters(Parameters):
     @model_validator(mode="after")
     def _go_together(self) -> SqlSourceParameters:
         if (self.table is None) == (self.query is None):
-            message = "SqlSource reads a table or a query: name one of them"
+            message = "SqlSource reads either a table or a query: set one of the two"
             raise ValueError(message)
         return self
 
@@ -83,7 +83,7 @@ def source_columns(context: OperatorContext, parameters: SqlSourceParameters) ->
             raise UnknownAttributeError(message)
     for field in schema:
         if pa.types.is_nested(field.type):
-            message = f"the attribute {field.name}: it is {type_name(field.type)}, which no column holds"
+            message = f"the attribute {field.name}: it is {type_name(field.type)}, which no column can hold"
             raise ValueError(message)
     check_malformed(context, parameters.on_bad_tuple)
     return {str(name): parameters.columns.get(str(name), str(name)) for name in schema.names}

@@ -39,7 +39,7 @@ class TcpSinkParameters(LineSinkParameters):
     def _check_port(self) -> TcpSinkParameters:
         check_port(self.name, self.port, server=self.role == "server")
         if self.role == "client" and self.port == 0:
-            message = "port: role client needs the port that it connects to"
+            message = "port: role client needs a port to connect to"
             raise ValueError(message)
         return self
 

@@ -60,8 +60,7 @@ class TcpSourceParameters(JournalParameters):
         check_port(self.name, self.port, server=self.role == "server")
         if self.role == "client" and (self.port == 0 or of_server):
             message = (
-                "role client needs the port that it connects to, and connections and connectionsPerAddress are for "
-                "role server"
+                "role client needs a port to connect to, and connections and connectionsPerAddress are for role server"
             )
             raise ValueError(message)
         return self
@@ -145,7 +144,7 @@ class TCPSource(JournalSource):
         settings: TcpSourceParameters = self.parameters
 
         def refused(peer: object) -> None:
-            intake.count("refused", "a connection from %s was closed: there are too many", shown_peer(peer))
+            intake.count("refused", "a connection from %s was closed: too many connections are open", shown_peer(peer))
 
         return Places(settings.connections, settings.connections_per_address, SILENT_SECONDS, refused)
 
@@ -170,9 +169,9 @@ class TCPSource(JournalSource):
                     writer.write(b"%d\n" % taken)
                     await writer.drain()
             if held is not None and held.is_cut:
-                intake.count("silent", "the connection from %s was silent, and closed for another one", peer)
+                intake.count("silent", "the silent connection from %s was closed in favour of a new one", peer)
             if frames.rest:
-                about = "the connection from %s ended within a message, of which %s bytes are left out"
+                about = "the connection from %s ended within a message; its %s bytes were left out"
                 intake.count("cut off", about, peer, frames.rest)
         except FramingLostError as error:
             intake.count("too long", "the connection from %s was closed: %s", peer, error)

@@ -24,7 +24,7 @@ class ThreadedSplit(Operator):
     @classmethod
     def sharding(cls, context: object, parameters: object) -> Sharding:
         """Return a refusal, since the next port is a position within one channel."""
-        return Sharding(refusal="is the port that is next in one channel")
+        return Sharding(refusal="is the next port of one channel")
 
     @classmethod
     def mentions(cls, parameters: object) -> Mentions:

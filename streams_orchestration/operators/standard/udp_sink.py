@@ -79,7 +79,7 @@ class UDPSink(EpochSink):
             for batch in batches:
                 for row in self.parameters.rows(batch.arrow):
                     if len(row) > MOST_BYTES:
-                        message = f"a tuple has {len(row)} bytes, and a datagram at most {MOST_BYTES}"
+                        message = f"a tuple has {len(row)} bytes, but a datagram has at most {MOST_BYTES}"
                         raise RefusedError(message)
                     self._sender(address[0]).sendto(row, address)
         except OSError as error:

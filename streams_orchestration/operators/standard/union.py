@@ -31,7 +31,7 @@ class Union(Operator):
         for port, source in enumerate(context.inputs):
             missing = next((name for name in target.names if name not in source.names), None)
             if missing is not None:
-                message = f"input port {port}: the stream has no attribute {missing}, which the output stream has"
+                message = f"input port {port}: the stream lacks the attribute {missing} of the output stream"
                 raise ValueError(message)
         return assignments_of_ports(context.inputs, target, context.zone)
 

@@ -69,7 +69,7 @@ class XmlParseParameters(Parameters):
 
 
 class XMLParse(Operator):
-    """Submits a tuple for each element that a trigger names, and a window marker behind each document.
+    """Submits a tuple for each element that a trigger names, and a window marker after each document.
 
     A document may begin in one tuple and end in another; attributes of the input come from the tuple in which the
     element ends. Names are compared as they are written, with their prefixes.
@@ -83,7 +83,7 @@ class XMLParse(Operator):
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: XmlParseParameters) -> Sharding:
         """Return a refusal, since the start of a document belongs with the bytes that follow it."""
-        return Sharding(refusal="is the beginning of a document in one channel")
+        return Sharding(refusal="is the beginning of a document that one channel has read")
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: XmlParseParameters) -> None:
@@ -100,14 +100,14 @@ class XMLParse(Operator):
         schema = context.inputs[0]
         name = parameters.xml_input or schema.names[0]
         if parameters.xml_input is None and len(schema) != 1:
-            message = f"xmlInput: say which attribute has the documents: {', '.join(schema.names)}"
+            message = f"xmlInput: name the attribute that contains the documents: {', '.join(schema.names)}"
             raise ValueError(message)
         if name not in schema.names:
             message = f"xmlInput: the input stream has no attribute {name}{nearest(name, schema.names)}"
             raise UnknownAttributeError(message)
         kind = schema.field(name).type
         if not (pa.types.is_string(kind) or pa.types.is_binary(kind)):
-            message = f"xmlInput: {name} is {type_name(kind)}, string or binary is expected"
+            message = f"xmlInput: {name} is {type_name(kind)}, but string or binary is expected"
             raise ValueError(message)
         return name
 

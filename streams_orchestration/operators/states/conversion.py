@@ -70,7 +70,7 @@ def _part(name: str, part: Any, wanted: Any) -> Any:
 def _check(part: str, before: pa.Schema, after: pa.Schema, *, added: bool) -> None:
     for field in before:
         if field.name not in after.names:
-            message = f"has {field.name} {type_name(field.type)} in its part {part}, which has no such column now"
+            message = f"has {field.name} {type_name(field.type)} in its part {part}, which no longer has this column"
             raise ConversionError(message)
         now = after.field(field.name).type
         if not _holds(field.type, now):

@@ -53,7 +53,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         self.keys_schema = _schema(keys)
         self.values_schema = _schema(values)
         if not len(self.keys_schema):
-            message = "keys: there must be an attribute at least"
+            message = "keys: at least one attribute is needed"
             raise ValueError(message)
         self._index = KeyIndex(self.keys_schema)
         self._columns = {field.name: StateColumn(field.type) for field in self.values_schema}

@@ -214,7 +214,7 @@ def _keys(name: str, part: Any, state_keys: StateKeys, schema: pa.Schema | None)
         return renamed(part.keys_table(), names)
     rows = [key if isinstance(key, tuple) else (key,) for key in part]
     if any(len(row) != len(names) for row in rows):
-        message = f"has keys of another number of values than {len(names)} in its part {name}"
+        message = f"has keys in its part {name} that do not have {len(names)} values"
         raise RescaleError(message)
     return pa.RecordBatch.from_arrays(
         [_typed(name, [row[i] for row in rows], names[i], schema) for i in range(len(names))], names=list(names)

@@ -141,7 +141,7 @@ def load_state(files: Iterable[bytes | pa.Buffer]) -> dict[str, Any]:
     for data in files:
         header, body = _decode(data)
         if header["since"] != version:
-            message = "it does not continue the stored state before it"
+            message = "it does not continue the previous stored state"
             raise StateError(message)
         version = header["version"]
         former, state = state, dict(header["values"])

@@ -271,8 +271,6 @@ def _ticks(times: Any) -> np.ndarray:
     """
     values = times.to_numpy(zero_copy_only=False) if isinstance(times, pa.Array) else np.asarray(times)
     if len(values) and values.dtype.kind != "i":
-        message = (
-            f"a timer's time is a whole number of ticks, not {values[0]!r}; self.event_time.times(batch) has these"
-        )
+        message = f"a timer's time is a whole number of ticks, not {values[0]!r}; use self.event_time.times(batch)"
         raise DataError(message)
     return values.astype(np.int64)

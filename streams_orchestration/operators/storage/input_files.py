@@ -96,7 +96,7 @@ def open_decompressed(path: File) -> Iterator[IO[bytes]]:
             with path.open("rb") as file:
                 yield file
     except _DAMAGE as error:
-        message = f"{path}: cannot be read to its end, it is damaged or no {path.suffix} file: {error}"
+        message = f"{path}: cannot be read to its end, it is damaged, or it is not a {path.suffix} file: {error}"
         raise DataError(message) from error
 
 

@@ -67,7 +67,7 @@ class HttpCaller:
             headers: headers of each request.
             credentials: user and password for basic authentication, or the signer of OAuth 1.
             verify: False to accept every certificate.
-            timeout: seconds until a connection, or the next bytes of a response, must have come.
+            timeout: the seconds allowed for a connection, and for the next bytes of a response.
             proxy: the address of a proxy; empty for none.
         """
         import requests

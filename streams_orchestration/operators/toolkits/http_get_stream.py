@@ -49,7 +49,7 @@ class HTTPGetStreamParameters(HttpCallParameters, JournalParameters):
         description="Fields to post, each as key=value. Without fields, it is a GET.",
     )
     data_attribute_name: str = Field(
-        default="data", alias="dataAttributeName", description="Attribute that gets the line."
+        default="data", alias="dataAttributeName", description="Output attribute that gets the line."
     )
     retry_on_close: bool = Field(
         default=False, alias="retryOnClose", description="Connect again when the server has closed the connection."
@@ -64,7 +64,7 @@ class HTTPGetStreamParameters(HttpCallParameters, JournalParameters):
         name = names[0] if len(names) == 1 else self.data_attribute_name
         kind = attribute_type(type_, name, "dataAttributeName")
         if not is_string(kind):
-            message = f"dataAttributeName: {name} is {kind}, rstring or ustring is expected"
+            message = f"dataAttributeName: {name} is {kind}, but rstring or ustring is expected"
             raise ValueError(message)
         return name
 
@@ -91,7 +91,9 @@ class HTTPGetStream(JournalSource):
         if len(context.outputs) > 1 and (second := context.outputs[1]) is not None:
             check_response(_second(second))
         if context.max_channels > 1:
-            message = "every channel of the parallel region would read the same; put the source in front of the region"
+            message = (
+                "every channel of the parallel region would read the same stream; put the source in front of the region"
+            )
             raise ValueError(message)
         parameters.check_call()
         require_package("HTTPGetStream", "requests", "http")
@@ -170,7 +172,7 @@ class HTTPGetStream(JournalSource):
         self.target = self.parameters.target(self.made)
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next lines; the source has ended behind the record of its end."""
+        """Submit the next lines. After the record of the end, the source is exhausted."""
         if offset.get("ended"):
             return ProducedTo(offset, exhausted=True)
         made = super().produce(offset, limit)

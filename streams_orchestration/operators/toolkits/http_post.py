@@ -41,7 +41,7 @@ class HTTPPostParameters(HttpCallParameters):
     )
     retry_delay: float = Field(default=3.0, alias="retryDelay", ge=0, description="Seconds before a repetition.")
     connection_timeout: float = Field(
-        default=60.0, alias="connectionTimeout", gt=0, description="Seconds allowed without an answer."
+        default=60.0, alias="connectionTimeout", gt=0, description="Seconds to wait for an answer."
     )
     header_content_type: str = Field(
         default=FORM,
@@ -132,7 +132,7 @@ def check_response(type_: Tuple) -> None:
     for name, wanted in RESPONSE.items():
         kind = attribute_type(type_, name, "the output stream needs the attributes of HTTPResponse")
         if kind != wanted and not (wanted == RSTRING and is_string(kind)):
-            message = f"{name} of the output stream is {kind}, and {wanted} in HTTPResponse"
+            message = f"{name} of the output stream is {kind}, but {wanted} in HTTPResponse"
             raise ValueError(message)
 
 

@@ -76,7 +76,9 @@ class HTTPRequestParameters(TypedPortParameters):
         default=None, alias="requestAttributes", description="Input attributes of the body; by default all others."
     )
     request_attributes_as_url_arguments: bool = Field(
-        default=False, alias="requestAttributesAsUrlArguments", description="Append them to the address of a GET."
+        default=False,
+        alias="requestAttributesAsUrlArguments",
+        description="Append the attributes of the body to the address of a GET.",
     )
     request_url_arguments_attribute: str | None = _attribute(
         "requestUrlArgumentsAttribute", "Input attribute with the arguments of the address."
@@ -85,7 +87,9 @@ class HTTPRequestParameters(TypedPortParameters):
     request_body_attribute_bin: str | None = _attribute(
         "requestBodyAttributeBin", "Input attribute, a blob, with a body of the type application/octet-stream."
     )
-    output_data_line: str | None = _attribute("outputDataLine", "Output attribute for a line; a tuple for each.")
+    output_data_line: str | None = _attribute(
+        "outputDataLine", "Output attribute for a line of the response; each line becomes a tuple."
+    )
     output_body: str | None = _attribute("outputBody", "Output attribute for the body of the response.")
     output_body_raw: str | None = _attribute("outputBodyRaw", "Output attribute, a blob, for the body.")
     output_status: str | None = _attribute("outputStatus", "Output attribute for the status line.")
@@ -94,7 +98,9 @@ class HTTPRequestParameters(TypedPortParameters):
     output_content_encoding: str | None = _attribute("outputContentEncoding", "Output attribute for the encoding.")
     output_content_type: str | None = _attribute("outputContentType", "Output attribute for the media type.")
     output_char_set: str | None = _attribute("outputCharSet", "Output attribute for the character set.")
-    error_diagnostics: str | None = _attribute("errorDiagnostics", "Output attribute for the error without response.")
+    error_diagnostics: str | None = _attribute(
+        "errorDiagnostics", "Output attribute for the error if there is no response."
+    )
     authentication_type: Literal["STANDARD", "OAUTH1", "OAUTH2"] = Field(
         default="STANDARD",
         alias="authenticationType",
@@ -120,13 +126,13 @@ class HTTPRequestParameters(TypedPortParameters):
         description="Methods that are redirected. DEFAULT: GET and HEAD. LAX: POST and DELETE, too. NONE: none.",
     )
     disable_redirect_handling: bool = Field(
-        default=False, alias="disableRedirectHandling", description="Follow no redirection."
+        default=False, alias="disableRedirectHandling", description="Ignore redirections."
     )
     connection_timeout: int = Field(
-        default=0, alias="connectionTimeout", ge=0, description="Milliseconds until a connection; 0: the default."
+        default=0, alias="connectionTimeout", ge=0, description="Milliseconds allowed for a connection; 0: the default."
     )
     socket_timeout: int = Field(
-        default=-1, alias="socketTimeout", description="Milliseconds until the next bytes; -1: the default."
+        default=-1, alias="socketTimeout", description="Milliseconds to wait for the next bytes; -1: the default."
     )
     user_agent: str | None = Field(default=None, alias="userAgent", description="The header User-Agent.")
 
@@ -144,7 +150,7 @@ class HTTPRequestParameters(TypedPortParameters):
 
     @property
     def timeout(self) -> float | None:
-        """The seconds until a connection or the next bytes must have come; None for no limit."""
+        """The seconds allowed for a connection, and for the next bytes of a response; None for no limit."""
         given = [each / 1000 for each in (self.connection_timeout, self.socket_timeout) if each > 0]
         return max(given) if given else None
 
@@ -333,5 +339,5 @@ def _check_kind(kind: Type, wanted: str, what: str) -> None:
         "list": isinstance(kind, Collection) and kind.kind == "list" and is_string(kind.elements[0]),
     }
     if not fits[wanted]:
-        message = f"{what} is {kind}; {'a list of strings' if wanted == 'list' else f'a {wanted}'} is expected"
+        message = f"{what} is {kind}, but {'a list of strings' if wanted == 'list' else f'a {wanted}'} is expected"
         raise ValueError(message)

@@ -42,10 +42,10 @@ class JSONToTupleParameters(TypedPortParameters):
         description="Output attribute, a tuple, list or set, that gets the JSON; the whole tuple by default.",
     )
     ignore_parsing_error: bool = Field(
-        default=False, alias="ignoreParsingError", description="Drop tuples whose text cannot be read."
+        default=False, alias="ignoreParsingError", description="Drop tuples whose text is not valid JSON."
     )
     prefix_to_ignore: str = Field(
-        default="", alias="prefixToIgnore", description="Beginning of attributes that is left out in JSON."
+        default="", alias="prefixToIgnore", description="Prefix of attribute names that is left out in JSON."
     )
 
 
@@ -69,10 +69,12 @@ class JSONToTuple(Operator):
         if parameters.target_attribute is not None:
             kind = attribute_type(own, parameters.target_attribute, "targetAttribute")
             if not (isinstance(kind, Tuple) or (isinstance(kind, Collection) and kind.kind != "map")):
-                message = f"targetAttribute: {parameters.target_attribute} is {kind}; a tuple, list or set is expected"
+                message = (
+                    f"targetAttribute: {parameters.target_attribute} is {kind}, but a tuple, list or set is expected"
+                )
                 raise ValueError(message)
         if len(context.outputs) > 1 and context.outputs[1] != context.inputs[0]:
-            message = "the second output stream has another type than the input stream; it gets tuples of the input"
+            message = "the second output stream must have the type of the input stream, whose tuples it gets"
             raise ValueError(message)
 
     @staticmethod

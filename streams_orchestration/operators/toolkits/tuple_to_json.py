@@ -33,7 +33,7 @@ class TupleToJSONParameters(TypedPortParameters):
         description="Output attribute that gets the text; the only attribute, or jsonString, by default.",
     )
     prefix_to_ignore: str = Field(
-        default="", alias="prefixToIgnore", description="Beginning of attributes that is left out in JSON."
+        default="", alias="prefixToIgnore", description="Prefix of attribute names that is left out in JSON."
     )
 
 
@@ -61,7 +61,7 @@ class TupleToJSON(Operator):
             return "", given
         kind = attribute_type(given, name, "inputAttribute")
         if not (isinstance(kind, Tuple) or (isinstance(kind, Collection) and kind.kind != "map")):
-            message = f"inputAttribute: {name} is {kind}; a tuple, list or set is expected"
+            message = f"inputAttribute: {name} is {kind}, but a tuple, list or set is expected"
             raise ValueError(message)
         return name, kind
 
@@ -100,6 +100,6 @@ def text_attribute(type_: Tuple, name: str | None, parameter: str) -> str:
     name = name or (type_.attributes[0].name if len(type_.attributes) == 1 else JSON_STRING)
     kind = attribute_type(type_, name, parameter)
     if not is_string(kind):
-        message = f"{parameter}: {name} is {kind}, rstring or ustring is expected"
+        message = f"{parameter}: {name} is {kind}, but rstring or ustring is expected"
         raise ValueError(message)
     return name

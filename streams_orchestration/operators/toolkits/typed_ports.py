@@ -28,7 +28,9 @@ class TypedPortParameters(Parameters):
     )
 
     vm_arg: str | list[str] = Field(
-        default_factory=list[str], alias="vmArg", description="Arguments of a Java machine, without effect here."
+        default_factory=list[str],
+        alias="vmArg",
+        description="Arguments of a Java virtual machine; they have no effect here.",
     )
 
     def input_type(self, context: OperatorContext) -> Tuple:

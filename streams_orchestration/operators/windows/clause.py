@@ -84,7 +84,7 @@ class Policy:
         numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         if not pa.types.is_timestamp(kind) and (self.kind == "time" or not numeric):
             wanted = "a timestamp" if self.kind == "time" else "a number or a timestamp"
-            message = f"{where}: {name} is {type_name(kind)}, {wanted} is expected"
+            message = f"{where}: {name} is {type_name(kind)}, but {wanted} is expected"
             raise ValueError(message)
         return Policy(self.kind, self.size * per_second(kind), name)
 
@@ -189,7 +189,7 @@ def check_clock(by: TimeSource, time_attribute: str | None, windows: Sequence[Wi
     if by != "clock":
         return
     if time_attribute is not None:
-        message = "timeAttribute cannot be combined with by: clock, by which a tuple has the time of its arrival"
+        message = "timeAttribute cannot be combined with by: clock, which uses the time of arrival"
         raise ValueError(message)
     if not any(window.goes_by_time for window in windows):
         message = "by: clock needs a window with time(...) or partitionAge(...)"
@@ -203,7 +203,9 @@ def parse_window(text: str, *, least: int = 1) -> Window:
         ValueError: it is not a window clause; the message says the expected form.
     """
     if parse_event_time_window(text) is not None:
-        message = f"{text!r} is a window of event time, which this operator does not have; windows are like {_SYNTAX}"
+        message = (
+            f"{text!r} is a window of event time, which this operator does not support; windows are like {_SYNTAX}"
+        )
         raise ValueError(message)
     parts = [part.strip() for part in re.split(r",(?![^()]*\))", text)]
     kind, *policies = parts

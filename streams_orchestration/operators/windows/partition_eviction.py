@@ -210,7 +210,10 @@ class PartitionEviction:
         self._read()
 
     def recall(self, tuples: Iterable[tuple[int, Any]]) -> None:
-        """Add the tuples of restored windows, given as partition number and value, in order of arrival."""
+        """Add the tuples of restored windows, given as partition number and value, in order of arrival.
+
+        Only the policy `tupleCount` needs them; with other policies they are ignored.
+        """
         if self.policy.kind == "tupleCount":
             for number, value in tuples:
                 self._held.values.setdefault(number, deque()).append(value)

@@ -94,7 +94,10 @@ def declare(connection: Connection, compilation: Compilation) -> None:
 
 
 def connect(connection: Connection) -> None:
-    """Connect every Import with all exported streams that it matches; existing connections keep their position."""
+    """Connect every Import with all exported streams that it matches, and end the connections that no longer match.
+
+    Existing connections keep their position.
+    """
     imports = {
         (row.application, row.name, row.operator, row.port): row for row in ImportRow.all(connection, select(_i))
     }

@@ -222,11 +222,7 @@ class _Body:
                 continue
             types.append(meaning.type)
             if meaning.type != types[0] and UNKNOWN_TUPLE not in (meaning.type, types[0]):
-                self.report(
-                    "CDISP0457E",
-                    f"the stream {stream} has the type {meaning.type}, but the port has {types[0]}",
-                    stream,
-                )
+                self.report("CDISP0457E", f"the stream {stream} has the type {meaning.type}, not {types[0]}", stream)
         if port.type is not None and types and (declared := self._tuple(port.type)) not in (types[0], UNKNOWN_TUPLE):
             self.report("CDISP0457E", f"{port.streams[0]} has the type {types[0]}, not {declared}", port.streams[0])
         names = tuple(stream.name for stream in port.streams)
@@ -345,7 +341,7 @@ class Expansion:
         self.composites: dict[str, Any] = {}
         self.bodies = Bodies()
         self.expanded: set[tuple[Path, int]] = set()
-        """The composites of which a body was made, by their files and first tokens."""
+        """The composites whose bodies were expanded, by their files and first tokens."""
         self.checks_only = checks_only
         """True if composites are checked one by one, without those that they invoke."""
         self.operators = operators

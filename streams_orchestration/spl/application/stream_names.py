@@ -56,7 +56,7 @@ def stream_entry(stream: tree.Name, type_: Tuple, source: Source, report: Callab
         stream: the name of the stream.
         type_: the type of its tuples.
         source: the file.
-        report: takes a type of which no values can be sent.
+        report: is called for a type whose values cannot be sent.
     """
     parts = set(parts_of_type(type_))
     if not type_.attributes or UNKNOWN in parts:

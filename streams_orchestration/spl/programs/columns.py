@@ -58,7 +58,7 @@ def arrow_type(type_: Type) -> pa.DataType:
 
 
 def is_carried(type_: Type) -> bool:
-    """Return True if programs can run on values of a type; complex numbers and XML only compile."""
+    """Return True if programs can run on values of a type; applications with complex numbers or XML only compile."""
     match type_:
         case Optional(content=content):
             return is_carried(content)

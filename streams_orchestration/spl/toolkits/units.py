@@ -24,7 +24,7 @@ class LoadedUnit:
 
     @cached_property
     def damaged(self) -> frozenset[str]:
-        """The words on lines with mistakes of writing; a name among them may be one that could not be read."""
+        """The words on lines with syntax errors; each may be a name whose definition could not be read."""
         if not self.findings:
             return frozenset()
         lines = {each.line for each in self.findings}

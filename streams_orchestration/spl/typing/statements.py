@@ -7,7 +7,7 @@
 >>> function = check_function(parsed.unit.definitions[0], Scope(), source, mistakes)
 >>> for each in mistakes:
 ...     print(each.span, each.code, each.message)
-Main.spl:1:27 CDISP0045E a condition is boolean, and this is int32
+Main.spl:1:27 CDISP0045E a condition must be boolean, but this is int32
 Main.spl:1:32 CDISP0378E x is constant, so '=' cannot change it
 Main.spl:1:41 CDISP0520E f has the type int32, so every path through it must end with return
 """

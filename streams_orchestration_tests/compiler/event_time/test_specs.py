@@ -352,4 +352,4 @@ def test_times_of_panes_have_the_type_of_the_event_time_attribute():
         sink("K", "G"),
     ]
     found = [each.message for each in check_operators(sound({"graph": graph})) if each.operator == "G"]
-    assert found == ["output.start: the value is bigint, the output stream's attribute is string"]
+    assert found == ["output.start: the value is bigint, but the output stream's attribute is string"]

@@ -230,13 +230,13 @@ REFUSED = {
     "aggregateIncompleteWindows cannot be combined with": {"aggregateIncompleteWindows": True},
     "partitionBy and a window that is 'partitioned' require each other": {"partitionBy": ["v"]},
     "paneIndex.. takes no argument": {"output": {"n": "paneIndex(v)"}},
-    "the value is string, the output stream's attribute is bigint": {"output": {"n": "paneTiming()"}},
+    "the value is string, but the output stream's attribute is bigint": {"output": {"n": "paneTiming()"}},
     "the value is boolean": {"output": {"n": "isRetraction()"}},
     "refinement: retracting is for windows of event time": {"window": "tumbling, count(2)",
                                                               "refinement": "retracting"},
     "intervalStart.. needs a window of event time": {"window": "tumbling, count(2)",
                                                         "output": {"n": "intervalStart()"}},
-    "depends on the order of arrival, which session windows do not keep": {"window": "session, gap(1.0)",
+    "depends on the order of arrival, which session windows do not preserve": {"window": "session, gap(1.0)",
                                                                          "output": {"n": "First(v)"}},
     "0.0001 s is not a whole number of ticks": {"window": "timeInterval, intervalDuration(0.0001)"},
     "is a window of Sort": {"window": "eventTime"},
@@ -260,5 +260,5 @@ def test_a_port_for_late_tuples_has_their_attributes_and_needs_a_window_of_event
 
 
 def test_without_event_time_it_says_where_times_come_from():
-    with pytest.raises(ValueError, match=r"'timeInterval, .*' needs event time, and the stream has none; name"):
+    with pytest.raises(ValueError, match=r"'timeInterval, .*' needs event time, but the stream has none; name"):
         OperatorHarness(Aggregate, [TUPLE], ["n bigint"], parameters={"window": INTERVAL, "output": {"n": "Count()"}})

@@ -138,7 +138,7 @@ def test_null_times_may_be_ignored_and_go_to_the_port_for_late_tuples():
     ("outputs", "parameters", "message"),
     [
         (1, {"window": "tumbling, count(3)"}, "the parameter sortBy is missing"),
-        (1, {"order": "descending"}, "order: there is no sortBy"),
+        (1, {"order": "descending"}, "order needs sortBy"),
         (1, {"order": ["ascending"]}, "order: 1 entries for 0 expressions"),
         (1, {"partitionBy": ["k"]}, "partitionBy cannot be combined with the window eventTime"),
         (1, {"timeAttribute": "at"}, "timeAttribute cannot be combined with the window eventTime"),

@@ -75,7 +75,7 @@ REFUSED = [
     ("json", "application/json", b"[" * 100_000, 400, "nested too deeply"),
     ("json", "application/json", b"\xff\xff", 400, "the body is not JSON"),
     ("csv", "text/csv", b'a,"1', 400, "a quote is not closed"),
-    ("csv", "text/csv; header=present", b"n,k\n1,a", 400, "n, k; k, n are expected"),
+    ("csv", "text/csv; header=present", b"n,k\n1,a", 400, "n, k, but k, n are expected"),
 ]
 
 
@@ -286,7 +286,7 @@ WRONG = [
     ({"token": SECRET}, "it contains a secret"),
     ({"path": "in"}, "path"),
     ({"path": "/{x}"}, "path"),
-    ({"certificate": "a.pem"}, "certificate and privateKey are given together"),
+    ({"certificate": "a.pem"}, "certificate and privateKey require each other"),
     ({"maxBodyBytes": 1 << 30}, "less than eight bodies"),
 ]
 

@@ -128,7 +128,7 @@ def test_damage_of_acknowledged_messages_is_an_error_that_names_their_numbers(tm
     content = bytearray(end(tmp_path).read_bytes())
     content[content.index(b"34")] ^= 1
     end(tmp_path).write_bytes(content)
-    with pytest.raises(DamagedError, match=r"segment, byte \d+: .* messages 3 to 6, .* --fresh"):
+    with pytest.raises(DamagedError, match=r"segment, byte \d+: .* messages 3 to 6 .* --fresh"):
         Journal(tmp_path, LIMIT) if open_again else JournalReader(tmp_path).read(1, 100)
 
 
@@ -167,7 +167,7 @@ def test_a_full_journal_takes_nothing_until_what_was_read_is_trimmed(tmp_path: P
     first = JournalReader(tmp_path).first()
     assert 1 < first <= count // 2
     assert JournalReader(tmp_path).read(count // 2, 1)[0].number == count // 2
-    with pytest.raises(TrimmedError, match=f"message 1 comes next, but only messages from {first} on"):
+    with pytest.raises(TrimmedError, match=f"message 1 is the next to read, but only messages from {first} on"):
         JournalReader(tmp_path).read(1, 1)
 
 

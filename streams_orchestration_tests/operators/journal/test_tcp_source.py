@@ -215,7 +215,7 @@ def test_a_port_in_use_is_waited_for_and_then_refused_by_name(tmp_path: Path, mo
 
 @pytest.mark.parametrize(
     ("address", "wanted"),
-    [("192.0.2.1", "this machine has no such address"), ("no.such.name.invalid", "there is no such name")],
+    [("192.0.2.1", "this machine has no such address"), ("no.such.name.invalid", "the name is unknown")],
 )
 def test_an_address_of_another_machine_is_refused(tmp_path: Path, address: str, wanted: str):
     made, source = bench(tmp_path, address=address)
@@ -273,7 +273,7 @@ def test_a_journal_that_is_gone_is_named_or_passed_over_with_a_count(tmp_path: P
     with receiving(source):
         send(port(source), [lines(row(1))])
     gone = {"journal": "of-another-machine", "next": 5}
-    with pytest.raises(DataError, match=r"journal: the journal with the next message 5 is missing; onLostData:"):
+    with pytest.raises(DataError, match=r"journal: the journal is missing; it has the next message, 5; onLostData:"):
         made.produce(gone)
     skipping, _ = bench(tmp_path, onLostData="skip")
     skipping.produce(gone)
@@ -326,7 +326,7 @@ def test_a_client_connects_reads_and_connects_again(tmp_path: Path, monkeypatch:
 
 WRONG = [
     ({"port": 70000}, "less than or equal to 65535"),
-    ({"role": "client"}, "role client needs the port"),
+    ({"role": "client"}, "role client needs a port"),
     ({"maxMessageBytes": 1 << 30}, "less than eight messages"),
     ({"journalLimit": 5}, "greater than or equal to"),
     ({"metadata": {"n": "weather"}}, "weather is not one of number, received, sender"),

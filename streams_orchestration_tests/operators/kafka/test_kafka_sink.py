@@ -253,7 +253,7 @@ def test_a_topic_that_is_deleted_stops_by_name_and_gets_what_waited_when_it_is_m
     topic = kafka.topic(3)
     first = sink(kafka, topic)
     deliver(first, topic, 1)
-    remedy = "create the topic, with its former settings if it was deleted; or check"
+    remedy = "create the topic, with its old settings if it was deleted, or check"
     wanted = rf"topic {topic} at {kafka.address}: refused: .*; {remedy}"
     with pytest.raises(KafkaRefusedError, match=wanted):
         deliver_and(lambda: kafka.delete(topic), first, topic, 2, before=before)

@@ -303,7 +303,7 @@ def test_a_topic_that_is_deleted_in_the_middle_stops_by_name(kafka: Broker, tmp_
     offset = bench.produce(offset, 5).offset
     admin, until = kafka.admin(), time.monotonic() + 60
     admin.delete_topics([topic])[topic].result(60)
-    with pytest.raises(DataError, match=rf"topic {topic}: there is no such topic at {kafka.address}"):
+    with pytest.raises(DataError, match=rf"topic {topic}: this topic does not exist at {kafka.address}"):
         while time.monotonic() < until:
             offset = bench.produce(offset, 5).offset
 

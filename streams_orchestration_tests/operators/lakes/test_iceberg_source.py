@@ -42,7 +42,7 @@ def test_snapshots_that_have_expired_are_named(lake: Iceberg, policy: str, expec
     for snapshot in lake.versions()[:2]:
         lake.table().maintenance.expire_snapshots().by_id(snapshot).commit()
     if expected is None:
-        with pytest.raises(DataError, match=r"lake.table: snapshots? .* cannot be read any more, .* onLostData: skip"):
+        with pytest.raises(DataError, match=r"lake.table: snapshots? .* can no longer be read, .* onLostData: skip"):
             read(bench, offset)
     else:
         read(bench, offset)

@@ -255,7 +255,7 @@ def test_a_key_of_nan_replaces_its_row_where_the_format_can_look_for_it(lake: De
     nan, other = math.nan, math.copysign(math.nan, -1)
     if type(lake) is not Delta:
         with pytest.raises(
-            LakeError, match=r"key: a tuple has null or NaN for k, which finds no row of .*; give it a value"
+            LakeError, match=r"key: a tuple has null or NaN for k, which matches no row of .*; give it a value"
         ):
             deliver(bench, [(other, 5)])
         return

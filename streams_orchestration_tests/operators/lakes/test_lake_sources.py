@@ -133,7 +133,7 @@ def test_a_data_file_that_is_gone_is_named(lake: Delta, policy: str, expected: l
     (gone,) = lake.files_of(first)
     gone.unlink()
     if expected is None:
-        with pytest.raises(DataError, match=rf"the data file .*{gone.name} of version {first} cannot be read any more"):
+        with pytest.raises(DataError, match=rf"the data file .*{gone.name} of version {first} can no longer be read"):
             read(bench, offset)
     else:
         read(bench, offset)
@@ -142,7 +142,7 @@ def test_a_data_file_that_is_gone_is_named(lake: Delta, policy: str, expected: l
 
 WRONG: list[tuple[str, str]] = [
     ("k string, m bigint", r"has no column m; .*its columns are k, n"),
-    ("k bigint", r"the column k of .* is (large_)?string, the attribute is bigint"),
+    ("k bigint", r"the column k of .* is (large_)?string, but the attribute is bigint"),
 ]
 
 

@@ -227,7 +227,7 @@ def test_tuples_of_another_type_than_the_stream_s_are_refused_with_both(tmp_path
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     graph = [source("Rows", file), node("Odd", "OtherSchema", "Rows"), sink("Out", "Odd")]
     local = LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="legacy"))
-    with pytest.raises(StepError, match=r"operator Odd: it submits tuples of n bigint, output port 0 has k string"):
+    with pytest.raises(StepError, match=r"operator Odd: it submits tuples of n bigint, but output port 0 has k string"):
         local.run()
 
 

@@ -223,7 +223,9 @@ def test_tuples_that_a_reset_retracts_never_come_into_the_table(lake: Delta):
 def test_a_table_that_is_missing_stops_and_when_it_is_there_everything_is_delivered(lake: Delta):
     local = application(lake, createTable=False)
     local.commit(boundary=True)
-    with pytest.raises(OutputError, match=r"operator Out: there is no .*; set createTable: true, or make it") as error:
+    with pytest.raises(
+        OutputError, match=r"operator Out: there is no .*; set createTable: true, or create it"
+    ) as error:
         local.publish()
     assert error.value.permanent
     lake.make_empty()

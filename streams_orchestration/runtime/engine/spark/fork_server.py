@@ -177,7 +177,7 @@ class ForkServer:
                     self._forget(pid).sendall((128 - code if code < 0 else code).to_bytes(4, "little"))
 
     def _abandoned(self, pid: int) -> None:
-        """End a process whose client was killed: Spark does not want the process any more."""
+        """End a process whose client was killed: Spark no longer needs the process."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
         self._selector.unregister(self._clients[pid])

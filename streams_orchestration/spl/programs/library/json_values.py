@@ -50,7 +50,7 @@ ABSENT = object()
 def parse_json(text: str, *, whole: bool = True) -> Any:
     """Parse JSON.
 
-    If `whole` is false, text behind the first value is left out, and of equal keys the first counts.
+    If `whole` is false, text after the first value is left out, and of equal keys the first counts.
 
     Raises:
         json.JSONDecodeError: the text is not JSON.
