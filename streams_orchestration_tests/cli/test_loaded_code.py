@@ -54,9 +54,13 @@ READING = {
     "cancel": ["cancel", "loads"],
 }
 FORKING = """
-import json, os, sys
+import importlib, json, os, sys
 from pathlib import Path
 from streams_orchestration.cli import main
+
+own = "compiler.compiling", "compiler.checking.deployable", "operators", "runtime.catalog.catalog"
+for module in ("pyarrow", "rich.console", *(f"streams_orchestration.{each}" for each in own)):
+    importlib.import_module(module)
 
 imported, found = Path("imported"), {}
 for name, arguments in json.loads(sys.argv[1]).items():

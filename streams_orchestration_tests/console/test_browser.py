@@ -43,6 +43,7 @@ def test_the_graph_shows_what_runs(seen: Seen):
     seen.expect(".wire.serialize").not_to_have_count(0)
 
 
+@pytest.mark.deep
 def test_a_pe_folds_and_unfolds(seen: Seen):
     seen.page.locator('[data-fold="pe:0"]').click()
     seen.expect(operator("Rows")).to_have_count(0)
@@ -85,6 +86,7 @@ def test_pes_on_a_host_that_is_gone_are_shown_as_failed(seen: Seen, application:
     seen.expect(".timeline .broken").to_have_count(0)
 
 
+@pytest.mark.deep
 def test_numbers_of_channels_that_meet_do_not_lie_on_each_other(browser: Any, tmp_path: Path):
     application = Deployed(tmp_path, width=4, pes=2)
     application.work()
@@ -195,6 +197,7 @@ def test_a_region_is_reset_from_the_page(browser: Any, tmp_path: Path, monkeypat
         page.context.close()
 
 
+@pytest.mark.deep
 def test_nothing_is_reset_that_is_complete(browser: Any, tmp_path: Path):
     application = Deployed(tmp_path)
     with served(SnapshotReader(application.home), actions=True) as acting:
@@ -271,6 +274,7 @@ def test_a_region_is_chosen_from_the_list_and_from_what_is_in_it(seen: Seen, add
     seen.expect(".panel h2").to_have_text("Region 0")
 
 
+@pytest.mark.deep
 def test_a_long_cause_is_one_line_until_it_is_unfolded(seen: Seen, application: Deployed):
     page = seen.page
     with application.failed(1):
@@ -306,6 +310,7 @@ def test_every_control_has_a_name_and_is_there_only_where_it_does_something(seen
     seen.expect("#search").to_be_focused()
 
 
+@pytest.mark.deep
 def test_the_timeline_begins_with_the_deployment(browser: Any, tmp_path: Path):
     application = Deployed(tmp_path)
     application.work()

@@ -60,6 +60,7 @@ def test_a_width_is_changed_and_the_plans_are_compared(browser: Any, plans: str)
     page.context.close()
 
 
+@pytest.mark.deep
 def test_on_a_phone_what_comes_of_a_choice_is_seen(browser: Any, plans: str):
     seen = Seen(browser, 390, touch=True)
     page = seen.open(plans)
@@ -76,6 +77,7 @@ def test_on_a_phone_what_comes_of_a_choice_is_seen(browser: Any, plans: str):
     page.context.close()
 
 
+@pytest.mark.deep
 def test_on_a_phone_what_is_selected_in_a_plan_stays_in_view(browser: Any, plans: str):
     seen = Seen(browser, 390, touch=True)
     page = seen.open(plans)
@@ -104,7 +106,8 @@ def test_from_the_plan_of_an_application_back_to_it(browser: Any, tmp_path: Path
         page.context.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), pytest.param(1280, "light", marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 def test_plans_are_accessible(browser: Any, plans: str, width: int, scheme: str):
     if not AXE.is_file():
         pytest.skip("needs axe, which `make page` installs")

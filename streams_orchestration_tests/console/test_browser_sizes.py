@@ -96,6 +96,7 @@ def test_on_a_phone_every_control_is_large_enough_for_a_finger(browser: Any, add
     page.context.close()
 
 
+@pytest.mark.deep
 def test_on_a_phone_a_long_cause_leaves_the_way_to_its_pe_and_the_graph_in_view(
     browser: Any, address: str, application: Deployed
 ):
@@ -112,7 +113,8 @@ def test_on_a_phone_a_long_cause_leaves_the_way_to_its_pe_and_the_graph_in_view(
     page.context.close()
 
 
-@pytest.mark.parametrize(("width", "touch"), [(390, True), pytest.param(1024, False, marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize(("width", "touch"), [(390, True), (1024, False)])
 def test_a_selected_operator_stays_in_the_view(browser: Any, address: str, width: int, touch: bool):
     seen = Seen(browser, width, touch=touch)
     page = seen.open(address)
@@ -177,6 +179,7 @@ UNDER_DOTS = """() => [...document.querySelectorAll('.leaf')].map((each) => [
 """Names that reach under the dots of their shapes."""
 
 
+@pytest.mark.deep
 def test_on_a_phone_long_names_end_before_the_dots_of_their_shapes(browser: Any, tmp_path: Path):
     made = Deployed(tmp_path, compilation=long_names())
     with served(SnapshotReader(made.home)) as address:

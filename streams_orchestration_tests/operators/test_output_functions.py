@@ -248,7 +248,7 @@ def in_spark_sql(function: str) -> str:
 
 
 @pytest.mark.java
-@pytest.mark.parametrize("groups", [4, pytest.param(40, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("groups", [2, pytest.param(40, marks=pytest.mark.deep)])
 def test_spark_gives_the_same_values_and_types(tmp_path: Path, groups: int):
     from pyspark.sql import SparkSession
 

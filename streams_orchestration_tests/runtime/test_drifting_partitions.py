@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration import world
+from streams_orchestration.operators.kafka import reader
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
 from streams_orchestration.runtime.deployment.reset import reset
@@ -44,7 +45,10 @@ class Topic:
 
 
 @pytest.fixture
-def topic() -> Iterator[Topic]:
+def topic(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topic]:
+    for name, seconds in (("WAIT_SECONDS", 0.005), ("FIRST_SECONDS", 0.2)):
+        monkeypatch.setattr(reader, name, seconds)  # a cluster in this process answers at once
+    monkeypatch.setattr(reader, "IDENTITY_SECONDS", 0.1)  # such a cluster knows no identities of topics
     producer = confluent_kafka.Producer({"bootstrap.servers": "none:1", "test.mock.num.brokers": 1, "log_level": 0})
     broker = next(iter(producer.list_topics("times", timeout=60).brokers.values()))
     yield Topic(producer, f"{broker.host}:{broker.port}", "times")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -170,8 +170,12 @@ FIRST = ((8, SLOW), (9, SLOW), (13, FAST), (17, SLOW))
 THEN = ((16, SLOW), (21, FAST), (36, FAST), (39, FAST), (41, SLOW), (48, FAST), (52, SLOW), (61, FAST), (70, SLOW))
 OTHERS = tuple((80 + number, key) for number, key in enumerate("cdefghij"))
 """Tuples for all channels."""
-KINDS = [pytest.param(kind, marks=pytest.mark.xdist_group(f"floors of {kind}")) for kind in JUDGES]
-"""The tests of a kind are in one worker, and compare with one run whose channels stay."""
+
+
+def of_kinds(often: Collection[str] = tuple(JUDGES)) -> list[Any]:
+    """Return the kinds as parameters: the tests of a kind are in one worker, and compare with one run of it."""
+    marks = {kind: [] if kind in often else [pytest.mark.deep] for kind in JUDGES}
+    return [pytest.param(kind, marks=[pytest.mark.xdist_group(f"floors of {kind}"), *marks[kind]]) for kind in JUDGES]
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +192,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Res
 
 
 @pytest.mark.covering
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", of_kinds())
 @pytest.mark.parametrize("width", [1, 3])
 def test_no_pane_comes_twice_and_no_tuple_is_lost(
     tmp_path: Path, kind: str, width: int, undisturbed: Callable[[str], Results]
@@ -202,7 +206,7 @@ def test_no_pane_comes_twice_and_no_tuple_is_lost(
     assert of_its_own_time(kind, run.end()) == undisturbed(kind)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", of_kinds(often=("overlapping", "deduplicate", "timers")))
 def test_a_reset_goes_back_into_the_time_when_keys_are_judged_by_their_old_channels(
     tmp_path: Path, kind: str, undisturbed: Callable[[str], Results]
 ):
@@ -218,7 +222,7 @@ def test_a_reset_goes_back_into_the_time_when_keys_are_judged_by_their_old_chann
 
 
 @pytest.mark.covering
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", of_kinds())
 @pytest.mark.parametrize("widths", [(3, 1, 2), (1, 3, 4), (2, 3, 3)])
 def test_channels_may_change_again_before_event_time_has_passed(
     tmp_path: Path, kind: str, widths: tuple[int, ...], undisturbed: Callable[[str], Results]

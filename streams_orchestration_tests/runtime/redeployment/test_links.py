@@ -17,6 +17,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment.trying import revert_open
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
+from streams_orchestration_tests.combinations import often
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
     PERIODIC,
@@ -132,9 +133,11 @@ CHANGES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "a channel less": ((0, 1, 0), (0, "Counted", 0)),
     "a channel more": ((0, 3, 0), (0, "Counted", 0)),
 }
+OFTEN = "operators in front of the Import", "an Export that comes into another PE", "a channel less"
+"""Changes of each kind: other numbers of PEs, other PEs, other channels."""
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("change", often(CHANGES, OFTEN))
 def test_unread_exported_tuples_are_read_after_a_redeploy(change: str, data: Path, tmp_path: Path):
     exporter, importer = CHANGES[change]
     home = Home(tmp_path)

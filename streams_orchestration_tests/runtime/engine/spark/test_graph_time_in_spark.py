@@ -14,6 +14,7 @@ import pytest
 import streams_orchestration.builder.operators as op
 from streams_orchestration.builder import Application, Watermark, event_time
 from streams_orchestration.builder.testing import spark_engine
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.deployment.reset import reset
@@ -115,15 +116,25 @@ def figures(local: LocalApplication) -> dict[str, int | float]:
     return {each.name: each.value for each in windows.custom}
 
 
+def compiled(directory: Path) -> Compilation:
+    pq.write_table(table(ROWS), directory / "rows.parquet")
+    (directory / "queries.yaml").write_text(SPEC)
+    return compile_spec(directory / "queries.yaml", Options())
+
+
+@pytest.mark.deep
 @pytest.mark.usefixtures("no_hosts")
-def test_results_are_those_of_sql_over_all_that_is_not_late_in_all_batches_redeploys_and_resets(tmp_path: Path):
-    pq.write_table(table(ROWS), tmp_path / "rows.parquet")
-    (tmp_path / "queries.yaml").write_text(SPEC)
-    compilation, results = compile_spec(tmp_path / "queries.yaml", Options()), wanted()
-    with LocalApplication(Home(tmp_path / "one"), compilation, 200, spark_engine) as local:
+def test_results_are_those_of_sql_over_all_that_is_not_late_in_one_batch_and_late_tuples_are_counted(tmp_path: Path):
+    results = wanted()
+    with LocalApplication(Home(tmp_path / "one"), compiled(tmp_path), 200, spark_engine) as local:
         local.run()
         assert published(local) == results
         assert (figures(local)["late_dropped"], figures(local)["late_rows"]) == (1, 0)
+
+
+@pytest.mark.usefixtures("no_hosts")
+def test_results_are_those_of_sql_over_all_that_is_not_late_in_all_batches_redeploys_and_resets(tmp_path: Path):
+    compilation, results = compiled(tmp_path), wanted()
     with LocalApplication(Home(tmp_path / "other"), compilation, 30, spark_engine) as local:
         run_some(local, 3)
         assert figures(local)["waiting_tuples"] > 0
