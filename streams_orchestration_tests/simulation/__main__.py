@@ -9,6 +9,7 @@ import json
 import os
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from streams_orchestration_tests.simulation.cases import SIMULATED
 from streams_orchestration_tests.simulation.fault_kinds import KINDS
 from streams_orchestration_tests.simulation.marks import Marks
 from streams_orchestration_tests.simulation.mutants import MUTANTS
-from streams_orchestration_tests.simulation.pieces import search
+from streams_orchestration_tests.simulation.pieces import counts, search
 from streams_orchestration_tests.simulation.replays import keep, kept, shrink
 from streams_orchestration_tests.simulation.runs import Case, Verdict
 from streams_orchestration_tests.simulation.workers import simulated
@@ -29,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="Seed of the first run.")
     parser.add_argument("--runs", type=int, default=1, help="Number of runs; each has the next seed.")
     parser.add_argument("--piece", type=int, metavar="FAULTS", help="Run seeds of all shapes until there were so many.")
-    parser.add_argument("--faults", type=int, default=120, help="Most faults of each run.")
+    parser.add_argument("--faults", type=int, default=400, help="Most faults of each run.")
     parser.add_argument("--shape", choices=sorted(SIMULATED), default="diamond", help="Shape of the application.")
     parser.add_argument("--variant", type=int, default=0, help="Which application of the shape.")
     parser.add_argument("--rate", type=float, default=0.06, help="Part of the steps that have a fault.")
@@ -78,13 +79,13 @@ def _serve() -> int:
 
 
 def _simulate(given: argparse.Namespace) -> int:
-    wrong, faults, taken, marks = 0, 0, 0.0, Marks()
+    total, taken, marks = Counter[str](), 0.0, Marks()
     first: Verdict | None = None
     options = (given.faults, given.shape, given.variant, given.rate, tuple(given.kind), given.machines)
     seeds = range(given.seed, given.seed + given.runs)
     cases = [Case(seed, *options, given.storage, given.catalog) for seed in seeds]
     for verdict in simulated(cases, given.mutant, tell=given.trace):
-        wrong, faults, taken = wrong + bool(verdict.wrong), faults + len(verdict.faults), taken + verdict.taken
+        total, taken = total + counts(verdict), taken + verdict.taken
         marks.add(verdict.places, verdict.hits)
         _show(verdict, as_json=given.json)
         if given.keep:
@@ -93,19 +94,29 @@ def _simulate(given: argparse.Namespace) -> int:
             first = verdict
             break
     if first is not None and given.shrink:
-        print(shrink(given.shrink, first, given.mutant))
+        _shrink(given, first)
     if not given.json:
         print(marks.report(given.kind))
-        print(f"{faults} faults, {wrong} runs wrong, {faults / max(taken, 1e-9):.0f} faults a core-second")
-    return int(wrong > 0)
+        print(
+            f"{total['faults']} faults, of them {total['useful']} after a batch, {total['working']} while it worked; "
+            f"{total['batches']} batches; {total['wrong']} runs wrong; "
+            f"{total['useful'] / max(taken, 1e-9):.0f} faults after a batch in a core-second"
+        )
+    return int(total["wrong"] > 0)
 
 
 def _replay(given: argparse.Namespace) -> int:
     (verdict,) = simulated([kept(given.replay)], given.mutant, tell=given.trace)
     _show(verdict, as_json=given.json)
     if verdict.wrong and given.shrink:
-        print(shrink(given.shrink, verdict, given.mutant))
+        _shrink(given, verdict)
     return int(bool(verdict.wrong))
+
+
+def _shrink(given: argparse.Namespace, verdict: Verdict) -> None:
+    said = shrink(given.shrink, verdict, given.mutant)
+    if not given.json:
+        print(said)
 
 
 def _show(verdict: Verdict, *, as_json: bool) -> None:
@@ -124,6 +135,8 @@ def _show(verdict: Verdict, *, as_json: bool) -> None:
             "repeated",
             "watermarks",
             "amid",
+            "useful",
+            "working",
         )
         print(json.dumps({"seed": verdict.case.seed} | {name: getattr(verdict, name) for name in names}), flush=True)
         return

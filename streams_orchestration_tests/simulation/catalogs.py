@@ -7,13 +7,13 @@ database to roll back.
 from __future__ import annotations
 
 import contextlib
-import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Self
 from unittest.mock import patch
 
+from pydantic_core import from_json
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import NullPool
 
@@ -33,7 +33,7 @@ LOCKED, GONE, BROKEN = "database is locked", "unable to open database file", "di
 FULL = "database or disk is full"
 IDLE_SECONDS = 10.0
 """Seconds after which a server ends a session that stands still within a transaction."""
-STATEMENTS = Statements(json.loads)
+STATEMENTS = Statements(from_json)
 """The statements of all runs of this process."""
 KEPT_STATEMENTS = 1_000
 """Statements that a connection of the driver keeps prepared."""

@@ -16,11 +16,13 @@ import random
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import accumulate
 
 Made = dict[str, dict[int, int]]
 """Stream -> number of the choice in it -> the option that was taken; those that took option 0 are left out."""
+
+SUMS = 1_000
+"""Weights whose sums are kept."""
 
 
 class Choices:
@@ -37,6 +39,7 @@ class Choices:
         self._limits: Mapping[str, int] = {}
         """Stream -> number of the first choice that is not given."""
         self._count: Counter[str] = Counter()
+        self._sums: dict[int, tuple[Sequence[float], tuple[float, ...]]] = {}
         self.made: Made = {}
 
     @classmethod
@@ -76,13 +79,19 @@ class Choices:
             choose = self._streams.get(stream)
             if choose is None:
                 choose = self._streams[stream] = random.Random(f"{self._seed} {stream}")
-            sums = _sums(tuple(weights))
+            sums = self._sums_of(weights)
             option = bisect_right(sums, choose.random() * sums[-1], 0, len(sums) - 1)
         if option:
             self.made.setdefault(stream, {})[number] = option
         return option
 
-
-@lru_cache(maxsize=1_000)
-def _sums(weights: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(accumulate(weights))
+    def _sums_of(self, weights: Sequence[float]) -> tuple[float, ...]:
+        """Return the sums of the first weights, of all numbers of them; weights do not change."""
+        known = self._sums.get(id(weights))
+        if known is not None and known[0] is weights:
+            return known[1]
+        if len(self._sums) > SUMS:
+            self._sums.clear()
+        sums = tuple(accumulate(weights))
+        self._sums[id(weights)] = weights, sums
+        return sums

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
-from sqlalchemy import Executable
+from sqlalchemy import JSON, Executable
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine.result import IteratorResult, SimpleResultMetaData
 from sqlalchemy.exc import DBAPIError, ResourceClosedError
@@ -74,6 +74,7 @@ class Statements:
     """
 
     def __init__(self, load: Callable[[str], Any]) -> None:
+        self._load = load
         self.dialect: Any = SQLiteDialect_pysqlite(json_deserializer=load, dbapi=sqlite3)
         self.dialect.server_version_info = sqlite3.sqlite_version_info
         self._compiled: LRUCache[Any, Any] = LRUCache(2_000)
@@ -104,7 +105,7 @@ class Statements:
     def _plan(self, compiled: Any) -> Plan:
         assert not compiled.update_prefetch, "no column has a value that each update sets"
         columns = compiled._result_columns
-        found = ((at, each.type._cached_result_processor(self.dialect, None)) for at, each in enumerate(columns))
+        found = ((at, self._processor(each.type)) for at, each in enumerate(columns))
         metadata = SimpleResultMetaData([each.keyname for each in columns], [each.objects for each in columns])
         lists = [compiled.bind_names[each] for each in compiled.post_compile_params]
         if compiled.literal_execute_params or any(each.type._is_tuple_type for each in compiled.post_compile_params):
@@ -115,6 +116,13 @@ class Statements:
             compiled.statement.table.name if compiled.isinsert or compiled.isupdate or compiled.isdelete else "",
             tuple(lists), {},
         )  # fmt: skip
+
+    def _processor(self, kind: Any) -> Process | None:
+        """Return the conversion of a column of the result; JSON is decoded without the four functions around it."""
+        return self._decoded if type(kind) is JSON else kind._cached_result_processor(self.dialect, None)
+
+    def _decoded(self, value: Any) -> Any:
+        return self._load(value) if type(value) is str else value
 
 
 class Result(IteratorResult[Any]):

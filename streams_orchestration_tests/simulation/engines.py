@@ -200,9 +200,10 @@ def switch(process: SimulatedProcess, before: SimulatedProcess | None) -> None:
     if before is not None:
         before.state["clock"] = clock._reading
     clock._reading = process.state.get("clock")
-    if process.machine.takes_hosts:
-        os.environ[MACHINE] = process.machine.name
-    else:
-        os.environ.pop(MACHINE, None)
+    if before is None or before.machine is not process.machine:
+        if process.machine.takes_hosts:
+            os.environ[MACHINE] = process.machine.name
+        else:
+            os.environ.pop(MACHINE, None)
     stages._CACHE = process.state.setdefault("instances", InstanceCache())
     durable_files._named = process.state.setdefault("directories on disk", set())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from streams_orchestration_tests.simulation.disk_faults import bad_disk, flip, full, power
-from streams_orchestration_tests.simulation.faults import AWAY_SECONDS, LENGTH_WEIGHTS, Faults
+from streams_orchestration_tests.simulation.faults import AWAY_SECONDS, Faults
 from streams_orchestration_tests.simulation.mailbox import OFFICE
 from streams_orchestration_tests.simulation.sweeps import swept_pe
 
@@ -15,6 +15,7 @@ FREEZE_SECONDS = (2.0, 12.0, 40.0, 120.0)
 CUT_SECONDS = (1.0, 10.0, 30.0, 60.0)
 JUMP_SECONDS = (1.0, -1.0, 60.0, -60.0, 600.0, -600.0)
 SLOW_SECONDS = (0.5, 4.0, 30.0)
+EVEN_WEIGHTS = (1, 1, 1)
 FOR_EVER = 1e9
 WAYS = ("dies", "stands still", "is cut off from the catalog", "is cut off from its files", "is cut off from all")
 MORE_DELIVERIES = 2
@@ -49,7 +50,7 @@ def stop(faults: Faults, _step: str) -> str | None:
     target = faults.victim()
     if target is None:
         return None
-    seconds = STOP_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
+    seconds = faults.length(STOP_SECONDS)
     faults.scheduler.stop(target, seconds)
     faults.lasts(seconds)
     return f"{target.pid} {target.name} for {seconds} s"
@@ -96,27 +97,35 @@ def slow_commit(faults: Faults, _step: str) -> str | None:
     return f"{process.pid} {process.name} for {COMMIT_SECONDS:g} s"
 
 
-def away(faults: Faults, _step: str) -> str:
+def away(faults: Faults, _step: str) -> str | None:
     """Let no transaction begin for some time."""
-    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
+    if faults.scheduler.now < faults.shared.away_until:
+        return None
+    seconds = faults.length(AWAY_SECONDS)
     faults.shared.away_until = faults.lasts(seconds)
     return f"for {seconds} s"
 
 
-def lost_before(faults: Faults, _step: str) -> str:
+def lost_before(faults: Faults, _step: str) -> str | None:
     """Let the next commit lose its connection before it takes effect."""
+    if faults.shared.lose_next:
+        return None
     faults.shared.lose_next = "before"
     return "the next commit has no effect"
 
 
-def lost_after(faults: Faults, _step: str) -> str:
+def lost_after(faults: Faults, _step: str) -> str | None:
     """Let the next commit lose its connection after it has taken effect."""
+    if faults.shared.lose_next:
+        return None
     faults.shared.lose_next = "after"
     return "the next commit has taken effect"
 
 
-def unheard(faults: Faults, _step: str) -> str:
+def unheard(faults: Faults, _step: str) -> str | None:
     """Let the server's next notifications be lost."""
+    if faults.shared.unheard:
+        return None
     faults.shared.unheard = 1 + faults.scheduler.choices.pick("notifications", (3, 2, 1))
     return f"{faults.shared.unheard} notifications are lost"
 
@@ -172,7 +181,7 @@ def freeze(faults: Faults, _step: str) -> str | None:
     machine = faults.machines.choose()
     if machine is None:
         return None
-    seconds = FREEZE_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
+    seconds = faults.length(FREEZE_SECONDS)
     faults.machines.freeze(machine, seconds)
     faults.lasts(seconds)
     return f"{machine.name} for {seconds:g} s"
@@ -182,7 +191,7 @@ def _cut(faults: Faults, *, catalog: bool, storage: bool) -> str | None:
     machine = faults.machines.choose()
     if machine is None:
         return None
-    seconds = CUT_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
+    seconds = faults.length(CUT_SECONDS)
     until = faults.lasts(seconds)
     if catalog:
         machine.catalog_away_until = until
@@ -222,25 +231,31 @@ def jump_server(faults: Faults, _step: str) -> str:
     return f"by {seconds:g} s"
 
 
-def store_away(faults: Faults, _step: str) -> str:
+def store_away(faults: Faults, _step: str) -> str | None:
     """Let the object store answer no request for some time, also for longer than requests are repeated."""
     assert faults.checks.store is not None
-    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
+    if faults.scheduler.now < faults.checks.store.away_until:
+        return None
+    seconds = faults.length(AWAY_SECONDS)
     faults.checks.store.away_until = faults.lasts(seconds)
     return f"for {seconds} s"
 
 
-def unseen(faults: Faults, _step: str) -> str:
+def unseen(faults: Faults, _step: str) -> str | None:
     """Let the next writes take effect in the object store although their clients get an error."""
     assert faults.checks.store is not None
+    if faults.checks.store.unseen:
+        return None
     faults.checks.store.unseen = 1 + faults.scheduler.choices.pick("writes", (3, 2, 1))
     return f"{faults.checks.store.unseen} writes arrive unseen"
 
 
-def slow(faults: Faults, _step: str) -> str:
+def slow(faults: Faults, _step: str) -> str | None:
     """Let the next write to the object store be under way for some time, in which its client may be killed."""
     assert faults.checks.store is not None
-    seconds = SLOW_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(SLOW_SECONDS))]
+    if faults.checks.store.slow:
+        return None
+    seconds = faults.length(SLOW_SECONDS, EVEN_WEIGHTS)
     faults.checks.store.slow = seconds
     faults.lasts(seconds)
     return f"the next write takes {seconds:g} s"
@@ -265,21 +280,25 @@ def break_down(faults: Faults, step: str) -> str | None:
 
 def unacknowledged(faults: Faults, _step: str) -> str | None:
     """Let the next acknowledgement of a receiver be lost, so that the sender repeats what the journal has."""
-    if OFFICE.senders is None:
+    if OFFICE.senders is None or OFFICE.senders.lose_next:
         return None
     OFFICE.senders.lose_next = True
     return f"after letter {OFFICE.senders.acknowledged}"
 
 
-def target_away(faults: Faults, _step: str) -> str:
+def target_away(faults: Faults, _step: str) -> str | None:
     """Let the server that sinks write to answer nobody for some time."""
-    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
+    if faults.scheduler.now < faults.target.away_until:
+        return None
+    seconds = faults.length(AWAY_SECONDS)
     faults.target.away_until = faults.lasts(seconds)
     return f"for {seconds} s"
 
 
-def target_lost(faults: Faults, _step: str) -> str:
+def target_lost(faults: Faults, _step: str) -> str | None:
     """Let the next commit at a sink's server lose its connection before, or after, it has taken effect."""
+    if faults.target.lose_next:
+        return None
     faults.target.lose_next = ("before", "after")[faults.scheduler.choices.pick("lost", (1, 1))]
     return f"{faults.target.lose_next} the next delivery has taken effect"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from streams_orchestration_tests.simulation.catalogs import SharedFile
@@ -22,6 +22,15 @@ LENGTH_WEIGHTS = (4, 3, 2, 1)
 CALM_WEIGHTS = (8.0, 1.0, 1.0)
 """The weights of a fault at any time, after `CALM_BATCHES` more batches, and after another complete epoch."""
 CALM_BATCHES = 6
+CALM_RATES = {True: 0.015, False: 0.004}
+"""Most of the steps that have a fault in a calm time, in parts of 1: while the application works, and while not."""
+QUICK = (
+    *("lost_before", "lost_after", "lost_rare", "stop", "away", "unheard", "unseen", "slow", "store_away"),
+    *("target_lost", "target_away", "unacknowledged"),
+)
+"""Kinds of faults that come in calm times, too, as short as can be: an application recovers in spite of them."""
+WORKING = ("processing", "draining", "held", "on trial")
+"""Phases in which an application works."""
 DISRUPTIVE = (
     *("kill", "suicide", "stop", "zombie", "late", "away", "power", "full"),
     *("die", "freeze", "cut_catalog", "cut_storage", "cut_all", "jump", "jump_server", "flip", "break"),
@@ -108,6 +117,10 @@ class Faults:
     """Starts again what a machine starts that was switched on."""
     amid: int = 0
     """Batches that were committed before the last fault."""
+    useful: int = 0
+    """Faults before which a batch was committed."""
+    working: int = 0
+    """Those of them that came while the application worked, and did not recover."""
     happened: list[str] = field(default_factory=list[str])
     held: list[tuple[SimulatedProcess, Callable[[], bool]]] = field(
         default_factory=list[tuple[SimulatedProcess, Callable[[], bool]]]
@@ -120,19 +133,28 @@ class Faults:
     server_set_at: float = -1e9
     """Simulated time at which the clock of the server was set."""
     calm_until: tuple[int, float] = 0, 0
-    """No fault comes before so many epochs are complete, or so many batches were committed."""
+    """Only quick faults come before so many epochs are complete, or so many batches were committed."""
+    is_calm: bool = False
+    """True if the last step was in a calm time."""
 
     places: set[Place] = field(default_factory=set[Place])
     """Kinds of processes that have made a step, each with a phase of the application."""
     hits: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
     """Kinds of faults that came, each with the place of the step at which it came."""
-    _weights: dict[tuple[str, str], tuple[float, ...]] = field(default_factory=dict[tuple[str, str], tuple[float, ...]])
-    """Step and kind of process -> how often no fault, or each kind, comes there."""
+    _weights: dict[tuple[str, str, float], tuple[float, ...]] = field(
+        default_factory=dict[tuple[str, str, float], tuple[float, ...]]
+    )
+    """Step, kind of process, and most rate in a calm time -> how often no fault, or each kind, comes there."""
 
-    def _weights_at(self, step: str, process: str) -> tuple[float, ...]:
-        free = [WEIGHTS[kind] for kind in self.kinds if kind not in DIRECTED]
-        total = sum(free or [WEIGHTS[kind] for kind in self.kinds])
-        rates = [self.rate * WEIGHTS[kind] / total if may_come(kind, step, process) else 0.0 for kind in self.kinds]
+    def _weights_at(self, step: str, process: str, calm: float) -> tuple[float, ...]:
+        there = [kind for kind in self.kinds if not calm or kind in QUICK]
+        free = [WEIGHTS[kind] for kind in there if kind not in DIRECTED]
+        total = sum(free or [WEIGHTS[kind] for kind in there])
+        rate = min(self.rate, calm or 1.0)
+        rates = [
+            rate * WEIGHTS[kind] / total if kind in there and may_come(kind, step, process) else 0.0
+            for kind in self.kinds
+        ]
         return (1.0 - sum(rates), *rates)
 
     def __call__(self, step: str) -> None:
@@ -143,11 +165,13 @@ class Faults:
         process = "none" if current is None else kind_of(current.process)
         place = process, self.phase()
         self.places.add(place)
-        if not self.count or (self.checks.epochs < self.calm_until[0] and self.checks.batches < self.calm_until[1]):
+        if not self.count:
             return
-        weights = self._weights.get((step, process))
+        is_calm = self.is_calm = self.checks.epochs < self.calm_until[0] and self.checks.batches < self.calm_until[1]
+        calm = CALM_RATES[place[1] in WORKING] if is_calm else 0.0
+        weights = self._weights.get((step, process, calm))
         if weights is None:
-            weights = self._weights[step, process] = self._weights_at(step, process)
+            weights = self._weights[step, process, calm] = self._weights_at(step, process, calm)
         choice = self.scheduler.choices.pick("fault", weights)
         if not choice:
             return
@@ -158,11 +182,17 @@ class Faults:
         self.hits.add((kind, *place))
         self.lasts(0.0)
         self.amid = self.checks.batches
+        self.useful += self.amid > 0
+        self.working += self.amid > 0 and place[1] in WORKING
         self.happened.append(f"{self.scheduler.now:.3f} s: {kind}: {fault}")
         self.scheduler.note(f"fault {kind}: {fault}")
-        if kind in DISRUPTIVE and (calm := self.scheduler.choices.pick("calm", CALM_WEIGHTS)):
-            self.calm_until = self.checks.epochs + 1, self.checks.batches + CALM_BATCHES if calm == 1 else math.inf
+        if kind in DISRUPTIVE and not is_calm and (rest := self.scheduler.choices.pick("calm", CALM_WEIGHTS)):
+            self.calm_until = self.checks.epochs + 1, self.checks.batches + CALM_BATCHES if rest == 1 else math.inf
         self.then()
+
+    def length(self, options: Sequence[float], weights: Sequence[float] = LENGTH_WEIGHTS) -> float:
+        """Choose for how many seconds a fault lasts; in a calm time, the first option."""
+        return options[0] if self.is_calm else options[self.scheduler.choices.pick("seconds", weights)]
 
     def lasts(self, seconds: float) -> float:
         """Note that a fault lasts for some seconds from now; return the simulated time of its end."""

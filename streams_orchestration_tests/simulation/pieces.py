@@ -14,7 +14,7 @@ from pathlib import Path
 from streams_orchestration_tests.simulation.cases import SIMULATED
 from streams_orchestration_tests.simulation.choices import Choices, Made
 from streams_orchestration_tests.simulation.marks import Marks
-from streams_orchestration_tests.simulation.replays import keep, shrink
+from streams_orchestration_tests.simulation.replays import keep
 from streams_orchestration_tests.simulation.runs import Case, Verdict
 from streams_orchestration_tests.simulation.workers import Wanted, simulated
 
@@ -28,6 +28,8 @@ STORAGES = ("local", "s3")
 """Places of the files that the catalog names."""
 CATALOGS = ("sqlite", "postgresql")
 """Kinds of catalogs."""
+COLUMNS = ("runs", "faults", "useful", "working", "batches", "redeploys", "resets", "wrong")
+"""Columns of the table of what was run, between the command and the core-seconds."""
 VARIED = 4
 """Runs for each of which one more is a variation of a run that has hit a new mark."""
 VARIANTS = 4
@@ -38,7 +40,7 @@ def search(seed: int, faults: int, most: int) -> int:
     """Run simulations until there were enough faults; print what was wrong, and a row for the table of what was run.
 
     A row of what was run so far goes to the standard error after each shape, so that a search that is ended early has
-    one, too.
+    one, too. A run that is wrong is written into a file, and shrunk by hand afterwards, since that takes minutes.
 
     Args:
         seed: of the first run.
@@ -69,22 +71,15 @@ def search(seed: int, faults: int, most: int) -> int:
             for each in range(first, first + RUNS)
         ]
         wanted += [_variation(kept, first + RUNS * seed + number) for _ in range(RUNS // VARIED) if kept]
-        wrong: list[tuple[Path, Verdict]] = []
         for verdict in simulated(wanted):
-            total += Counter(
-                faults=len(verdict.faults), redeploys=len(verdict.redeploys), resets=verdict.resets,
-                commits=verdict.commits, wrong=int(bool(verdict.wrong)), runs=1,
-                thousandths=round(1000 * verdict.taken),
-            )  # fmt: skip
+            total += counts(verdict)
             if marks.add(verdict.places, verdict.hits):
                 kept.append((verdict.case, verdict.choices.made))
             if verdict.wrong:
                 path = Path(tempfile.gettempdir(), f"simulation-{seed}-{total['runs']}.json")
                 keep(path, verdict.case, verdict.choices.made)
                 print(f"WRONG {verdict.case}: {verdict.wrong}; again: --replay {path}", flush=True)
-                wrong.append((path.with_suffix(".shrunk.json"), verdict))
-        for path, verdict in wrong:
-            print(shrink(path, verdict), flush=True)
+                print(f"to shrink it: --replay {path} --shrink {path.with_suffix('.shrunk.json')}", flush=True)
         print(_row(command, total), file=sys.stderr, flush=True)
     print(marks.report())
     print(_row(command, total))
@@ -98,8 +93,17 @@ def _variation(kept: Sequence[tuple[Case, Made]], seed: int) -> tuple[Case, Choi
     return case, Choices.varied(made, seed, choose.random())
 
 
+def counts(verdict: Verdict) -> Counter[str]:
+    """Return what a run adds to a row."""
+    return Counter(
+        runs=1, faults=len(verdict.faults), useful=verdict.useful, working=verdict.working, batches=verdict.amid,
+        redeploys=len(verdict.redeploys), resets=verdict.resets, wrong=int(bool(verdict.wrong)),
+        thousandths=round(1000 * verdict.taken),
+    )  # fmt: skip
+
+
 def _row(command: str, total: Counter[str]) -> str:
     described = ("git", "describe", "--always", "--dirty", "--abbrev=8")
     commit = subprocess.run(described, check=False, capture_output=True, text=True).stdout.strip() or "?"
-    numbers = (f"{total[name]:,}" for name in ("runs", "faults", "redeploys", "resets", "commits", "wrong"))
+    numbers = (f"{total[name]:,}" for name in COLUMNS)
     return f"| {commit} | `{command}` | {' | '.join(numbers)} | {total['thousandths'] / 1000:,.0f} |"

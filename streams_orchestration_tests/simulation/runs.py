@@ -75,8 +75,11 @@ END_SECONDS = 600.0
 HEALER_SECONDS = 1.0
 RECENT_SECONDS = 60.0
 """Seconds after a fault in which a unit that is given up is reset by hand: its resets may have met faults only."""
+BY_HAND_SECONDS = 5.0
+"""Seconds from one reset of a unit by hand to the next."""
 DAMAGED = ("altered", "damaged")
 """Words for a file that is not what it was."""
+STOPPED = "it was stopped"
 READ_SECONDS = 60.0
 """Seconds after which all processes have read the clock of a server that was set."""
 MEMORY = Path("/dev/shm")
@@ -99,6 +102,8 @@ class Case:
     """`s3` if the files that the catalog names are in an object store."""
     catalog: str = "sqlite"
     """`postgresql` if transactions of several units are open at one time."""
+    steps: int | None = None
+    """Steps after which the run is stopped, and not judged; None for no limit."""
 
 
 @dataclass
@@ -110,6 +115,10 @@ class Verdict:
     faults: list[str] = field(default_factory=list[str])
     amid: int = 0
     """Batches that were committed before the last fault."""
+    useful: int = 0
+    """Faults before which a batch was committed."""
+    working: int = 0
+    """Those of them that came while the application worked, and did not recover."""
     crashes: list[str] = field(default_factory=list[str])
     """Errors that ended a thread, in words."""
     redeploys: list[str] = field(default_factory=list[str])
@@ -120,7 +129,7 @@ class Verdict:
     taken: float = 0.0
     """Seconds of processor time."""
     refused: str = ""
-    """Words with which the application was given up for a damaged file; empty if it came to its end."""
+    """Words with which the application was stopped, or given up for a damaged file; empty if it came to its end."""
     commits: int = 0
     repeated: int = 0
     """Transactions that went on behind another one that was open at the same time."""
@@ -162,7 +171,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         directory = Path(name)
         home = Home(directory / "home").prepare()
         (directory / "aside").mkdir()
-        scheduler = Scheduler(choices, switch)
+        scheduler = Scheduler(choices, switch, _is_expected)
         disk = Disk(scheduler, home.root, directory / "aside")
         scheduler.tell = print if tell else None
         scheduler.place = name
@@ -257,16 +266,16 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         histories.is_exact = lambda: scheduler.now > faults.server_set_at + READ_SECONDS
         _course(case, scheduler, home, faults, checks, verdict)
         verdict.faults, verdict.redeploys, verdict.amid = faults.happened, redeploys.ends, faults.amid
+        verdict.useful, verdict.working = faults.useful, faults.working
         verdict.places, verdict.hits = faults.places, faults.hits
         verdict.crashes = [f"{name}: {type(error).__name__}: {error}" for name, error in scheduler.crashes]
-        unexpected = [error for _, error in scheduler.crashes if not _is_expected(error)]
-        verdict.wrong += [f"unexpected: {type(error).__name__}: {error}" for error in unexpected]
+        verdict.wrong += [f"unexpected: {type(error).__name__}: {error}" for error in scheduler.unexpected]
         _judge(case, home, wanted, faults, verdict)
         verdict.steps, verdict.simulated, verdict.commits = scheduler.steps, scheduler.now, shared.commits
         verdict.repeated, verdict.watermarks = shared.repeated, times.judged
         verdict.mark, verdict.trace = scheduler.mark, tuple(scheduler.trace)
         stack.close()  # saved applications begin again in this process's own surroundings
-        if not verdict.wrong:
+        if not verdict.wrong and verdict.refused != STOPPED:
             verdict.wrong += judged(home, shape, redeployed[0], wanted, store, may_be_damaged=bool(disk.flipped))
     verdict.taken = time.process_time() - began
     return verdict
@@ -298,7 +307,7 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
 
     def heal() -> None:
         catalog = Catalog(home)
-        launched = False
+        launched, by_hand = False, dict[str, float]()
         while True:
             try:
                 if not launched:
@@ -320,6 +329,10 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                     if failure.exhausted and not often:
                         over.append(f"{failure.unit} is given up: {failure.hopeless}")
                         return
+                    if often and scheduler.now - by_hand.get(failure.unit, -BY_HAND_SECONDS) < BY_HAND_SECONDS:
+                        continue
+                    if often:
+                        by_hand[failure.unit] = scheduler.now
                     # a host that faults have ended at each of its starts is started by hand, and so is a unit
                     reset(home, name, failure.unit, generation=failure.generation, force=often)
             except StreamsRuntimeError as error:
@@ -332,8 +345,11 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
     faults.start = start
     start()
 
+    def is_stopped() -> bool:
+        return case.steps is not None and scheduler.steps > case.steps
+
     def ended() -> bool:
-        return bool(over or checks.wrong or any(not _is_expected(error) for _, error in scheduler.crashes))
+        return bool(over or checks.wrong or scheduler.unexpected or is_stopped())
 
     scheduler.run(lambda: ended() or not faults.count, COURSE_SECONDS)
     faults.count = 0
@@ -346,6 +362,9 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
         checks.wrong += left(home, name, scheduler, (scheduler.here, *faults.machines.sound), late)
     verdict.wrong += checks.wrong
     if verdict.wrong or over == ["completed"]:
+        return
+    if is_stopped():
+        verdict.refused = STOPPED
         return
     words = f"{over[0] if over else 'it does not come to its end'}: {_where(home, name)}"
     if _names_damage(words, faults):

@@ -120,9 +120,15 @@ class Scheduler:
     Args:
         choices: of the run.
         switch: called with a process before it goes on, and with the one that ran before, if that is another one.
+        is_expected: returns True for an error that may end a thread.
     """
 
-    def __init__(self, choices: Choices, switch: Switch = lambda _process, _before: None) -> None:
+    def __init__(
+        self,
+        choices: Choices,
+        switch: Switch = lambda _process, _before: None,
+        is_expected: Callable[[Exception], bool] = lambda _: False,
+    ) -> None:
         self.choices = choices
         self.now = 0.0
         """Simulated seconds since the beginning."""
@@ -141,6 +147,8 @@ class Scheduler:
         """Notified when a process ends."""
         self.crashes: list[tuple[str, Exception]] = []
         """Names of processes, each with the error that has ended a thread of it."""
+        self.unexpected: list[Exception] = []
+        """The errors among them that must not come."""
         self.on_step: Callable[[str], None] = lambda _: None
         """Called at each step of a thread with the name of the step; it may raise, or kill the thread's process."""
         self.on_host: Callable[[SimulatedProcess, str, SimulatedProcess | None], None] = lambda *_: None
@@ -155,6 +163,7 @@ class Scheduler:
         """A checksum of all lines of the trace."""
         self.tell: Callable[[str], None] | None = None
         self._switch = switch
+        self._is_expected = is_expected
         self._last: SimulatedProcess | None = None
         self._hub = greenlet.getcurrent()
         self._queue: list[tuple[float, int, SimulatedThread]] = []
@@ -204,6 +213,8 @@ class Scheduler:
                 target()
             except Exception as error:  # noqa: BLE001  a simulated thread ends with it, as a real one would
                 self.crashes.append((process.name, error))
+                if not self._is_expected(error):
+                    self.unexpected.append(error)
                 self.note(f"{process.pid} {process.name} {name} ends with {type(error).__name__}: {error}")
                 if name == "main":
                     self.end(process)
