@@ -1,4 +1,4 @@
-"""The remains that a complete application must not leave: processes, holds, trials, and files that nobody names."""
+"""The end of a run: what a complete application must not leave, and where one stands that does not end."""
 
 from __future__ import annotations
 
@@ -51,6 +51,16 @@ def left(
         yield f"{len(gone)} files that a commit names are gone, as {min(gone)}"
     if garbage := there - named - late:
         yield f"{len(garbage)} files are left that no commit names, as {min(garbage)}"
+
+
+def where(home: Home, name: str) -> str:
+    """Say where an application stands that does not end."""
+    u, p, h = tables.unit, tables.pe, tables.host
+    with Catalog(home).read() as connection:
+        units = connection.execute(select(u.c.name, u.c.state, u.c.generation).where(u.c.application == name)).all()
+        pes = connection.execute(select(p.c.id, p.c.state, p.c.batch, p.c.error).where(p.c.application == name)).all()
+        hosts = connection.execute(select(h.c.id, h.c.state, h.c.error).where(h.c.application == name)).all()
+    return "; ".join(str(tuple(row)) for row in (*units, *pes, *hosts))
 
 
 def _is_of_application(process: SimulatedProcess) -> bool:

@@ -120,7 +120,7 @@ class Faults:
     useful: int = 0
     """Faults before which a batch was committed."""
     working: int = 0
-    """Those of them that came while the application worked, and did not recover."""
+    """Useful faults that came while the application worked, and did not recover."""
     happened: list[str] = field(default_factory=list[str])
     held: list[tuple[SimulatedProcess, Callable[[], bool]]] = field(
         default_factory=list[tuple[SimulatedProcess, Callable[[], bool]]]

@@ -41,7 +41,7 @@ from streams_orchestration_tests.simulation.catalogs import Tables
 from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.choices import Choices
 from streams_orchestration_tests.simulation.disks import Disk
-from streams_orchestration_tests.simulation.endings import LEAVE_SECONDS, left
+from streams_orchestration_tests.simulation.endings import LEAVE_SECONDS, left, where
 from streams_orchestration_tests.simulation.engines import Cluster, switch
 from streams_orchestration_tests.simulation.event_times import EventTimes
 from streams_orchestration_tests.simulation.fault_kinds import KINDS
@@ -118,7 +118,7 @@ class Verdict:
     useful: int = 0
     """Faults before which a batch was committed."""
     working: int = 0
-    """Those of them that came while the application worked, and did not recover."""
+    """Useful faults that came while the application worked, and did not recover."""
     crashes: list[str] = field(default_factory=list[str])
     """Errors that ended a thread, in words."""
     redeploys: list[str] = field(default_factory=list[str])
@@ -318,7 +318,7 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                     over.append("completed")
                     return
                 calm = scheduler.now - faults.over_at > REFUSED_SECONDS
-                words = _where(home, name) if faults.disk.flipped and calm else ""
+                words = where(home, name) if faults.disk.flipped and calm else ""
                 if _names_damage(words, faults) and damage.is_last_word(checks.epochs, scheduler.now):
                     over.append(f"it is given up: {words}")
                     return
@@ -366,7 +366,7 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
     if is_stopped():
         verdict.refused = STOPPED
         return
-    words = f"{over[0] if over else 'it does not come to its end'}: {_where(home, name)}"
+    words = f"{over[0] if over else 'it does not come to its end'}: {where(home, name)}"
     if _names_damage(words, faults):
         verdict.refused = words
     else:
@@ -376,16 +376,6 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
 def _names_damage(words: str, faults: Faults) -> bool:
     """Return True if words say that a file is damaged, and name one of which a bit was flipped."""
     return any(name in words for name in faults.disk.flipped) and any(sign in words for sign in DAMAGED)
-
-
-def _where(home: Home, name: str) -> str:
-    """Say where an application stands that does not end."""
-    u, p, h = tables.unit, tables.pe, tables.host
-    with Catalog(home).read() as connection:
-        units = connection.execute(select(u.c.name, u.c.state, u.c.generation).where(u.c.application == name)).all()
-        pes = connection.execute(select(p.c.id, p.c.state, p.c.batch, p.c.error).where(p.c.application == name)).all()
-        hosts = connection.execute(select(h.c.id, h.c.state, h.c.error).where(h.c.application == name)).all()
-    return "; ".join(str(tuple(row)) for row in (*units, *pes, *hosts))
 
 
 def _judge(case: Case, home: Home, wanted: Outcome, faults: Faults, verdict: Verdict) -> None:

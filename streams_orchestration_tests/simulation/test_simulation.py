@@ -139,7 +139,7 @@ def test_runs_with_random_faults_end_as_undisturbed_runs_do(case: str):
 
 
 def test_a_write_that_arrives_unseen_in_an_object_store_costs_no_reset():
-    (verdict,) = simulate("--storage", "s3", "--kind", "unseen", "--faults", "40")
+    (verdict,) = simulate("--storage", "s3", "--kind", "unseen", "--faults", "40", "--rate", "0.02")
     assert (verdict["wrong"], verdict["resets"]) == ([], 0), verdict
 
 
@@ -235,6 +235,17 @@ def test_a_run_is_repeated_to_the_step_in_another_process(tmp_path: Path):
     (first,) = simulate("--seed", "7", "--rate", "0.03", "--keep", str(tmp_path / "run.json"))
     (second,) = simulate("--replay", str(tmp_path / "run.json"))
     assert (first["mark"], first["steps"], first["faults"]) == (second["mark"], second["steps"], second["faults"])
+
+
+def test_a_wrong_run_is_shrunk_to_a_few_faults(tmp_path: Path):
+    mutant, path = ("--mutant", "nothing is retracted"), tmp_path / "run.json"
+    wrong = simulate(*mutant, "--kind", "kill", "suicide", "--faults", "12", "--runs", "3", "--shrink", str(path))[-1]
+    assert wrong["wrong"], wrong
+    (shrunk,) = simulate("--replay", str(path), *mutant)
+    assert shrunk["wrong"], shrunk
+    assert len(shrunk["faults"]) == 1 < len(wrong["faults"]), shrunk
+    (sound,) = simulate("--replay", str(path))
+    assert sound["wrong"] == [], "it is the mutant that was found"
 
 
 def test_every_mutant_changes_a_function_of_the_product():
