@@ -14,8 +14,8 @@ from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.restoring import require_origin, restored_facts, restored_lines
 from streams_orchestration.cli.starting import (
     checked_to_run,
-    compiled_with_kept_options,
-    options_to_keep,
+    compiled_to_go_on,
+    compiled_to_run,
     ready_to_start,
     stop_orphans,
 )
@@ -29,8 +29,8 @@ def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tu
     """Compile an application and start it in the background; return the exit status."""
     require_origin(origin, drop_state)
     read, goes_on = read_application(spec), not fresh and origin is None
-    kept = options_to_keep(api.Home.default(), options.options.name or read.name) if goes_on else None
-    wanted = checked_to_run(compiled_with_kept_options(read, options, kept))
+    compiled = compiled_to_go_on(api.Home.default(), read, options) if goes_on else compiled_to_run(read, options)
+    wanted = checked_to_run(compiled)
     request = api.Request(fresh=fresh, savepoint=origin, drop=drop_state)
     return bring_up_in_background("streams deploy", read.path, wanted, request)
 

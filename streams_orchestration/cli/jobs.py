@@ -11,11 +11,9 @@ import dagster as dg
 from sqlalchemy.exc import DBAPIError
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.options import Options
 from streams_orchestration.orchestration.artifacts import SPEC
 from streams_orchestration.orchestration.asset_keys import KEYS, AssetKeys
 from streams_orchestration.orchestration.definition_names import job_name
-from streams_orchestration.orchestration.deployments import kept_options
 from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
 from streams_orchestration.orchestration.jobs import cancel_job, reset_job
 from streams_orchestration.orchestration.recorded_deployment import recorded_deployment
@@ -28,12 +26,6 @@ from streams_orchestration.runtime import api
 CANCEL_SECONDS = 60.0
 _ONE_JOB = threading.Lock()
 """The lock for one job at a time, since two runs that configure logging on threads of a process block each other."""
-
-
-def last_options(home: api.Home, application: str) -> Options:
-    """Return the options of the deployed application, or else of its last compilation, or else the defaults."""
-    resource = resource_of(home)
-    return kept_options(resource.directory(), application, resource.artifacts)
 
 
 class Jobs:

@@ -10,14 +10,14 @@ import click
 from streams_orchestration.cli.deploying import bring_up_in_background
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
-from streams_orchestration.cli.jobs import Jobs, last_options
+from streams_orchestration.cli.jobs import Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, report_diagnostics
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.outcomes import outcome_table
 from streams_orchestration.cli.starting import (
     checked_to_run,
-    compiled_with_kept_options,
+    compiled_to_run,
     ready_to_start,
     run_words,
     stop_orphans,
@@ -27,6 +27,8 @@ from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.orchestration.deployments import kept_options
+from streams_orchestration.orchestration.resource import resource_of
 from streams_orchestration.runtime import api
 
 
@@ -51,8 +53,8 @@ def redeploy(
         message = "--fresh drops all state, so it cannot be combined with --dry-run or --drop-state."
         raise click.UsageError(message, click.get_current_context())
     home, read = api.Home.default(), read_application(spec)
-    kept = last_options(home, options.options.name or read.name)
-    wanted = checked_to_run(compiled_with_kept_options(read, options, kept))
+    kept = kept_options(home, options.options.name or read.name, resource_of(home).artifacts)
+    wanted = checked_to_run(compiled_to_run(read, options, kept))
     application = wanted.name
     if dry_run:
         return _preview(home, wanted, drop_state, run_words(read.path, options.options))

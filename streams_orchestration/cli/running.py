@@ -15,15 +15,14 @@ from streams_orchestration.cli.observing import status_document, status_if_deplo
 from streams_orchestration.cli.restoring import require_origin
 from streams_orchestration.cli.starting import (
     checked_to_run,
-    compiled_with_kept_options,
+    compiled_to_go_on,
+    compiled_to_run,
     locked_start,
-    options_to_keep,
     ready_to_start,
     run_words,
 )
 from streams_orchestration.cli.terminal import results
-from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.fingerprint import fingerprint
+from streams_orchestration.compiler.checking.deployable import Identified
 from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.runtime import api
@@ -44,26 +43,55 @@ def run(
     home, goes_on = api.Home.default(), not fresh and origin is None
     read = read_application(spec)
     again = run_words(spec, options.options)
-    kept = options_to_keep(home, options.options.name or read.name) if goes_on else None
-    compilation = compiled_with_kept_options(read, options, kept)
-    name, identity, before = compilation.logical.application, fingerprint(compilation), None
-    if goes_on and (home.root.exists() or api.Catalog(home).version() is not None):
-        with locked_start(home.prepare(), name, "streams run"):
-            before = _deployed_before(home, compilation, identity)
-            if before is not None and before.state == "COMPLETED" and not _has_more(home, name):
-                note(f"{name} was complete already. `{again} --fresh` computes it from the beginning.")
-                return _completed(home, before, max_rows)
-    wanted = checked_to_run(compilation, identity)  # an application that cannot run leaves no state directory
+    compiled = compiled_to_go_on(home, read, options) if goes_on else compiled_to_run(read, options)
+    before, over = _deployed_before(home, compiled) if goes_on else (None, False)
+    if before is not None and over:
+        note(f"{compiled.name} was complete already. `{again} --fresh` computes it from the beginning.")
+        return _completed(home, before, max_rows)
+    wanted = checked_to_run(compiled)  # an application that cannot run leaves no state directory
     api.require_java()
     if before is not None:
-        note(_continuation(name, before))
+        note(_continuation(wanted.name, before))
     # loads the code that deploys, which a complete application does not need
     from streams_orchestration.cli.foreground import run_application
 
     begins = api.RunKind(bounded=available_now, reopens=True)
     request = api.Request(fresh=fresh, savepoint=origin, drop=drop_state, run=begins)
-    with ready_to_start(home, name, "streams run") as lock:
+    with ready_to_start(home, wanted.name, "streams run") as lock:
         after, interrupted = run_application(home, spec, lock, wanted, request)
+    return _ended(home, after, again, max_rows, interrupted)
+
+
+def _deployed_before(home: api.Home, compiled: Identified) -> tuple[api.ApplicationStatus | None, bool]:
+    """Look at an earlier deployment of the application, while no other process starts it.
+
+    Returns:
+        The status, or None if it was never deployed here; and True if it is complete and has no more input.
+
+    Raises:
+        ApplicationChangedError: the deployed application differs from the compiled one.
+    """
+    if not home.root.exists() and api.Catalog(home).version() is None:
+        return None, False
+    with locked_start(home.prepare(), compiled.name, "streams run"):
+        before = status_if_deployed(home, compiled.name)
+        if before is None:
+            return None, False
+        api.require_unchanged(home, compiled)
+        return before, before.state == "COMPLETED" and not _has_more(home, compiled.name)
+
+
+def _ended(home: api.Home, after: api.ApplicationStatus, again: str, max_rows: int, interrupted: int) -> int:
+    """Show how a run ended, with its results; return the exit status.
+
+    Args:
+        home: the state directory.
+        after: the status of the application at the end of the run.
+        again: the command that continues the application.
+        max_rows: the most rows of a result to show.
+        interrupted: the exit status after an interrupt, else 0.
+    """
+    name = after.application
     if after.taken_at is not None:
         note(f"{name} has processed the available input. `{again} --available-now` continues after it.")
         return _completed(home, after, max_rows)
@@ -77,25 +105,6 @@ def run(
         return answer(lambda: _facts(home, after), status=status, error=message)
     note(f"{name} is complete.")
     return _completed(home, after, max_rows)
-
-
-def _deployed_before(home: api.Home, compilation: Compilation, identity: str) -> api.ApplicationStatus | None:
-    """Return the status of an earlier deployment of the application; None if it was never deployed here.
-
-    Args:
-        home: the state directory.
-        compilation: the compiled application.
-        identity: its fingerprint.
-
-    Raises:
-        ApplicationChangedError: the deployed application differs from the compiled one.
-    """
-    name = compilation.logical.application
-    before = status_if_deployed(home, name)
-    if before is not None and before.fingerprint != identity:
-        deployed = api.deployed_compilation(home, name)
-        raise api.changed_application(deployed, compilation, complete=before.state == "COMPLETED")
-    return before
 
 
 def _continuation(name: str, before: api.ApplicationStatus) -> str:

@@ -10,28 +10,35 @@ from pathlib import Path
 from streams_orchestration.cli.catalogs import upgrade_catalog
 from streams_orchestration.cli.compiling import compiled_unchecked
 from streams_orchestration.cli.messages import detail, note, report_diagnostics, warning
-from streams_orchestration.compiler.checking.deployable import Deployable, deployable, with_findings_of_operators
-from streams_orchestration.compiler.compilation import Compilation, CompileError
+from streams_orchestration.compiler.checking.deployable import (
+    Deployable,
+    Identified,
+    deployable,
+    identified,
+    with_findings_of_operators,
+)
+from streams_orchestration.compiler.compilation import CompileError
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.reading import ReadSpec
-from streams_orchestration.compiler.redeployment.kept_options import fitting
+from streams_orchestration.compiler.redeployment.kept_options import fit
 from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime import api
 
 
-def options_to_keep(home: api.Home, application: str) -> Options | None:
-    """Return the options with which an application is deployed; an older catalog is upgraded first.
+def compiled_to_go_on(home: api.Home, read: ReadSpec, given: GivenOptions) -> Identified:
+    """Compile an application that goes on from its state, if it is deployed, with the options of its deployment.
 
-    None if nothing is deployed under this name, or another version of the product compiled it.
+    An older catalog is upgraded first. A deployment by another version of the product gives no options.
 
     Raises:
         CatalogError: the catalog cannot be read or upgraded.
+        ApplicationError: see `compiled_to_run`.
     """
     upgrade_catalog(home)
-    return api.deployed_options(home, application)
+    return compiled_to_run(read, given, api.deployed_options(home, given.options.name or read.name))
 
 
-def compiled_with_kept_options(read: ReadSpec, given: GivenOptions, kept: Options | None = None) -> Compilation:
+def compiled_to_run(read: ReadSpec, given: GivenOptions, kept: Options | None = None) -> Identified:
     """Compile an application that is to run, with options kept from its deployment.
 
     Args:
@@ -42,19 +49,22 @@ def compiled_with_kept_options(read: ReadSpec, given: GivenOptions, kept: Option
     Raises:
         ApplicationError: the application has errors; they include those that its operators find themselves.
     """
-    application = given.options.name or read.name
-    options = given.options
-    if kept is not None:
-        options, left_out = fitting(read, kept, given.over)
-        for each in left_out:
-            warning(f"{application}: {each}.")
-        words = " ".join(kept_words(options, given.options))
-        if words and not left_out:  # a warning has named the options that are left out
-            note(f"{application}: using the options of its deployment: {words}")
+    options = given.options if kept is None else _fitted(read, given, kept)
     try:
-        return compiled_unchecked(read, options)
+        return identified(compiled_unchecked(read, options))
     except CompileError as error:
         raise with_findings_of_operators(error) from error
+
+
+def _fitted(read: ReadSpec, given: GivenOptions, kept: Options) -> Options:
+    """Return the kept options as they fit the spec, with those that the user gave, and report both."""
+    application, fitted = given.options.name or read.name, fit(read, kept, given.over)
+    for remark in fitted.remarks:
+        warning(f"{application}: {remark}.")
+    words = " ".join(kept_words(fitted.options, given.options))
+    if words and not fitted.remarks:  # a warning has named the options that are left out
+        note(f"{application}: using the options of its deployment: {words}")
+    return fitted.options
 
 
 def kept_words(options: Options, given: Options) -> Iterator[str]:
@@ -80,17 +90,13 @@ def run_words(spec: Path, options: Options) -> str:
     return f"streams run {shlex.quote(str(spec))}{name}"
 
 
-def checked_to_run(compilation: Compilation, identity: str | None = None) -> Deployable:
-    """Check that the application can run here, print its warnings to standard error, and return it as deployable.
-
-    Args:
-        compilation: the compiled application.
-        identity: its fingerprint, if the caller has computed that; None otherwise.
+def checked_to_run(compiled: Identified) -> Deployable:
+    """Check that a compiled application can run here, print its warnings, and return it as deployable.
 
     Raises:
         ApplicationError: something keeps the application from running here.
     """
-    wanted = deployable(compilation, identity)
+    wanted = deployable(compiled)
     report_diagnostics(wanted.compilation.diagnostics)
     return wanted
 

@@ -6,6 +6,7 @@ immutable and plain, so that a stage is a function of its input and its result c
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -227,10 +228,15 @@ class ParallelRegion:
     uid: str = ""
     """The identity that survives a renaming (see `LogicalOperator.uid`); empty if the name is the identity."""
 
-    @property
-    def identities(self) -> tuple[str, ...]:
-        """The name of the region, and its uid if it has one; `--width` accepts either."""
-        return (self.name, self.uid) if self.uid else (self.name,)
+    def matches(self, pattern: str) -> bool:
+        """Return True if a width pattern matches the name of the region or its uid (rule 6)."""
+        expression = width_pattern(pattern)
+        return any(map(expression.fullmatch, filter(None, (self.name, self.uid))))
+
+
+def width_pattern(pattern: str) -> re.Pattern[str]:
+    """Return the regular expression for a pattern of region names, in which `*` matches any text (rule 6)."""
+    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")))
 
 
 @dataclass(frozen=True, slots=True)

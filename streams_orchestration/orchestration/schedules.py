@@ -11,7 +11,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_read
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.reading import read_application
-from streams_orchestration.compiler.redeployment.kept_options import fitting
+from streams_orchestration.compiler.redeployment.kept_options import fit
 from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.orchestration.artifacts import ArtifactStore
@@ -167,9 +167,9 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Ho
     if status.state in _AT_REST:
         return f"{source.name} is {status.state}: {_AT_REST[status.state]}"
     spec = in_time(source.spec, lambda: read_application(source.spec))
-    options, _ = fitting(spec, kept_options(home, source.name, store, source.defaults))
+    fitted = fit(spec, kept_options(home, source.name, store, source.defaults))
     try:
-        wanted = compile_read(spec, options, WITHOUT_DEPLOYMENT)
+        wanted = compile_read(spec, fitted.options, WITHOUT_DEPLOYMENT)
     except ApplicationError:
         return None
     plan = fingerprint(wanted)

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import section
 from streams_orchestration.compiler.reading import read_application
-from streams_orchestration.compiler.redeployment.kept_options import fitting
+from streams_orchestration.compiler.redeployment.kept_options import fit
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.compiler.stage import DEPLOYMENT, Stage
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
@@ -316,7 +316,7 @@ def chosen(
     kept = kept_options(home, source.name, store, source.defaults)
     if gain is not None:
         kept = replace(kept, decoupling=None)
-    options, left_out = fitting(read_application(source.spec), kept, config.options)
-    for each in left_out:
-        log.warning("%s: %s", source.name, each)
-    return options if gain is None else decided_options(store, source.name, options, gain)
+    fitted = fit(read_application(source.spec), kept, config.options)
+    for remark in fitted.remarks:
+        log.warning("%s: %s", source.name, remark)
+    return fitted.options if gain is None else decided_options(store, source.name, fitted.options, gain)

@@ -5,7 +5,7 @@ import dagster as dg
 
 from streams_orchestration.compiler.compiling import compile_read
 from streams_orchestration.compiler.reading import read_application
-from streams_orchestration.compiler.redeployment.kept_options import fitting
+from streams_orchestration.compiler.redeployment.kept_options import fit
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.deployments import kept_options, preview_compiled
@@ -35,9 +35,9 @@ def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDef
     @under_key(source.resource)
     def check(streams: StreamsResource) -> dg.AssetCheckResult:
         spec = in_time(source.spec, lambda: read_application(source.spec))
-        options, _ = fitting(spec, kept_options(streams.directory(), source.name, streams.artifacts, source.defaults))
+        fitted = fit(spec, kept_options(streams.directory(), source.name, streams.artifacts, source.defaults))
         try:
-            outcome = preview_compiled(streams.directory(), compile_read(spec, options))
+            outcome = preview_compiled(streams.directory(), compile_read(spec, fitted.options))
         except api.NotDeployedError:
             return dg.AssetCheckResult(passed=True, description=f"{source.name} is not deployed")
         except ApplicationError as error:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.clock import now
     from streams_orchestration.runtime.deployment.awaiting import await_engines, await_running
     from streams_orchestration.runtime.deployment.control import cancel, launch
-    from streams_orchestration.runtime.deployment.deployment import changed_application
     from streams_orchestration.runtime.deployment.going_on import RunKind, sources_with_more
     from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
     from streams_orchestration.runtime.deployment.reset import reset
@@ -70,6 +69,7 @@ if TYPE_CHECKING:
         deployed_if_any,
         deployed_if_readable,
         deployed_options,
+        require_unchanged,
     )
     from streams_orchestration.runtime.observing.documents import document
     from streams_orchestration.runtime.observing.event_time import OperatorEventTime, upstream

@@ -204,7 +204,7 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     plan = compile_spec(spec, last)
     new = replace(assignment(plan, {"Out": 1}), location=f"{decision}:1")
     decision.write_text(json.dumps(mapping_of_assignment(new)))
-    monkeypatch.setattr(redeploying, "last_options", lambda _home, _application: last)
+    monkeypatch.setattr(redeploying, "kept_options", lambda *_: last)
     monkeypatch.setattr(api, "require_java", lambda: None)
     monkeypatch.setattr("streams_orchestration.cli.starting.upgrade_catalog", lambda _home: None)
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
@@ -213,10 +213,6 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
         *(("start over", "numbers"), "numbers", ("record", "numbers.yaml", replace(last, decoupling=new))),
         *(("go on", "numbers"), "numbers", ("record", "numbers.yaml", last)),
     ]
-
-
-def test_options_of_an_application_that_was_never_compiled(tmp_path: Path):
-    assert jobs.last_options(Home(tmp_path), "tiny") == Options()
 
 
 def test_a_full_disk_under_dagster_is_an_error_that_a_follower_outlives(

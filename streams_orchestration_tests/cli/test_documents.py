@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def test_a_run_has_its_results(
     pl.DataFrame({"x": [3, 1, 2]}).write_parquet(tmp_path / "part-0.parquet")
     done = status(state="COMPLETED", sinks=(sink(operator="Copy", path=tmp_path, rows=3),))
     follow(done, monkeypatch)
-    monkeypatch.setattr(running, "fingerprint", lambda _compilation: "abc")
+    monkeypatch.setattr(api, "require_unchanged", lambda *_: None)
     monkeypatch.setattr(running, "status_if_deployed", lambda *_: done if before else None)
     monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
     written = document(capsys, "run", spec, "--max-rows", "2")
@@ -107,7 +108,7 @@ def test_a_run_that_was_stopped_says_so(spec: str, capsys: Capture, monkeypatch:
 
 
 def follow(after: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: after)
+    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: replace(after, application="copy"))
 
 
 def test_logs(home: Path, capsys: Capture):

@@ -11,7 +11,6 @@ import yaml
 from sqlalchemy import insert, update
 
 from streams_orchestration.cli import main
-from streams_orchestration.cli.jobs import last_options
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
@@ -109,7 +108,7 @@ def test_a_plan_that_another_version_has_stored_is_named(spec: Path, capsys: Cap
     error = capsys.readouterr().err
     assert ("app was deployed by another version of the product" in error) == (status == 1)
     assert "validation error" not in error
-    assert last_options(Home(spec.parent / "home"), "app") == Options(), "--fresh needs none of what is deployed"
+    assert api.deployed_options(Home(spec.parent / "home"), "app") is None, "--fresh needs none of what is deployed"
 
 
 def test_a_width_for_this_redeploy_is_the_strongest(spec: Path, capsys: Capture):

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Deployable:
-    """A compiled application that can run here; made by `deployable` only."""
+class Identified:
+    """A compiled application with its fingerprint, which tells if it is the deployed one; made by `identified`."""
 
     compilation: Compilation
-    """The compilation with its deployment plan and the warnings of its operators."""
+    """The compilation with its deployment plan."""
     fingerprint: str
     """The hash of all that decides how the application runs; see `fingerprint`."""
 
@@ -33,6 +33,16 @@ class Deployable:
     def plan(self) -> DeploymentPlan:
         """The deployment plan of the application."""
         return self.compilation.plan
+
+
+@dataclass(frozen=True, slots=True)
+class Deployable(Identified):
+    """An application that can run here, with the warnings of its operators; made by `deployable` only."""
+
+
+def identified(compilation: Compilation) -> Identified:
+    """Return a compiled application with its fingerprint."""
+    return Identified(compilation, fingerprint(compilation))
 
 
 def with_findings_of_operators(error: CompileError) -> ApplicationError:
@@ -68,18 +78,16 @@ def findings_here(done: Stages, notes: dict[int, list[Noted]] | None = None) -> 
     return found
 
 
-def deployable(compilation: Compilation, identity: str | None = None) -> Deployable:
+def deployable(application: Compilation | Identified) -> Deployable:
     """Check that a compiled application can run here.
-
-    Args:
-        compilation: the compiled application.
-        identity: its fingerprint, if the caller has computed that; None otherwise.
 
     Raises:
         ApplicationError: operators have wrong parameters or cannot be imported, or the PEs cannot run; the error holds
             everything that was found.
         ValueError: there is no deployment plan.
     """
+    known = application if isinstance(application, Identified) else identified(application)
+    compilation = known.compilation
     notes: dict[int, list[Noted]] = {}
     diagnostics = (*compilation.diagnostics, *findings_here(compilation, notes))
     if errors_of(diagnostics):
@@ -90,4 +98,4 @@ def deployable(compilation: Compilation, identity: str | None = None) -> Deploya
     )
     logical = replace(compilation.logical, operators=tuple(operators))
     checked = replace(compilation, logical=logical, diagnostics=diagnostics)
-    return Deployable(checked, identity or fingerprint(compilation))
+    return Deployable(checked, known.fingerprint)

@@ -15,7 +15,6 @@ from streams_orchestration.compiler.explain.placement import host_reasons, pe_re
 from streams_orchestration.compiler.explain.regions import membership_facts
 from streams_orchestration.compiler.explain.threads import feed_facts, lock_facts, model_fact, queue_facts
 from streams_orchestration.compiler.implementations import load_operator
-from streams_orchestration.compiler.logical.parallel_annotations import width_pattern
 from streams_orchestration.compiler.logical_graph import LogicalOperator, ParallelRegion
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.compiler.redeployment.feeds import Feeds, Level
@@ -62,7 +61,7 @@ def operator_explanation(lookup: CompilationIndex, operators: list[int]) -> Expl
 def width_reason(lookup: CompilationIndex, region: ParallelRegion) -> str:
     """Return a phrase that names the origin of a parallel region's width (rule 6)."""
     for pattern, _ in lookup.options.widths:
-        if width_pattern(pattern).fullmatch(region.name):
+        if region.matches(pattern):
             return f"given with --width {pattern}"
     return f"from the submission-time value {region.width_submission}" if region.width_submission else "as written"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from streams_orchestration.compiler.logical.instances import CompositeInstance, InstanceTree, PrimitiveInstance
 from streams_orchestration.compiler.logical.substitution import Substitution
-from streams_orchestration.compiler.logical_graph import ParallelRegion, Routing
+from streams_orchestration.compiler.logical_graph import ParallelRegion, Routing, width_pattern
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.annotations import SPARK, Parallel
 from streams_orchestration.model.diagnostics import Diagnostic
@@ -90,11 +90,6 @@ def port_names(instance: Instance) -> tuple[str, ...]:
         view = binding.streams[0] if instance.signature.engine == "dataframe" and binding.streams else ""
         names.append(binding.name or instance.signature.input(port).name or view or f"in{port}")
     return tuple(names)
-
-
-def width_pattern(pattern: str) -> re.Pattern[str]:
-    """Return the regular expression for a pattern of region names, in which `*` matches any text (rule 6)."""
-    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")))
 
 
 class RegionDeclarations:

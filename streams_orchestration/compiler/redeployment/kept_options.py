@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from streams_orchestration.compiler.compilation import Compilation, Progress, need
 from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.fusion.stage import FUSION_STAGE
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
-from streams_orchestration.compiler.logical.parallel_annotations import width_pattern
 from streams_orchestration.compiler.logical.stage import LOGICAL_STAGE
 from streams_orchestration.compiler.logical_graph import ParallelRegion
 from streams_orchestration.compiler.options import Options
@@ -20,6 +19,18 @@ from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import errors_of
 
+Widths = tuple[tuple[str, int], ...]
+"""Patterns of region names with widths, as in `Options`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedOptions:
+    """The options for the next compilation of a spec; `fit` makes them from the options of an earlier one."""
+
+    options: Options
+    remarks: tuple[str, ...] = ()
+    """A sentence for each kept option that was left out, and for each kept width that differs from the spec."""
+
 
 def options_of(deployed: Compilation) -> Options:
     """Return the options of a deployed plan.
@@ -29,7 +40,7 @@ def options_of(deployed: Compilation) -> Options:
     regions = deployed.logical.regions
     widths: dict[str, int] = {}
     for pattern, width in deployed.options.widths:
-        own = [each for each in regions if fits(pattern, each)]
+        own = [each for each in regions if each.matches(pattern)]
         for region in own:
             if region.uid:
                 widths.setdefault(region.uid, width)
@@ -38,14 +49,7 @@ def options_of(deployed: Compilation) -> Options:
     return replace(deployed.options, widths=tuple(widths.items()))
 
 
-def fits(pattern: str, region: ParallelRegion) -> bool:
-    """Return True if a width pattern matches a region by its name or its uid."""
-    return any(map(width_pattern(pattern).fullmatch, region.identities))
-
-
-def fitting(
-    read: ReadSpec, kept: Options, change: Callable[[Options], Options] = lambda options: options
-) -> tuple[Options, tuple[str, ...]]:
+def fit(read: ReadSpec, kept: Options, change: Callable[[Options], Options] = lambda options: options) -> FittedOptions:
     """Return the options for the next compilation of a spec.
 
     Kept submission-time values that the spec does not declare, kept widths of regions that it lacks and a kept decision
@@ -55,64 +59,51 @@ def fitting(
     Args:
         read: the current spec.
         kept: the options of the earlier compilation.
-        change: the options that the user has set.
-
-    Returns:
-        The options, and a sentence for each option that was left out and each width that differs from the spec.
+        change: sets the options that the user has given.
     """
     application = read.application
     if application is None or errors_of(read.diagnostics):
-        return change(kept), ()
+        return FittedOptions(change(kept))
     values = {name: value for name, value in kept.submission.items() if name in application.submission}
-    remarks = [
-        f"the value of {name} is ignored, since the spec no longer declares it"
-        for name in kept.submission
-        if name not in values
-    ]
-    options, narrower, regions = _widths(application, replace(kept, submission=values))
-    wanted = change(options)
-    if wanted.widths is options.widths:  # none is wanted, not even one that is deployed
-        narrower += _stronger(regions, options.widths)
+    regions = _regions(application, replace(kept, submission=values)) if kept.widths else ()
+    widths = kept.widths if regions is None else tuple(each for each in kept.widths if _applies(each[0], regions))
+    remaining = replace(kept, submission=values, widths=widths)
+    remarks = list(_left_out(kept, remaining))
+    wanted = change(remaining)
+    if wanted.widths is not remaining.widths:  # a deployed width that is wanted again is a wanted one
+        wanted = replace(wanted, widths=_effective(wanted.widths, widths, regions or ()))
     else:
-        wanted = replace(wanted, widths=_counting(regions, wanted.widths, options.widths))
-    undecided: list[str] = []
-    if wanted.decoupling is options.decoupling:
-        wanted, undecided = _decision(application, wanted)
-    return wanted, (*remarks, *narrower, *undecided)
+        remarks += _stronger(widths, regions or ())
+    if wanted.decoupling is remaining.decoupling and not _suits(application, wanted):
+        remarks.append("the decoupling decision is ignored, since it was made for other operators, connections or PEs")
+        wanted = replace(wanted, decoupling=None)
+    return FittedOptions(wanted, tuple(remarks))
 
 
-def _widths(application: Application, options: Options) -> tuple[Options, list[str], tuple[ParallelRegion, ...]]:
-    """Return the options with widths that match a region, sentences about other widths, and the spec's regions."""
-    if not options.widths:
-        return options, [], ()
-    done = _compiled(application, replace(options, widths=(), decoupling=None), (LOGICAL_STAGE,))
-    if done is None:
-        return options, [], ()
-    regions = need(done.logical).regions
-    fit = tuple(each for each in options.widths if any(fits(each[0], region) for region in regions))
-    left_out = [
-        f"the width {width} of {pattern} is ignored, since no parallel region has such a name any more"
-        for pattern, width in options.widths
-        if (pattern, width) not in fit
-    ]
-    return replace(options, widths=fit), left_out, regions
+def _applies(pattern: str, regions: Iterable[ParallelRegion]) -> bool:
+    return any(region.matches(pattern) for region in regions)
 
 
-def _counting(
-    regions: Iterable[ParallelRegion], widths: tuple[tuple[str, int], ...], kept: tuple[tuple[str, int], ...]
-) -> tuple[tuple[str, int], ...]:
-    """Return the widths without the kept ones that apply to no region.
+def _left_out(kept: Options, remaining: Options) -> Iterator[str]:
+    """Yield a sentence for each kept value and width that does not remain."""
+    for name in kept.submission:
+        if name not in remaining.submission:
+            yield f"the value of {name} is ignored, since the spec no longer declares it"
+    for pattern, width in kept.widths:
+        if (pattern, width) not in remaining.widths:
+            yield f"the width {width} of {pattern} is ignored, since no parallel region has such a name any more"
 
-    A kept pattern with `*` stays in any case.
-    """
-    first = {next((each for each in widths if fits(each[0], region)), None) for region in regions}
+
+def _effective(widths: Widths, kept: Widths, regions: Iterable[ParallelRegion]) -> Widths:
+    """Return the widths without kept ones that apply to no region; a kept pattern with `*` stays in any case."""
+    first = {next((each for each in widths if region.matches(each[0])), None) for region in regions}
     return tuple(each for each in widths if each in first or each not in kept or "*" in each[0])
 
 
-def _stronger(regions: Iterable[ParallelRegion], kept: Sequence[tuple[str, int]]) -> Iterator[str]:
+def _stronger(kept: Widths, regions: Iterable[ParallelRegion]) -> Iterator[str]:
     """Yield a sentence for each region whose kept width differs from its width in the spec."""
     for region in regions:
-        counts = next((wide for pattern, wide in kept if fits(pattern, region)), region.width)
+        counts = next((wide for pattern, wide in kept if region.matches(pattern)), region.width)
         if counts != region.width:
             yield (
                 f"{region.name} keeps its deployed width {counts}, as with --width; "
@@ -120,20 +111,26 @@ def _stronger(regions: Iterable[ParallelRegion], kept: Sequence[tuple[str, int]]
             )
 
 
-def _decision(application: Application, options: Options) -> tuple[Options, list[str]]:
-    if options.decoupling is None:
-        return options, []
+def _regions(application: Application, options: Options) -> tuple[ParallelRegion, ...] | None:
+    """Return the parallel regions of the spec, with the widths of the spec; None if it has errors."""
+    done = _compiled(application, replace(options, widths=(), decoupling=None), LOGICAL_STAGE)
+    return None if done is None else need(done.logical).regions
+
+
+def _suits(application: Application, options: Options) -> bool:
+    """Return False if the decoupling decision was made for another application, or other operators or PEs."""
+    decision = options.decoupling
+    if decision is None:
+        return True
     plain = replace(options, decoupling=None)
-    done = _compiled(application, plain, (LOGICAL_STAGE, PARALLEL_STAGE, REGIONS_STAGE, FUSION_STAGE))
+    done = _compiled(application, plain, LOGICAL_STAGE, PARALLEL_STAGE, REGIONS_STAGE, FUSION_STAGE)
     if done is None:
-        return options, []
+        return True
     fused = fusion_fingerprint(need(done.logical), need(done.physical), need(done.fusion))
-    if (options.decoupling.application, options.decoupling.fingerprint) == (application.application, fused):
-        return options, []
-    return plain, ["the decoupling decision is ignored, since it was made for other operators, connections or PEs"]
+    return (decision.application, decision.fingerprint) == (application.application, fused)
 
 
-def _compiled(application: Application, options: Options, stages: Iterable[Stage]) -> Progress | None:
+def _compiled(application: Application, options: Options, *stages: Stage) -> Progress | None:
     """Return the application compiled up to a stage; None if it has errors."""
     done = Progress(options, application)
     for stage in stages:

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.reading import ReadSpec, read_application
 from streams_orchestration.compiler.redeployment.comparison import compare
-from streams_orchestration.compiler.redeployment.kept_options import fitting, options_of
+from streams_orchestration.compiler.redeployment.kept_options import FittedOptions, fit, options_of
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.console.plans.choices import Choices, controls
 from streams_orchestration.console.plans.documents import (
@@ -67,15 +67,15 @@ def answer(task: PlanRequest) -> Answer:
     home = api.Home(task.home)
     name = (task.options and task.options.name) or spec.name
     deployed = api.deployed_if_readable(home, name)
-    base, notes = _base(task, spec, deployed)
-    now = task.choices.options(base, application)
-    document: Document = {"application": name, "deployed": deployed is not None, "notes": notes}
+    base = _base(task, spec, deployed)
+    now = task.choices.options(base.options, application)
+    document: Document = {"application": name, "deployed": deployed is not None, "notes": base.remarks}
     try:
         compilation = checked(compile_read(spec, now))
     except ApplicationError as error:
         diagnosed = diagnostics_document(error.diagnostics)
         return Answer(document | {"diagnostics": diagnosed, "controls": controls(application, now, None)})
-    options = None if task.before is None else task.before.options(base, application)
+    options = None if task.before is None else task.before.options(base.options, application)
     before = None if options is None or options == now else _compiled(spec, options)
     shown = as_deployed(compilation, deployed)
     document |= {
@@ -90,11 +90,11 @@ def answer(task: PlanRequest) -> Answer:
     return Answer(document, dump(shown).decode())
 
 
-def _base(task: PlanRequest, spec: ReadSpec, deployed: Compilation | None) -> tuple[Options, tuple[str, ...]]:
-    """Return the options without any choice, and notes on deployed options that do not fit the spec any more."""
+def _base(task: PlanRequest, spec: ReadSpec, deployed: Compilation | None) -> FittedOptions:
+    """Return the options without any choice, with remarks on deployed options that do not fit the spec any more."""
     if task.options is not None:
-        return task.options, ()
-    return (Options(), ()) if deployed is None else fitting(spec, options_of(deployed))
+        return FittedOptions(task.options)
+    return FittedOptions(Options()) if deployed is None else fit(spec, options_of(deployed))
 
 
 def _compiled(spec: ReadSpec, options: Options) -> Compilation | None:

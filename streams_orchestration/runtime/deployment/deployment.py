@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from streams_orchestration import world
+from streams_orchestration.compiler.checking.deployable import Identified
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.documents import dump, load
@@ -97,8 +98,7 @@ def _resumed(connection: Connection, opened: OpenedApplication) -> Compilation:
     a, application, wanted, run = tables.application, opened.name, opened.wanted, opened.run
     compilation = wanted.compilation
     row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
-    if row.fingerprint != wanted.fingerprint:
-        raise changed_application(read_stored(row), compilation, complete=row.state == "COMPLETED")
+    require_same(row, wanted)
     begin_run(connection, application, run)
     reopened = (run.bounded or run.reopens) and reopen(connection, application)
     resume(connection, application, "STOPPED" if reopened else row.state, opened.settings)
@@ -113,15 +113,16 @@ def _resumed(connection: Connection, opened: OpenedApplication) -> Compilation:
     return compilation
 
 
-def changed_application(deployed: Compilation, wanted: Compilation, *, complete: bool) -> ApplicationChangedError:
-    """Return the refusal of an application that differs from the deployed one of its name.
+def require_same(row: ApplicationRow, wanted: Identified) -> None:
+    """Check that the wanted application is the deployed one, to which the kept state belongs.
 
-    Args:
-        deployed: the deployed application, to which the kept state belongs.
-        wanted: the application that was to go on from that state.
-        complete: True if the deployed application is complete, so that no redeploy can go on from its state.
+    Raises:
+        ApplicationChangedError: it differs.
+        OtherVersionError: it differs, and another version of the product wrote the deployed one.
     """
-    return ApplicationChangedError(wanted.logical.application, difference(deployed, wanted), complete=complete)
+    if row.fingerprint != wanted.fingerprint:
+        changes = difference(read_stored(row), wanted.compilation)
+        raise ApplicationChangedError(wanted.name, changes, complete=row.state == "COMPLETED")
 
 
 def _insert(connection: Connection, compilation: Compilation, opened: OpenedApplication) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from streams_orchestration.compiler.checking.deployable import Identified
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.kept_options import options_of
+from streams_orchestration.runtime.deployment.deployment import require_same
 from streams_orchestration.runtime.errors import CatalogError, NotDeployedError, OtherVersionError
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
 from streams_orchestration.runtime.storage.home import Home
@@ -20,6 +22,17 @@ def deployed_compilation(home: Home, application: str) -> Compilation:
     """
     with opened_catalog(home, application).read() as connection:
         return read_stored(application_row(connection, home, application))
+
+
+def require_unchanged(home: Home, wanted: Identified) -> None:
+    """Check that a wanted application is the deployed one of its name.
+
+    Raises:
+        ApplicationChangedError, OtherVersionError: see `require_same`.
+        NotDeployedError: no application of this name is deployed.
+    """
+    with opened_catalog(home, wanted.name).read() as connection:
+        require_same(application_row(connection, home, wanted.name), wanted)
 
 
 def deployed_if_any(home: Home, application: str) -> Compilation | None:

@@ -11,7 +11,7 @@ import pytest
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.reading import read_application
-from streams_orchestration.compiler.redeployment.kept_options import fitting, options_of
+from streams_orchestration.compiler.redeployment.kept_options import FittedOptions, fit, options_of
 from streams_orchestration_tests.compiler.assignments import assignment
 
 SPEC = """
@@ -61,39 +61,37 @@ def test_a_kept_option_that_does_not_fit_the_changed_spec_is_left_out(spec: Path
         assert old in text
         text = text.replace(old, new)
     spec.write_text(text)
-    options, remarks = fitting(read_application(spec), KEPT)
-    assert options == replace(KEPT, **changes)
-    assert len(remarks) == len(words)
-    assert all(each.startswith(word) for each, word in zip(remarks, words, strict=True))
+    fitted = fit(read_application(spec), KEPT)
+    assert fitted.options == replace(KEPT, **changes)
+    assert len(fitted.remarks) == len(words)
+    assert all(each.startswith(word) for each, word in zip(fitted.remarks, words, strict=True))
 
 
 def test_a_decision_is_kept_for_what_it_was_made_for_only(spec: Path):
     kept = Options(decoupling=assignment(compile_spec(spec), {"Out": 1}))
-    assert fitting(read_application(spec), kept) == (kept, ())
-    wider, remarks = fitting(read_application(spec), kept, lambda options: options.with_widths([("P", 3)]))
+    assert fit(read_application(spec), kept) == FittedOptions(kept)
+    fitted = fit(read_application(spec), kept, lambda options: options.with_widths([("P", 3)]))
+    wider = fitted.options
     assert wider == Options(widths=(("P", 3),))
-    assert ["decoupling decision" in each for each in remarks] == [True]
-    again = replace(wider, decoupling=assignment(compile_spec(spec, wider), {"Out": 1}))
-    assert fitting(read_application(spec), kept, lambda _: replace(wider, decoupling=again)) == (
-        replace(wider, decoupling=again),
-        (),
-    )
+    assert ["decoupling decision" in each for each in fitted.remarks] == [True]
+    decided = replace(wider, decoupling=assignment(compile_spec(spec, wider), {"Out": 1}))
+    assert fit(read_application(spec), kept, lambda _: decided) == FittedOptions(decided)
 
 
 def test_a_newly_requested_option_is_not_left_out(spec: Path):
-    options, remarks = fitting(read_application(spec), Options(), lambda kept: kept.with_widths([("Q", 3)]))
-    assert (options.widths, remarks) == ((("Q", 3),), ())
+    fitted = fit(read_application(spec), Options(), lambda kept: kept.with_widths([("Q", 3)]))
+    assert (fitted.options.widths, fitted.remarks) == ((("Q", 3),), ())
 
 
 def test_a_width_that_is_wanted_now_needs_no_remark(spec: Path):
     spec.write_text(SPEC.replace("width: 2", "width: 3"))
     read = read_application(spec)
-    assert fitting(read, KEPT)[1] == (
+    assert fit(read, KEPT).remarks == (
         "P keeps its deployed width 2, as with --width; "
         "`streams redeploy` with --width P=3 takes the width of the spec",
     )
     for width in (2, 3):
-        assert fitting(read, KEPT, lambda kept, width=width: kept.with_widths([("P", width)]))[1] == ()
+        assert fit(read, KEPT, lambda kept, width=width: kept.with_widths([("P", width)])).remarks == ()
 
 
 @pytest.mark.parametrize(
@@ -111,9 +109,9 @@ def test_a_width_follows_the_uid_of_its_region(
     spec.write_text(SPEC.replace("name: P,", before))
     kept = options_of(compile_spec(spec, Options(widths=widths)))
     spec.write_text(SPEC.replace("name: P,", after).replace("[P]", "[Q]"))
-    options, _ = fitting(read_application(spec), kept)
+    options = fit(read_application(spec), kept).options
     assert [each.width for each in compile_spec(spec, options).logical.regions] == [3]
-    again, _ = fitting(read_application(spec), kept, lambda options: options.with_widths([("Q", 4)]))
+    again = fit(read_application(spec), kept, lambda options: options.with_widths([("Q", 4)])).options
     assert [each.width for each in compile_spec(spec, again).logical.regions] == [4]
     assert [each for each in again.widths if "*" not in each[0]] == [("Q", 4)], "no former one is kept beside it"
 
