@@ -76,8 +76,8 @@ SPL_LAYERS = {
     "spl.types": ("types", "joining", "casts", "literals", "text", "written", "columns"),
     "spl.functions": ("signatures", "overloads"),
     "spl.typing": (
-        *("typed", "scopes", "naming", "conversions", "folding", "operands", "calls", "literals", "operations"),
-        *("checking", "statements", "canonical"),
+        *("typed", "scopes", "naming", "conversions", "defaults", "folding", "operands", "calls", "literals"),
+        *("operations", "checking", "statements", "canonical"),
     ),
     "spl.models": ("operators", "reading", "invocations"),
     "spl.programs": (

@@ -245,7 +245,7 @@ class LogicProgram:
 
         An ordered program submits the tuples and marks of all ports in the order in which the logic did.
         """
-        if self.program.ordered:
+        if self.program.ordered and outputs:
             self._submit_in_order(operator, outputs)
             return
         for port, output in enumerate(outputs):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.types.columns import has_canonical_column
 from streams_orchestration.spl.types.types import INT32, Enumeration, Tuple
+from streams_orchestration.spl.typing.defaults import own_default
 from streams_orchestration.spl.typing.scopes import Port
 from streams_orchestration.spl.typing.typed import (
     Call,
     Cast,
+    Constant,
     Expression,
     Member,
     OutputCall,
@@ -32,6 +34,37 @@ def attributes_of(value: Expression) -> list[tuple[str, Expression]]:
         return list(value.attributes)
     assert isinstance(value.type, Tuple)
     return [(each.name, Member(value.span, each.type, value, each.name)) for each in value.type.attributes]
+
+
+def implied_parameters(
+    kind: str, given: Mapping[str, tuple[Expression, ...]], inputs: Sequence[Port], place: Span
+) -> dict[str, tuple[Expression, ...]]:
+    """Return the parameters that an operator of Streams has without an expression, and ours has not.
+
+    Args:
+        kind: the operator.
+        given: its parameters.
+        inputs: its input ports.
+        place: the place of the expressions.
+    """
+    if kind == "DeDuplicate" and "key" not in given:
+        return _whole_key(inputs, place)
+    return _absent_partners(given, inputs, place) if kind == "Join" else {}
+
+
+def _absent_partners(
+    given: Mapping[str, tuple[Expression, ...]], inputs: Sequence[Port], place: Span
+) -> dict[str, tuple[Expression, ...]]:
+    """Return the default tuples of a Join's sides, without the attributes whose columns have the same default."""
+    [algorithm] = given.get("algorithm", (None,))
+    word = algorithm.value if isinstance(algorithm, Constant) else ""
+    found: dict[str, tuple[Expression, ...]] = {}
+    for port, side, outer in zip(inputs, ("LHS", "RHS"), ("rightOuter", "leftOuter"), strict=False):
+        values = [(each, value) for each in port.type.attributes if (value := own_default(each.type, place))]
+        if values and word in ("outer", outer):
+            type_ = Tuple(tuple(each for each, _ in values))
+            found[f"defaultTuple{side}"] = (TupleOf(place, type_, tuple((each.name, value) for each, value in values)),)
+    return found
 
 
 def own_call(call: OutputCall) -> OutputCall:
@@ -55,7 +88,7 @@ def own_call(call: OutputCall) -> OutputCall:
     return replace(call, name=f"Arg{call.name}", arguments=(value, in_order(value)))
 
 
-def whole_key(inputs: Sequence[Port], place: Span) -> dict[str, tuple[Expression, ...]]:
+def _whole_key(inputs: Sequence[Port], place: Span) -> dict[str, tuple[Expression, ...]]:
     """Return the parameter `key` of a DeDuplicate without one: all attributes; nothing if their columns suffice.
 
     Args:

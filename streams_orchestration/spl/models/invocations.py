@@ -14,10 +14,11 @@ from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import definitions, tree
 from streams_orchestration.spl.language.printing import text_of
 from streams_orchestration.spl.models.operators import OutputPorts, ParameterModel, SplOperatorModel
-from streams_orchestration.spl.types.types import NULL, UNKNOWN, VOID, Enumeration, Optional, Tuple, Type, parts_of_type
+from streams_orchestration.spl.types.types import UNKNOWN, VOID, Enumeration, Type
 from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
 from streams_orchestration.spl.typing.checking import ExpressionTyping
 from streams_orchestration.spl.typing.conversions import converted
+from streams_orchestration.spl.typing.defaults import own_default
 from streams_orchestration.spl.typing.naming import type_of_values
 from streams_orchestration.spl.typing.scopes import Actual, FunctionName, Port, Scope, output_scope, port_scope
 from streams_orchestration.spl.typing.typed import (
@@ -239,22 +240,10 @@ def _complete(
 
 
 def _add_defaults(typing: ExpressionTyping, operator: tree.Name, port: Port, done: dict[str, Assigned]) -> None:
-    """Assign defaults to attributes without an assignment whose types contain enumerations or optional types.
-
-    A Beacon itself knows the defaults of all other types.
-    """
+    """Assign defaults to attributes without an assignment, where a Beacon does not know the default of the type."""
     span = typing.span(operator)
     for each in port.type.attributes:
-        value: Expression | None = None
-        match each.type:
-            case Optional():
-                value = converted(Constant(span, NULL, None), each.type)
-            case Enumeration(words=words):
-                value = Constant(span, each.type, words[0])
-            case Tuple() if any(isinstance(part, Enumeration | Optional) for part in parts_of_type(each.type)):
-                value = typing.expression(tree.BraceLiteral(operator.first, operator.last, ()), each.type)
-            case _:
-                pass
+        value = own_default(each.type, span)
         if value is not None and each.name not in done:
             done[each.name] = Assigned(each.name, value, written=True)
 
