@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
+
+from streams_orchestration.operators import durable_files
 
 
 @contextmanager
@@ -22,8 +25,13 @@ def volatile() -> Iterator[None]:
             connection.execute("PRAGMA synchronous=OFF")
             record.info["relaxed"] = True
 
+    def in_turn(action: Callable[[Path], None], paths: Sequence[Path]) -> None:
+        for path in paths:
+            action(path)
+
     patch = pytest.MonkeyPatch()
     patch.setattr(os, "fsync", lambda _descriptor: None)
+    patch.setattr(durable_files, "_together", in_turn)  # threads would be started for nothing
     event.listen(Pool, "checkout", relax)
     try:
         yield

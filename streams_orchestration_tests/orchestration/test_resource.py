@@ -21,6 +21,7 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.address import catalog_url
 from streams_orchestration.runtime.hosts.launcher import host_environment
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.combinations import often
 from streams_orchestration_tests.orchestration.components import loading
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import failed, running
@@ -74,7 +75,9 @@ def test_applications_of_two_homes_are_merged_and_reset_each_in_its_own(
     assert homes == [("one", tmp_path / "one"), ("two", tmp_path / "two")]
 
 
-@pytest.mark.parametrize("job", ["compile", "redeploy", "deploy", "cancel", "available"])
+@pytest.mark.parametrize(
+    "job", often(["compile", "redeploy", "deploy", "cancel", "available"], ["redeploy", "available"])
+)
 def test_jobs_work_beside_the_resources_and_the_executor_of_a_user(
     spec: Path, home: Home, runtime: Runtime, monkeypatch: pytest.MonkeyPatch, job: str
 ):

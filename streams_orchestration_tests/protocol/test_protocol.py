@@ -257,7 +257,7 @@ LOST: dict[str, tuple[str, str, dict[str, Any]]] = {
 """The same, as a user would notice it."""
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("case", LOST)
 def test_a_protocol_without_one_of_its_rules_violates_its_promises(case: str):
     name, violation, switches = LOST[case]

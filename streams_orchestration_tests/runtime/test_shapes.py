@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.combinations import often
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.events import EVENT, Events, happens
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -21,7 +22,7 @@ from streams_orchestration_tests.runtime.shapes import SHAPES
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", often(SHAPES, [*SHAPES][::3]))
 def test_undisturbed(name: str, data: Path, tmp_path: Path):
     local = LocalApplication(Home(tmp_path), compilation(data, name, 0), 5)
     assert len(local.units) == SHAPES[name].units

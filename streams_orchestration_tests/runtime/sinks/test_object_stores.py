@@ -62,6 +62,7 @@ def test_an_epoch_that_is_not_complete_is_not_there_and_a_reset_leaves_nothing_o
     assert application.visible() == sorted(rows(COUNT))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("call", range(1, 12))
 def test_publishing_may_die_at_any_step_and_be_repeated(
     s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int
