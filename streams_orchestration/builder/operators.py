@@ -1237,6 +1237,7 @@ def Parse(
     output: Mapping[str, Any] | None = None,
     format: Literal["csv", "line", "jsonl", "splCsv", "splTxt", "block", "bin"] | None = None,
     parse_input: str | Column | None = None,
+    spl: Mapping[str, Any] | None = None,
     window_markers: Literal["forward", "end"] | None = None,
 ) -> Use:
     """Joins the bytes of all tuples into one text and submits its rows as tuples.
@@ -1256,6 +1257,7 @@ def Parse(
         output: Maps attributes that are not in the rows to FileName() or TupleNumber(), or expressions of SPL.
         format: Format of a row, which ends with a line feed. splCsv: SPL literals by position; splTxt: an SPL tuple; block: blockSize bytes; bin: SPL's binary encoding.
         parse_input: Attribute that holds the bytes or text, or an expression. May be omitted if there is only one.
+        spl: Logic in SPL that runs before the bytes of a tuple are parsed.
         window_markers: forward: a window marker ends a row and is forwarded. end: a single marker follows the last tuple.
     """
     return named_use(
@@ -1275,6 +1277,7 @@ def Parse(
             "output": output,
             "format": format,
             "parseInput": parse_input,
+            "spl": spl,
             "windowMarkers": window_markers,
         },
     )

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from streams_orchestration.model.containers import is_mapping
 
-OWN_LOGIC = frozenset(("Beacon", "Custom", "DirectoryScan", "FileSource", "Filter", "Functor"))
+OWN_LOGIC = frozenset(("Beacon", "Custom", "DirectoryScan", "FileSource", "Filter", "Functor", "Parse"))
 """The standard operators that run SPL logic themselves, since their expressions may read its variables."""
 LOGIC = "spl"
 """The name of the parameter that holds an operator's SPL logic, and the key of the text in an SPL expression."""

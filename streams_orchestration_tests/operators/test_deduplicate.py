@@ -22,7 +22,7 @@ ROWS = st.lists(
     max_size=14,
 )
 CUTS = st.lists(st.integers(0, 100), max_size=4)
-LIMITS = st.sampled_from([{}, {"count": 1}, {"count": 4}, {"delta": 3, "deltaAttribute": "t"}])
+LIMITS = st.sampled_from([{}, {"count": 0}, {"count": 1}, {"count": 4}, {"delta": 3, "deltaAttribute": "t"}])
 
 
 def bench(ports: int = 2, **parameters: Any) -> Bench:
@@ -70,6 +70,11 @@ def test_without_a_second_port_duplicates_are_dropped():
 def test_the_key_is_all_attributes_unless_it_is_given():
     rows = [("a", 1.0, 1), ("a", 1.0, 2), ("a", 1.0, 1)]
     assert Bench(DeDuplicate, [ROW], [ROW]).send(rows).rows() == rows[:2]
+
+
+def test_a_count_of_0_lets_all_tuples_pass():
+    rows = [("a", 1.0, 1), ("a", 1.0, 1), ("a", 1.0, 2)]
+    assert bench(count=0).send(rows[:1]).restart().send(rows[1:]).rows() == rows
 
 
 def test_a_key_may_be_an_expression():

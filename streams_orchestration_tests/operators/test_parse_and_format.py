@@ -47,6 +47,42 @@ def test_formatted_tuples_are_parsed_wherever_the_text_is_cut(name: Any, data: A
     assert harness.rows() == rows
 
 
+LOGIC = {
+    "state": "mutable int32 tuples = 0; mutable int32 rows = 0; mutable list<int32> marks = [];",
+    "onTuple": {0: "tuples++;"},
+    "onPunct": {0: "appendM(marks, rows);"},
+    "inputs": {"In": ""},
+}
+PARTS = st.sampled_from([b"", b"1", b",a\n", b"2,b\n3,c\n", b"\n", None])
+
+
+@given(st.lists(PARTS, max_size=12), st.sets(st.integers(0, 12)))
+@examples(60)
+def test_logic_runs_before_the_bytes_of_each_tuple_wherever_batches_end(parts: list[bytes | None], cuts: set[int]):
+    output = {"tuples": {"spl": "tuples"}, "row": {"spl": "rows++"}, "number": {"spl": "TupleNumber()"}}
+    harness = parse(
+        "s string, tuples int, row int, number bigint", f"{BYTES} NOT NULL", format="line", output=output, spl=LOGIC
+    )
+    expected, ends, text, tuples, held = list[Any](), list[int](), b"", 0, list[Any]()
+    for place, part in enumerate([*parts, None]):
+        if part is None or place in cuts:
+            harness.send(held).restart()
+            held = []
+        if part is None:
+            ends.append(len(expected))
+            harness.mark()
+            complete, text = [text] if text else [], b""
+        else:
+            tuples += 1
+            held.append((part,))
+            *complete, text = (text + part).split(b"\n")
+        for row in complete:
+            expected.append((row.decode(), tuples, len(expected), len(expected) + 1))
+    assert [row for row in harness.items() if row is not Punctuation.WINDOW] == expected
+    operator: Any = harness.operator
+    assert operator.logic.state == {"tuples": tuples, "rows": len(expected), "marks": ends}
+
+
 @given(
     lines=st.lists(st.text('a",\r', max_size=4), max_size=8),
     cuts=st.lists(st.integers(0, 60), max_size=4),

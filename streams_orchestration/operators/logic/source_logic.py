@@ -34,6 +34,7 @@ class SourceLogic:
         label: str,
         *,
         after_input: bool = False,
+        read: SplText | None = None,
     ) -> None:
         """Compile the logic.
 
@@ -44,6 +45,7 @@ class SourceLogic:
             source: the columns that the source makes.
             label: the name of the tuple with these columns.
             after_input: True if the logic also runs for the tuples of the operator's input port, port 0 of the program.
+            read: an expression over the tuples of the input port, which is evaluated after their logic.
 
         Raises:
             ValueError: something does not fit; the message names the parameter.
@@ -58,7 +60,8 @@ class SourceLogic:
         before = (context.inputs[:1], context.ports[:1]) if after_input else ((), ())
         self._port = len(before[0])
         inner = dataclasses.replace(context, inputs=(*before[0], source), ports=(*before[1], label))
-        self.logic = LogicProgram(inner, _common(output) if logic is None else logic, {self._port: texts})
+        first = {} if read is None else {0: [(read, "parseInput", None)]}
+        self.logic = LogicProgram(inner, _common(output) if logic is None else logic, {**first, self._port: texts})
         self._reached: Offset | None = None
         from streams_orchestration.spl.programs.columns import arrow_type
 

@@ -17,7 +17,7 @@ class DeDuplicateParameters(ExpressionParameters):
     key: ExpressionText | list[ExpressionText] = Field(
         default_factory=list, description="List of expressions that form the key; all attributes by default."
     )
-    count: int | None = Field(default=None, gt=0, description="Number of further tuples for which a key is remembered.")
+    count: int | None = Field(default=None, ge=0, description="Number of further tuples for which a key is remembered.")
     delta: float | None = Field(
         default=None, ge=0, description="A key is forgotten once deltaAttribute has grown by more than this."
     )

@@ -107,7 +107,11 @@ def made_columns(
 
 
 def output_logic(
-    context: OperatorContext, parameters: RowReadingParameters, *, after_input: bool = False
+    context: OperatorContext,
+    parameters: RowReadingParameters,
+    *,
+    after_input: bool = False,
+    read: SplText | None = None,
 ) -> SourceLogic | None:
     """Return the expressions of SPL in `output`, compiled; None if there are none.
 
@@ -115,6 +119,7 @@ def output_logic(
         context: the operator's context.
         parameters: the parameters.
         after_input: True if the operator runs logic for the tuples of its input port, too.
+        read: an expression over these tuples that is evaluated after their logic.
     """
     logic: SplLogic | None = getattr(parameters, "spl", None)
     if logic is None and not any(isinstance(each, SplText) for each in parameters.output.values()):
@@ -127,7 +132,8 @@ def output_logic(
         for name, text in parameters.output.items()
     }
     source = pa.schema([("FileName", pa.string()), ("TupleNumber", pa.int64())])
-    return SourceLogic(context, logic, written, source, "File", after_input=after_input and logic is not None)
+    after_input = after_input and logic is not None
+    return SourceLogic(context, logic, written, source, "File", after_input=after_input, read=read)
 
 
 class Delays:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
-from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.contract import OperatorContext, Punctuation
+from streams_orchestration.operators.errors import DataError, TupleError, UnknownAttributeError
 from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
 from streams_orchestration.operators.files.rows import FileRows
 from streams_orchestration.operators.files.spl_binary_rows import binary_rows
@@ -20,6 +20,9 @@ from streams_orchestration.operators.formats.spl_binary import binary_tuple, che
 from streams_orchestration.operators.formats.spl_texts import spl_tuple
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.logic.operator import LogicOperator
+from streams_orchestration.operators.logic.program import SplLogic, state_signature
+from streams_orchestration.operators.logic.source_logic import SourceLogic
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import check_decodable, decode, without_nulls
 from streams_orchestration.operators.spl.text import ExpressionText, SplText
@@ -31,6 +34,8 @@ from streams_orchestration.operators.standard.second_port import log_malformed
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 
+_PREFIX = "@logic."
+"""The beginning of the names of the parts of a state with the variables of the logic."""
 _OF_STREAMS = (*SPL_FORMATS, "block")
 """Formats with a reader of their own; a `line` with an `eolMarker` is read like them."""
 
@@ -49,6 +54,9 @@ class ParseParameters(RowReadingParameters):
         default=None,
         alias="parseInput",
         description="Attribute that holds the bytes or text, or an expression. May be omitted if there is only one.",
+    )
+    spl: SplLogic | None = Field(
+        default=None, description="Logic in SPL that runs before the bytes of a tuple are parsed."
     )
     window_markers: Literal["forward", "end"] = Field(
         default="forward",
@@ -101,21 +109,34 @@ def _check_bytes(name: str, kind: pa.DataType) -> None:
         raise ValueError(message)
 
 
-class Parse(Operator):
+class Parse(LogicOperator):
     """Joins the bytes of all tuples into one text and submits its rows as tuples.
 
     So a row may begin in one tuple and end in another. A window marker or the end of the stream also ends a row. The
     marker is forwarded after that row, unless `windowMarkers` says otherwise.
 
     Parameters and semantics follow Parse of the SPL standard toolkit 1.4 (IBM Streams 4.3), which also keeps an
-    unfinished row in its checkpoints. `jsonl` and text input are additions.
+    unfinished row in its checkpoints. `jsonl` and text input are additions. Logic in SPL runs for each tuple before its
+    bytes are parsed, so `output` reads and changes the variables row by row.
     """
 
     Parameters = ParseParameters
     unsupported = REFUSED["Parse"]
     stateful = True
     passes_marks = False
-    free_parameters = frozenset(("parsing",))
+    heeds_marks = True
+    free_parameters = frozenset(("parsing", "spl"))
+
+    @classmethod
+    def has_state(cls, parameters: Any) -> bool:
+        """Return True, since a row may be unfinished."""
+        return True
+
+    @classmethod
+    def keeps_state(cls, before: Any, after: Any) -> bool:
+        """Return True if the rows stay the same, and the logic has the same variables."""
+        same = state_signature(before.spl) == state_signature(after.spl)
+        return same and super(LogicOperator, cls).keeps_state(before, after)
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: ParseParameters) -> Sharding:
@@ -133,9 +154,8 @@ class Parse(Operator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: ParseParameters) -> None:
         """Raise ValueError if no attribute holds bytes, or the format cannot represent the output's attributes."""
-        parameters.content(context.inputs[0], context)
+        cls._logic(context, parameters)
         read = file_schema(context, parameters)
-        output_logic(context, parameters)
         if parameters.format == "line" and len(read) != 1:
             message = f"format line: a line is one attribute, but the output stream has {', '.join(read.names)}"
             raise ValueError(message)
@@ -151,14 +171,32 @@ class Parse(Operator):
         elif parameters.format in ("csv", "line", "jsonl"):
             check_decodable(read, message_format(parameters.format))
 
+    @staticmethod
+    def _logic(context: OperatorContext, parameters: ParseParameters) -> tuple[str | Expression, SourceLogic | None]:
+        """Return the attribute or expression with the bytes, and the expressions of SPL; see `output_logic`.
+
+        Beside logic, an expression with the bytes is evaluated with it, and the attribute is empty.
+        """
+        given, source = parameters.parse_input, context.inputs[0]
+        if parameters.spl is None or not isinstance(given, SplText):
+            return parameters.content(source, context), output_logic(context, parameters, after_input=True)
+        logic = output_logic(context, parameters, after_input=True, read=given)
+        assert logic is not None
+        [tree] = logic.logic.program.expressions[0]
+        from streams_orchestration.spl.programs.columns import arrow_type
+
+        _check_bytes("the value", arrow_type(tree.type))
+        return "", logic
+
     def setup(self) -> None:
         """Prepare the parser, which has no unfinished row yet."""
-        self.content = self.parameters.content(self.context.inputs[0], self.context)
+        self.content, self.logic_of_output = self._logic(self.context, self.parameters)
         self.schema = file_schema(self.context, self.parameters)
-        self.logic_of_output = output_logic(self.context, self.parameters)
-        self.reset_to_initial_state()
+        if self.parameters.spl is not None and self.logic_of_output is not None:
+            self.use(self.logic_of_output.logic)
+        self._forget()
 
-    def reset_to_initial_state(self) -> None:
+    def _forget(self) -> None:
         """Drop the unfinished row."""
         self.rest = b""
         self.rows = self.malformed = 0
@@ -168,10 +206,36 @@ class Parse(Operator):
             parameters.row_options(self.schema, context), permissive=parameters.parsing == "permissive",
         )  # fmt: skip
 
+    def reset_to_initial_state(self) -> None:
+        """Drop the unfinished row, and reset the variables of the logic."""
+        self._forget()
+        super().reset_to_initial_state()
+
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the rows that are complete now."""
+        """Submit the rows that are complete now. Logic runs for each tuple before its bytes are parsed.
+
+        Raises:
+            TupleError: the logic has no value for a tuple.
+        """
         content = self.content
-        column = batch.arrow.column(content) if isinstance(content, str) else evaluate(content, batch.arrow)
+        if self.logic is None:
+            column = batch.arrow.column(content) if isinstance(content, str) else evaluate(content, batch.arrow)
+            self._take_in(column)
+            return
+        for place in range(len(batch)):
+            one = batch.slice(place, 1)
+            try:
+                _, values = self.logic.tuples(0, one)
+            except TupleError as error:
+                raise TupleError(place) from error.__cause__
+            self._take_in(values[0] if values else one.arrow.column(str(content)))
+
+    def _take_in(self, column: pa.Array) -> None:
+        """Parse the bytes of tuples.
+
+        Args:
+            column: the bytes or texts.
+        """
         self._parse(b"".join(pc.cast(pc.drop_null(column), pa.binary()).to_pylist()), ended=False)
 
     def _parse(self, more: bytes, *, ended: bool) -> None:
@@ -234,7 +298,11 @@ class Parse(Operator):
         self.rows += len(decoded.bad)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Submit the bytes that are left as a row, and send a window marker, as `windowMarkers` requires."""
+        """Submit the bytes that are left as a row, and send a window marker, as `windowMarkers` requires.
+
+        Logic runs before.
+        """
+        super().on_punctuation(port, mark)
         at_end = self.parameters.window_markers == "end"
         if at_end and mark is Punctuation.WINDOW:
             return
@@ -243,13 +311,15 @@ class Parse(Operator):
             self.punctuate(Punctuation.WINDOW)
 
     def checkpoint(self) -> State:
-        """Return the unfinished row, and the numbers of rows, lines and malformed rows so far."""
+        """Return the unfinished row, the numbers of rows, lines and malformed rows so far, and the variables."""
+        own = {f"{_PREFIX}{name}": part for name, part in super().checkpoint().items()}
         rest = self.lines.rest if self.parameters.by_lines_of_streams else self.rest
         return {
             "rest": pa.table({"rest": pa.array([rest], pa.binary())}),
             "rows": self.rows,
             "lines": self.lines.lines,
             "malformed": self.malformed,
+            **own,
         }
 
     def restore(self, state: State) -> None:
@@ -258,3 +328,4 @@ class Parse(Operator):
         self.lines.rest = self.rest
         self.lines.lines = state["lines"]
         self.malformed = state["malformed"]
+        super().restore({name.removeprefix(_PREFIX): each for name, each in state.items() if name.startswith(_PREFIX)})

@@ -68,11 +68,14 @@ class InvocationReader(StatementReader):
         )
 
     def annotations(self) -> tuple[Annotation, ...]:
-        """Read the annotations of an invocation or composite."""
+        """Read the annotations of an invocation or composite. A stray `@` is reported, and then ignored."""
         annotations: list[Annotation] = []
         while self.texts[self.at] == "@":
             first = self.at
             self.at += 1
+            if self.kinds[self.at] != "word":
+                self.report("CDISP0009E", f"expected the name of an annotation, found {self.found()}", self.at)
+                continue
             name = self.declared("the name of an annotation")
             entries = ()
             if self.texts[self.at] == "(" and self.texts[self.at + 1] not in ("stream", ")"):

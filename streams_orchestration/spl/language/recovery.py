@@ -33,6 +33,8 @@ _IMPLIED_BEFORE: dict[str, frozenset[str]] = {
     "=": frozenset({"{", "[", "("}),
 }
 """Mark -> the tokens before which its absence is reported, and the mark is treated as present."""
+_ANNOTATED = frozenset({"@", "stream", "(", "composite", "public"})
+"""Tokens that may follow an annotation."""
 _Element = TypeVar("_Element")
 
 
@@ -150,7 +152,8 @@ class Reader:
 
     def _is_implied(self, text: str) -> bool:
         at = self.at
-        if self.texts[at] in _IMPLIED_BEFORE.get(text, ()) or (text == "}" and self.is_beyond):
+        implied = self.texts[at] in _IMPLIED_BEFORE.get(text, ()) and not self.is_stray(at)
+        if implied or (text == "}" and self.is_beyond):
             return True
         return (text in ":=" and self.kinds[at] in _OPERANDS) or (text == ";" and self.tokens.on_new_line(at))
 
@@ -158,7 +161,28 @@ class Reader:
     def is_beyond(self) -> bool:
         """True if the next token occurs only outside of invocations and functions."""
         text = self.texts[self.at]
-        return text in BEYOND or not text or (text == "(" and self.texts[self.at + 1 : self.at + 3] == (")", "as"))
+        return (
+            (text in BEYOND and not self.is_stray(self.at))
+            or not text
+            or (text == "(" and self.texts[self.at + 1 : self.at + 3] == (")", "as"))
+        )
+
+    def is_stray(self, at: int) -> bool:
+        """Return True for a token `@` that begins no annotation.
+
+        A name follows one, then perhaps parentheses, then another annotation, an invocation or a definition.
+        """
+        if self.texts[at] != "@" or self.kinds[at + 1] != "word":
+            return self.texts[at] == "@"
+        behind = at + 2
+        if self.texts[behind] == "(" and self.texts[behind + 1] not in ("stream", ")"):
+            depth = 0
+            while self.kinds[behind] != "end":
+                depth += (self.texts[behind] == "(") - (self.texts[behind] == ")")
+                behind += 1
+                if not depth:
+                    break
+        return self.texts[behind] not in _ANNOTATED
 
     # --- nesting
 
@@ -252,7 +276,7 @@ class Reader:
                 return
 
     def _stops(self, text: str) -> bool:
-        return text != "stream" or self.texts[self.at - 1] not in ("(", ";")
+        return not self.is_stray(self.at) and (text != "stream" or self.texts[self.at - 1] not in ("(", ";"))
 
     @property
     def levels(self) -> list[int]:
