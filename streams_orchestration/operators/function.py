@@ -48,23 +48,28 @@ class FunctionOperator(Operator):
         watermarks, since nothing says which of its tuples come after a watermark.
         """
         if batch.watermarks is None:
-            for part in self._parts(batch):
+            for part in self._parts(self.function(batch, *self.arguments)):
                 self.submit(as_batch(part, self.context))
             return
         if not len(batch):
             return
         given, mutable = batch.arrow, batch.mutable
-        parts = list(self._parts(batch))
-        if len(parts) < 2 and all(isinstance(part, TupleBatch) and part.watermarks is not None for part in parts):
-            for part in parts:
-                self.submit(part)
+        result = self.function(batch, *self.arguments)
+        if not isinstance(result, TupleBatch):
+            parts = list(self._parts(result))
+            result = parts[0] if len(parts) == 1 else None
+            if not parts:
+                return
+        if isinstance(result, TupleBatch) and result.watermarks is not None:
+            self.submit(result)
             return
         self.keeps_places = False
         again = TupleBatch(given, mutable=mutable, watermarks=batch.watermarks)
         call_between(again, lambda tuples: self.process(port, tuples), self._pass_on)
 
-    def _parts(self, batch: TupleBatch) -> Iterator[Any]:
-        return parts_of(self.function(batch, *self.arguments), (TupleBatch, Mapping), _WANTED)
+    @staticmethod
+    def _parts(result: Any) -> Iterator[Any]:
+        return parts_of(result, (TupleBatch, Mapping), _WANTED)
 
     def _pass_on(self, steps: Watermarks) -> None:
         role = self.context.event_time

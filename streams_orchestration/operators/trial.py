@@ -63,16 +63,18 @@ class TrialWatermarks:
 
     def submitted(self, port: int, batch: TupleBatch) -> TupleBatch:
         """Return a submitted batch with the watermarks that follow its tuples."""
-        if self._own is None:
+        own = self._own
+        if own is None:
             return batch
-        batch = self._own.submitted(port, batch)
-        if self._own.clock is not None:
-            self._context.watermark = self._own.seen
-            for output in self._own.role.outputs:
-                if output != port and batch.watermarks is not None:
-                    self._send(output, batch.watermarks.rest(0))
-        if batch.watermarks is not None:
-            self._placed[port] = self._placed.get(port, 0) + len(batch.watermarks.values)
+        batch = own.submitted(port, batch)
+        steps = batch.watermarks
+        if own.clock is not None:
+            self._context.watermark = own.seen
+            for output in own.role.outputs:
+                if output != port and steps is not None:
+                    self._send(output, steps.rest(0))
+        if steps is not None:
+            self._placed[port] = self._placed.get(port, 0) + len(steps.values)
         return batch
 
     def set(self, watermark: int) -> None:
@@ -91,24 +93,26 @@ class TrialWatermarks:
 
     def call(self, operator: Operator, process: Callable[[TupleBatch], None], batch: TupleBatch, port: int) -> None:
         """Call an operator with tuples and watermarks that arrive at a port, and send its results and watermarks on."""
-        if self._own is None:
+        own = self._own
+        if own is None:
             process(batch)
             return
-        batch = self._own.entered(batch, str(port))
-        if self._own.orders_ports:
+        batch = own.entered(batch, str(port))
+        if own.orders_ports:
             for place in range(len(batch)):
                 process(batch.slice(place, 1))
             return
         if operator.keeps_places:
-            self._placed.clear()
+            placed = self._placed
+            placed.clear()
             process(batch)
             if (steps := batch.watermarks) is None:
                 return
-            for output in self._own.role.outputs:
-                if (placed := self._placed.get(output, 0)) < len(steps.values):
-                    self._send(output, steps.rest(placed))
+            count = len(steps.values)
+            for output in own.role.outputs:
+                if placed.get(output, 0) < count:
+                    self._send(output, steps.rest(placed.get(output, 0)))
             return
-        own = self._own
         if own.role.mode == "heldInput" and port not in own.role.ports:
             call_outside(batch.bare(), process, lambda: self.let_go(operator), lambda: own.held_back)
         else:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from streams_orchestration.operators.libraries import np, pa
@@ -27,15 +26,16 @@ class Watermarks:
 
     def __init__(
         self,
-        places: np.ndarray | Callable[[], np.ndarray],
+        places: np.ndarray | tuple[pa.BooleanArray | np.ndarray, Watermarks],
         values: np.ndarray,
         rise: bool = False,  # noqa: FBT001, FBT002
     ) -> None:
         """Make watermarks.
 
         Args:
-            places: the places, or a function that computes them. It is called when they are first read: many
-                operators, such as most sinks, look at the values only.
+            places: the places; or the tuples that are left, by a mask or by ascending positions, and the watermarks
+                among all tuples. The places are then computed when they are first read: many operators, such as most
+                sinks, look at the values only.
             values: the values.
             rise: True if the values are known to ascend strictly, so that no value is `IDLE`.
         """
@@ -48,8 +48,10 @@ class Watermarks:
     @property
     def places(self) -> np.ndarray:
         """The number of tuples of the batch in front of each watermark; ascending int64."""
-        if not isinstance(self._places, np.ndarray):
-            self._places = self._places()
+        if isinstance(self._places, tuple):
+            left, among_all = self._places
+            count_before = _taken_before if isinstance(left, np.ndarray) else _kept_before
+            self._places = count_before(left, among_all.places)
         return self._places
 
     @classmethod
@@ -91,7 +93,7 @@ class Watermarks:
         >>> Watermarks.of((1, 10), (3, 25)).filtered(pa.array([False, True, True]))
         Watermarks.of((0, 10), (2, 25))
         """
-        return Watermarks(partial(_kept_before, mask, self), self.values, self.rise) if len(mask) else self
+        return Watermarks((mask, self), self.values, self.rise)
 
     def taken(self, indexes: np.ndarray) -> Watermarks:
         """Return the watermarks among the tuples at ascending positions; a position may come several times.
@@ -99,7 +101,7 @@ class Watermarks:
         >>> Watermarks.of((1, 10), (3, 25)).taken(np.array([0, 0, 2]))
         Watermarks.of((2, 10), (3, 25))
         """
-        return Watermarks(partial(_taken_before, indexes, self), self.values, self.rise)
+        return Watermarks((indexes, self), self.values, self.rise)
 
     def sliced(self, start: int, length: int) -> Watermarks:
         """Return the watermarks after the tuples of a slice; those in front of all tuples belong to the first slice.
@@ -141,18 +143,18 @@ def rising(values: np.ndarray) -> bool:
     return bool(len(values)) and values[0] != IDLE and np.count_nonzero(values[1:] > values[:-1]) == len(values) - 1
 
 
-def _kept_before(mask: pa.BooleanArray, marks: Watermarks) -> np.ndarray:
-    """Return for each watermark the number of tuples before it where the mask is true."""
-    if mask.offset or mask.null_count:
+def _kept_before(mask: pa.BooleanArray, places: np.ndarray) -> np.ndarray:
+    """Return for each place the number of tuples before it where the mask is true."""
+    if mask.offset or mask.null_count or not len(mask):
         kept = np.zeros(len(mask) + 1, np.int64)
         np.cumsum(mask.fill_null(fill_value=False).to_numpy(zero_copy_only=False), out=kept[1:])
-        return kept[marks.places]
-    return _ones_before(mask.buffers()[1].to_pybytes(), marks.places)
+        return kept[places]
+    return _ones_before(mask.buffers()[1].to_pybytes(), places)
 
 
-def _taken_before(indexes: np.ndarray, marks: Watermarks) -> np.ndarray:
-    """Return for each watermark the number of ascending positions before it."""
-    return np.searchsorted(indexes, marks.places, side="left").astype(np.int64)
+def _taken_before(indexes: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return for each place the number of ascending positions before it."""
+    return np.searchsorted(indexes, places, side="left").astype(np.int64)
 
 
 @functools.cache

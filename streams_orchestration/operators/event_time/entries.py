@@ -51,7 +51,7 @@ class Entries:
             watermarks: the watermarks of the batch.
             tuples: the number of tuples in the batch.
         """
-        if watermarks is not None and watermarks.rise and self._follows(connection, watermarks.values):
+        if watermarks is not None and watermarks.rise and self.follows(connection, watermarks.values):
             return watermarks
         if connection in self._idle:
             return self._enter_idle(connection, watermarks or Watermarks.of(), tuples)
@@ -73,6 +73,20 @@ class Entries:
             return None
         self.watermark = int(steps[-1])
         return Watermarks(watermarks.places[risen], steps[risen], rise=True)
+
+    def follows(self, connection: str, values: np.ndarray) -> bool:
+        """Advance to strictly ascending watermarks and return True if each becomes the operator's.
+
+        That is so if this is the only connection, it is not idle, and they are above all earlier watermarks.
+        """
+        known = self.values
+        if len(known) != 1 or self._idle or connection not in known:
+            return False
+        first, former, own = values.item(0), known[connection], self.watermark
+        if (own is not None and own >= first) or (former is not None and former >= first):
+            return False
+        known[connection] = self.watermark = values.item(-1)
+        return True
 
     def connect(self, imported: Mapping[str, bool]) -> Watermarks | None:
         """Set the connections of Imports that count from now on, in addition to the declared connections (EV48).
@@ -152,20 +166,6 @@ class Entries:
         self.values = declared | (entries if self._imports else {})
         self._idle = self.values.keys() & set(state.get("idle", ()))
         self._rests = state.get("rests", bool(self.values) and len(self._idle) == len(self.values))
-
-    def _follows(self, connection: str, values: np.ndarray) -> bool:
-        """Advance to ascending watermarks and return True if each becomes the operator's.
-
-        That is so if this is the only connection, it is not idle, and they are above all earlier watermarks.
-        """
-        first, own = values.item(0), self.watermark
-        if len(self.values) != 1 or self._idle or (own is not None and own >= first):
-            return False
-        former = self.values[connection]
-        if former is not None and former >= first:
-            return False
-        self.values[connection] = self.watermark = values.item(-1)
-        return True
 
     def _least(self, connection: str) -> int | None:
         """Return the least watermark of the other active connections; None if one of them has no watermark yet."""

@@ -41,6 +41,14 @@ class OperatorWatermark:
         self.role = role
         self.entries = Entries(connections, imports=bool(role.imports))
         self.clock = Clock(role.lag, role.minimum_gap, _guard_of(role)) if role.mode == "outputEventTime" else None
+        self.orders_ports = self.clock is not None and len(role.outputs) > 1
+        """True if the operator makes watermarks of the tuples of several output ports, in the order of all of them.
+
+        Such an operator is called for one tuple at a time, since a batch gives the tuples of each port as a whole
+        (EV17, EV41).
+        """
+        self._unchanged = role.outputs if role.mode in ("inputWatermark", "manual") else ()
+        """The output ports at which batches keep the watermarks with which the operator submits them."""
         self.counts = Counter[str]()
         """The number of tuples for each counter in `_COUNTERS`, since the reader of this map last cleared it."""
         self.jumped: str | None = None
@@ -81,15 +89,6 @@ class OperatorWatermark:
         return self.entries.watermark if self.clock is None else self.clock.emitted
 
     @property
-    def orders_ports(self) -> bool:
-        """True if the operator makes watermarks of the tuples of several output ports, in the order of all of them.
-
-        Such an operator is called for one tuple at a time, since a batch gives the tuples of each port as a whole
-        (EV17, EV41).
-        """
-        return self.clock is not None and len(self.role.outputs) > 1
-
-    @property
     def held_back(self) -> bool:
         """True if the watermark would rise without the tuples that the operator keeps (EV62)."""
         return self._reached is not None and (self._sent is None or self._sent < self._reached)
@@ -104,6 +103,8 @@ class OperatorWatermark:
             connection: the name of the connection on which the batch comes, possibly outside of event time.
         """
         given, entries = batch.watermarks, self.entries
+        if given is not None and given.rise and entries.follows(connection, given.values):
+            return batch
         steps = entries.enter(connection, given, len(batch)) if connection in entries.values else None
         return batch if steps is given else batch.with_watermarks(steps)
 
@@ -113,10 +114,12 @@ class OperatorWatermark:
         Raises:
             DataError: the time of a tuple is null, and the operator makes watermarks from times.
         """
+        if port in self._unchanged:
+            return batch
         if port not in self.role.outputs:
             return batch.bare()
         if self.clock is None:
-            return self._placed(port, batch) if self.role.mode == "heldInput" else batch
+            return self._placed(port, batch)
         before, tuples, codes = self.clock.emitted, batch.arrow, None
         names = [WHOLE]
         if batch.partitions is not None:

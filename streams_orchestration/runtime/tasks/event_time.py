@@ -45,34 +45,36 @@ class EventTimeCalls:
 
     def call(self, program: OperatorProgram, instance: OperatorInstance, port: int, batch: TupleBatch) -> None:
         """Call an operator with a batch and the watermarks among its tuples, and send its results and watermarks."""
-        if not len(batch) and batch.watermarks is None:
+        steps, operator, watermark = batch.watermarks, instance.operator, instance.watermark
+        if steps is None and not len(batch):
             return
-        process = partial(self._process, program, instance.operator, port)
-        if instance.watermark is not None and instance.watermark.orders_ports:
+        if watermark is not None and watermark.orders_ports:
             for place in range(len(batch)):
-                process(batch.slice(place, 1))
+                self._process(program, operator, port, batch.slice(place, 1))
             return
-        if instance.operator.keeps_places:
-            instance.submitted.clear()
-            process(batch)
-            if instance.keeps_tuples and instance.watermark is not None:
-                instance.watermark.keeps(self._calls.call(program, instance.operator.held))
-            if (steps := batch.watermarks) is None:
+        if operator.keeps_places:
+            submitted = instance.submitted
+            submitted.clear()
+            self._process(program, operator, port, batch)
+            if instance.keeps_tuples and watermark is not None:
+                watermark.keeps(self._calls.call(program, operator.held))
+            if steps is None:
                 return
+            count = len(steps.values)
             for output in instance.outputs:
-                if (placed := instance.submitted.get(output, 0)) < len(steps.values):
+                if (placed := submitted.get(output, 0)) < count:
                     self.submit(program, steps.rest(placed), (output,))
             return
-        if not instance.outputs and not looks_at_watermark(instance.operator):
+        process = partial(self._process, program, operator, port)
+        if not instance.outputs and not looks_at_watermark(operator):
             if len(batch):
                 process(batch.bare())
             return
         reached = partial(self._reached, program, instance)
-        if instance.keeps_tuples and instance.watermark is not None and port not in instance.watermark.role.ports:
-            watermark = instance.watermark
+        if instance.keeps_tuples and watermark is not None and port not in watermark.role.ports:
             call_outside(batch.bare(), process, partial(reached, None), lambda: watermark.held_back)
             return
-        if batch.watermarks is None or instance.watermark is None or instance.watermark.clock is not None:
+        if steps is None or watermark is None or watermark.clock is not None:
             call_between(batch, process, reached)
         else:
             self._gather(program, instance, partial(call_between, batch, process, reached))

@@ -51,16 +51,15 @@ class OperatorInstance:
 
     gathered: Gathered | None = None
     """The results of the operator while it is called between the watermarks of one batch."""
+    outputs: tuple[int, ...] = field(init=False, default=())
+    """The output ports that take watermarks."""
+    keeps_tuples: bool = field(init=False, default=False)
+    """True if the operator's watermark stays at or below the times of the tuples that the operator holds (EV62)."""
 
-    @property
-    def outputs(self) -> tuple[int, ...]:
-        """The output ports that take watermarks."""
-        return () if self.watermark is None else self.watermark.role.outputs
-
-    @property
-    def keeps_tuples(self) -> bool:
-        """True if the operator's watermark stays at or below the times of the tuples that the operator holds (EV62)."""
-        return self.watermark is not None and self.watermark.role.mode == "heldInput"
+    def __post_init__(self) -> None:
+        if self.watermark is not None:
+            self.outputs = self.watermark.role.outputs
+            self.keeps_tuples = self.watermark.role.mode == "heldInput"
 
 
 class InstanceCache:
