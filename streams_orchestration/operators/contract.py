@@ -64,6 +64,9 @@ class Operator:
     """True if `process` accepts batches with watermarks, and puts these into submitted batches, as `filter`, `slice`
     and `take` do. If false, `process` is called for the tuples between two watermarks. Watermarks that the operator
     does not submit to a port are sent there after `process`. `setup` may set this."""
+    control_ports: ClassVar[tuple[int, ...]] = ()
+    """Input ports whose tuples the operator never keeps. They may let go tuples that it keeps: in the mode `heldInput`,
+    `process` is then called for one of them at a time while kept tuples hold the watermark back."""
     watermark_mode: ClassVar[WatermarkMode | None] = None
     """The origin of the operator's watermark in an event-time graph. None means the input ports, or for an annotated
     operator its output. The application's declaration must have the same mode, as `watermarkMode`."""

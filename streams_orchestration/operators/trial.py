@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.event_time.calling import call_between, call_outside
+from streams_orchestration.operators.event_time.calling import call_between, call_singly
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.times import time_type
 from streams_orchestration.operators.event_time.watermark import OperatorWatermark
@@ -113,12 +114,9 @@ class TrialWatermarks:
                 if placed.get(output, 0) < count:
                     self._send(output, steps.rest(placed.get(output, 0)))
             return
-        if own.role.mode == "heldInput" and port not in own.role.ports:
-            call_outside(batch.bare(), process, lambda: self.let_go(operator), lambda: own.held_back)
-        else:
-            call_between(
-                batch, process, lambda steps: reach_steps(operator, own, steps, self._sent, lambda call: call())
-            )  # fmt: skip
+        if own.lets_go_at(port, operator.control_ports):
+            process = partial(call_singly, process, lambda: self.let_go(operator), lambda: own.held_back)
+        call_between(batch, process, lambda steps: reach_steps(operator, own, steps, self._sent, lambda call: call()))
 
     def let_go(self, operator: Operator) -> None:
         """Send the watermarks that follow when the operator has submitted tuples that it kept (EV62)."""

@@ -8,19 +8,19 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.watermarks import Watermarks
 
 
-def call_outside(
-    batch: TupleBatch, process: Callable[[TupleBatch], None], let_go: Callable[[], None], held_back: Callable[[], bool]
+def call_singly(
+    process: Callable[[TupleBatch], None], let_go: Callable[[], None], held_back: Callable[[], bool], batch: TupleBatch
 ) -> None:
-    """Call an operator that keeps tuples with tuples of a port outside of its event-time graph.
+    """Call an operator that keeps tuples with tuples that may let these go, such as the acknowledgements of a Gate.
 
-    Such tuples, as the acknowledgements of a Gate, may let others go. While these hold the watermark back, the operator
-    is called for one tuple at a time, so that the places of watermarks do not depend on where batches end (EV41).
+    While kept tuples hold the watermark back, the operator is called for one tuple at a time, so that the places of
+    watermarks do not depend on where batches end (EV41).
 
     Args:
-        batch: the tuples.
         process: calls the operator with tuples.
         let_go: sends the watermarks that follow when the operator has let tuples go.
         held_back: returns True if the watermark would rise without the tuples that the operator keeps.
+        batch: the tuples, without watermarks.
     """
     done = 0
     while done < len(batch) and held_back():

@@ -93,6 +93,15 @@ class OperatorWatermark:
         """True if the watermark would rise without the tuples that the operator keeps (EV62)."""
         return self._reached is not None and (self._sent is None or self._sent < self._reached)
 
+    def lets_go_at(self, port: int, control_ports: Collection[int]) -> bool:
+        """Return True if tuples of an input port are not kept themselves, and may let go tuples that are (EV62).
+
+        Args:
+            port: the number of the port.
+            control_ports: the control ports of the operator.
+        """
+        return self.role.mode == "heldInput" and (port not in self.role.ports or port in control_ports)
+
     def entered(self, batch: TupleBatch, connection: str) -> TupleBatch:
         """Advance the operator's watermark by the watermarks of an arriving batch.
 

@@ -54,6 +54,7 @@ class Gate(WaitingOperator):
     """
 
     Parameters = GateParameters
+    control_ports = (1,)
     free_parameters = frozenset(("max_unacked_tuple_count", "num_tuples_to_ack", "on_error", "at_end"))
 
     @classmethod

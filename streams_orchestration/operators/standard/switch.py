@@ -38,6 +38,7 @@ class Switch(WaitingOperator):
     """
 
     Parameters = SwitchParameters
+    control_ports = (1,)
     free_parameters = frozenset(("status", "initial_status", "on_error"))
 
     @classmethod

@@ -10,7 +10,7 @@ from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, SourceOperator
-from streams_orchestration.operators.event_time.calling import call_between, call_outside
+from streams_orchestration.operators.event_time.calling import call_between, call_singly
 from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.implementation import timer_count
 from streams_orchestration.operators.reaching import looks_at_watermark, reach_steps
@@ -71,9 +71,8 @@ class EventTimeCalls:
                 process(batch.bare())
             return
         reached = partial(self._reached, program, instance)
-        if instance.keeps_tuples and watermark is not None and port not in watermark.role.ports:
-            call_outside(batch.bare(), process, partial(reached, None), lambda: watermark.held_back)
-            return
+        if watermark is not None and watermark.lets_go_at(port, operator.control_ports):
+            process = partial(call_singly, process, partial(reached, None), lambda: watermark.held_back)
         if steps is None or watermark is None or watermark.clock is not None:
             call_between(batch, process, reached)
         else:

@@ -13,6 +13,7 @@ from streams_orchestration.operators.standard.delay import Delay
 from streams_orchestration.operators.standard.gate import Gate
 from streams_orchestration.operators.standard.merge import Merge
 from streams_orchestration.operators.standard.sort import Sort
+from streams_orchestration.operators.standard.switch import Switch
 from streams_orchestration.operators.testing import OperatorHarness, Row, same_at_any_division
 from streams_orchestration.operators.watermarks import END, Idle, Watermark
 
@@ -54,6 +55,15 @@ def test_an_idle_operator_that_keeps_a_tuple_is_idle_no_more(gate: OperatorHarne
     assert gate.items()[5:] == [(3, "b"), Watermark(7), Idle()]
 
 
+def test_the_watermark_follows_tuples_that_a_control_stream_in_event_time_lets_go():
+    role = EventTimeRole("at", 1000, "heldInput", 0, 0, (0, 1), (0,))
+    switch = OperatorHarness(Switch, [TUPLE, TUPLE], [TUPLE], parameters={"status": "k = 'on'"}, event_time=role)
+    switch.send([(3, "a"), (5, "b"), Watermark(20)]).send([Watermark(10), (11, "off")], 1)
+    assert switch.items() == [Watermark(3)]
+    switch.send([(12, "off"), (13, "on"), (14, "on")], 1)
+    assert switch.items()[1:] == [(3, "a"), (5, "b"), Watermark(10)]
+
+
 def test_the_watermark_follows_tuples_that_the_clock_lets_go():
     delay = OperatorHarness(Delay, [TUPLE], [TUPLE], parameters={"by": "clock", "delay": 5.0}, event_time=HELD)
     delay.at(100.0).send([(1, "a"), Watermark(2)]).at(104.0)
@@ -82,6 +92,8 @@ KEEPING: dict[str, tuple[type[Operator], list[str], dict[str, Any]]] = {
     "Sort by time": (Sort, [TUPLE], {"window": "eventTime"}),
     "Delay": (Delay, [TUPLE], {"by": "watermark", "delay": 0.003}),
     "Gate": (Gate, [TUPLE, "n bigint"], {"maxUnackedTupleCount": 2}),
+    "Gate with acknowledgements in event time": (Gate, [TUPLE, TUPLE], {"maxUnackedTupleCount": 2}),
+    "Switch": (Switch, [TUPLE, TUPLE], {"status": "k = 'a'"}),
     "Merge": (Merge, [TUPLE, TUPLE], {"orderBy": "at"}),
 }
 
