@@ -81,18 +81,22 @@ STREAMS_CODES: dict[str, Code] = {
     ),
     "CDISP0796E": error(
         "There is no annotation of this name, or `eventTime` has no key of this name.",
-        "Correct the name; there are parallel, consistent, autonomous, threading, eventTime and atomic.",
+        "Correct the name; there are parallel, consistent, autonomous, threading, eventTime and atomic. The page on "
+        "event time lists the keys of eventTime, in annotations and of an Import.",
     ),
     "CDISP0797E": error(
         "The annotation has no key of this name.",
         "Correct the spelling, or remove the key; the reference lists the keys of every annotation.",
     ),
     "CDISP0798E": error("The annotation has a key twice.", "Keep one of the two."),
-    "CDISP0799E": error("The annotation lacks a key that it must have.", "Add the key."),
+    "CDISP0799E": error("The annotation, or `eventTime` of an Import, lacks a key that it must have.", "Add the key."),
     "CDISP0809E": error(
         "The default of a submission-time value that a width uses is not an integer.", "Declare it with type int32."
     ),
-    "CDISP0811E": error("An annotation value has the wrong type.", "Write a value of the type that is expected."),
+    "CDISP0811E": error(
+        "A value of an annotation, or of `eventTime` of an Import, has the wrong type.",
+        "Write a value of the type that is expected.",
+    ),
     "CDISP0812E": error(
         "The annotation is on the definition of a composite.", "Move it to the invocations of the composite."
     ),

@@ -61,12 +61,10 @@ class Operator:
     heeds_marks: bool | None = None
     """False if `on_punctuation` ignores window marks, so they split no batches; None derives it from its methods."""
     keeps_places: bool = False
-    """True if `process` accepts batches with watermarks, and puts these into submitted batches, as `filter`, `slice`
-    and `take` do. If false, `process` is called for the tuples between two watermarks. Watermarks that the operator
-    does not submit to a port are sent there after `process`. `setup` may set this."""
+    """True if `process` accepts batches with watermarks, and puts these into submitted batches, as `filter` and `take`
+    do. Others are sent after `process`. If false, it is called for the tuples between two. `setup` may set this."""
     control_ports: ClassVar[tuple[int, ...]] = ()
-    """Input ports whose tuples the operator never keeps. They may let go tuples that it keeps: in the mode `heldInput`,
-    `process` is then called for one of them at a time while kept tuples hold the watermark back."""
+    """Input ports whose tuples are never kept, and may let go tuples that are kept; see `held`."""
     watermark_mode: ClassVar[WatermarkMode | None] = None
     """The origin of the operator's watermark in an event-time graph. None means the input ports, or for an annotated
     operator its output. The application's declaration must have the same mode, as `watermarkMode`."""
@@ -192,7 +190,7 @@ class Operator:
     def held(self) -> int | None:
         """Return the least event time in ticks among tuples that the operator keeps and may submit later, or None.
 
-        The watermark that an operator in the mode `heldInput` sends on does not pass it (EV62).
+        The watermark of an operator in the mode `heldInput` does not pass it (EV62).
         """
         return None
 

@@ -16,6 +16,8 @@ from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import parse_schema
 
+_KEYS = ("attribute", "resolution")
+
 
 def find_imports(logical: LogicalGraph) -> tuple[list[EventTimeImport], list[Diagnostic]]:
     """Return the Imports with event time, and findings about those with a faulty `eventTime`."""
@@ -36,10 +38,14 @@ def find_imports(logical: LogicalGraph) -> tuple[list[EventTimeImport], list[Dia
 def _time(link: ImportExport) -> TimeAttribute | tuple[str, str]:
     """Return the event-time attribute of an Import, or the code and the message of a fault in its parameters."""
     written = link.parameters["eventTime"]
-    if not is_mapping(written) or not isinstance(attribute := written.get("attribute"), str):
-        return "SO0405", "write {attribute: at}, with `resolution` for a bigint"
-    if unknown := [key for key in written if key not in ("attribute", "resolution")]:
-        return "SO0405", f"there is no key {unknown[0]}{nearest(str(unknown[0]), ('attribute', 'resolution'))}"
+    if not is_mapping(written):
+        return "CDISP0811E", f"write {{attribute: at}}, with `resolution` for a bigint, not {written!r:.40}"
+    if unknown := [key for key in written if key not in _KEYS]:
+        return "CDISP0796E", f"there is no key {unknown[0]}{nearest(str(unknown[0]), _KEYS)}"
+    if "attribute" not in written:
+        return "CDISP0799E", "the key attribute is missing"
+    if not isinstance(attribute := written["attribute"], str):
+        return "CDISP0811E", f"attribute is the name of an attribute, not {attribute!r:.40}"
     kind = attribute_type(link.schema, attribute)
     if kind is None:
         names = parse_schema(link.schema).names if link.schema else ()
