@@ -298,6 +298,10 @@ class OutsideFailure(StreamsRuntimeError):  # noqa: N818  a failure of a query, 
     """A query ended for a cause outside of the application that passes by itself."""
 
 
+class DiskFailure(OutsideFailure):
+    """A query ended because its machine cannot use a file. On another machine the query may run."""
+
+
 class OutputError(StreamsRuntimeError):
     """An output of a sink cannot become visible."""
 

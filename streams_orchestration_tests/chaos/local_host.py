@@ -115,7 +115,7 @@ class LocalQuery(ScratchQuery):
         given_up = self._scratch.failure
         if given_up is not None:
             self.permanent, self.cause = given_up.permanent, given_up.failure
-            return StreamsRuntimeError(given_up.message)
+            return given_up.error()
         return StreamsRuntimeError(f"PE {self.pe}: its process has ended")
 
     def stop(self) -> None:

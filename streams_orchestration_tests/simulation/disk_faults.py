@@ -47,15 +47,24 @@ def flip(faults: Faults, _step: str) -> str | None:
 
 
 def bad_disk(faults: Faults, _step: str) -> str | None:
-    """Break the disk of one directory while all else goes on, until a person replaces it by one of the same content."""
-    machine = faults.scheduler.here
-    if faults.machines.machines or machine.bad_disk:
+    """Break the disk of one directory while all else goes on, until a person replaces it by one of the same content.
+
+    With machines, one of them cannot use the directory.
+    """
+    machine = faults.machines.choose() if faults.machines.machines else faults.scheduler.here
+    if machine is None or machine.bad_disk:
         return None
-    home, application = faults.redeploys.home, faults.redeploys.plans[0].name
-    kinds = ("streams", "states", "waiting") if faults.checks.store is None else ("waiting",)
-    directories = (home.results(application), *(home.data(application) / kind for kind in kinds))
-    machine.bad_disk = str(directories[faults.scheduler.choices.pick("directory", (1,) * len(directories))])
+    machine.bad_disk = directory(faults)
     seconds = REPLACE_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS[: len(REPLACE_SECONDS)])]
     faults.lasts(seconds)
     faults.scheduler.later(seconds, lambda: setattr(machine, "bad_disk", ""))
-    return f"{machine.bad_disk.replace(faults.scheduler.place, '')} for {seconds:g} s"
+    where = f" of {machine.name}" if machine.takes_hosts else ""
+    return f"{machine.bad_disk.replace(faults.scheduler.place, '')}{where} for {seconds:g} s"
+
+
+def directory(faults: Faults) -> str:
+    """Choose a directory of the application: that of results, streams, states or waiting files."""
+    home, application = faults.redeploys.home, faults.redeploys.plans[0].name
+    kinds = ("streams", "states", "waiting") if faults.checks.store is None else ("waiting",)
+    directories = (home.results(application), *(home.data(application) / kind for kind in kinds))
+    return str(directories[faults.scheduler.choices.pick("directory", (1,) * len(directories))])

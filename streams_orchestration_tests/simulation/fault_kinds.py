@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from streams_orchestration_tests.simulation.disk_faults import bad_disk, flip, full, power
+from streams_orchestration_tests.simulation.disk_faults import bad_disk, directory, flip, full, power
 from streams_orchestration_tests.simulation.faults import AWAY_SECONDS, Faults
 from streams_orchestration_tests.simulation.mailbox import OFFICE
 from streams_orchestration_tests.simulation.sweeps import swept_pe
@@ -17,7 +17,10 @@ JUMP_SECONDS = (1.0, -1.0, 60.0, -60.0, 600.0, -600.0)
 SLOW_SECONDS = (0.5, 4.0, 30.0)
 EVEN_WEIGHTS = (1, 1, 1)
 FOR_EVER = 1e9
-WAYS = ("dies", "stands still", "is cut off from the catalog", "is cut off from its files", "is cut off from all")
+WAYS = (
+    *("dies", "stands still", "is cut off from the catalog", "is cut off from its files", "is cut off from all"),
+    "cannot use a directory",
+)
 MORE_DELIVERIES = 2
 """Deliveries that others make meanwhile, of all sinks together, so that one that comes late was made before."""
 COMMIT_SECONDS = 8.0
@@ -262,7 +265,10 @@ def slow(faults: Faults, _step: str) -> str | None:
 
 
 def break_down(faults: Faults, step: str) -> str | None:
-    """Break a machine for good, as long as another one is sound: it dies, stands still, or is cut off for ever."""
+    """Break a machine for good, as long as another one is sound.
+
+    It dies, stands still, is cut off, or cannot use a directory.
+    """
     machine = faults.machines.choose()
     if machine is None or len(faults.machines.sound) == 1:
         return None
@@ -272,6 +278,9 @@ def break_down(faults: Faults, step: str) -> str | None:
         faults.scheduler.lose_power(machine)
     elif way == "stands still":
         faults.machines.freeze(machine, FOR_EVER)
+    elif way == "cannot use a directory":
+        machine.bad_disk = directory(faults)
+        way = f"cannot use {machine.bad_disk.replace(faults.scheduler.place, '')}"
     else:
         machine.catalog_away_until = 0.0 if way == "is cut off from its files" else FOR_EVER
         machine.storage_away_until = 0.0 if way == "is cut off from the catalog" else FOR_EVER

@@ -18,7 +18,7 @@ from streams_orchestration.operators.journal.writing import Journal
 from streams_orchestration.operators.kafka.producer import TransactionalProducer
 from streams_orchestration.runtime import clock, processes
 from streams_orchestration.runtime.catalog import start_lock
-from streams_orchestration.runtime.deployment import control, reset
+from streams_orchestration.runtime.deployment import control, leaving, reset
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.queries import Queries
@@ -326,6 +326,7 @@ MUTANTS: dict[str, Mutant] = {
     "a claim for an agent that was lost counts as made": Mutant(
         control.launch, "(chosen.elsewhere or len(begun) < len(chosen.here))", "len(begun) < len(chosen.here)"
     ),
+    "a host stays on a machine whose files it cannot use": Mutant(leaving._decide, ">= MOVE_AFTER", ">= 10**9"),
     "garbage is collected by a plan that was replaced": Mutant(
         garbage._is_deployed, "return plan is None or", "return True or"
     ),

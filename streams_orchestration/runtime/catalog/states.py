@@ -26,5 +26,14 @@ Timer = Literal["period", "drain", "reset"]
 TrialState = Literal["OPEN", "PASSED", "REVERTED"]
 """State of a redeploy: it may still be reverted, it is final, or the previous plan was restored."""
 EventKind = Literal[
-    "unhealthy", "taken up", "reset began", "reset done", "first commit", "attempts used up", "cut lost", "cut restored"
+    "unhealthy",
+    "taken up",
+    "reset began",
+    "reset done",
+    "first commit",
+    "attempts used up",
+    "cut lost",
+    "cut restored",
+    "host leaves",
+    "host stays",
 ]

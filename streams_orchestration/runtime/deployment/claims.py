@@ -26,6 +26,7 @@ from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.processes import kill, process_space
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.wishes import read_wish
 
@@ -64,7 +65,8 @@ def choose_missing(connection: Connection, home: Home, row: ApplicationRow, aske
     # a COMPLETED host may still be alive to tidy up, but it runs no PEs any more
     missing = [host for host in hosts if host.state == "COMPLETED" or not HostStatus.of(host, now).alive]
     rows = HostRow.all(connection, select(h).where(h.c.machine.is_not(None) | (h.c.application == application)))
-    places = arrange(residents(rows, application, [host.id for host in missing], now), machines, now)
+    failed = read_failed(connection, application, [machine.name for machine in machines])
+    places = arrange(residents(rows, application, [host.id for host in missing], now, failed), machines, now)
     for host in missing:
         incarnation = world.new_id()
         where: dict[str, Any] = {"machine": None, "space": process_space(), "pid": None, "process_started": None}

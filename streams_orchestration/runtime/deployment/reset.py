@@ -13,6 +13,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.leaving import leave_machines
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
@@ -120,7 +121,8 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
     """Kill the processes of failed or hanging hosts, so that `launch` can start these hosts again.
 
     If the reset has timed out, hosts that did not react to it are killed, too. So are hosts that cannot reach the
-    storage on a machine that is draining: they would never reach a cut at which they could be moved.
+    storage on a machine that is draining: they would never reach a cut at which they could be moved. So are hosts that
+    leave a machine whose files they cannot use.
     """
     h, p = tables.host, tables.pe
     now = clock.now()
@@ -134,14 +136,17 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
         )
         stuck = set(connection.scalars(mute)) if late else set[int]()
         drained = {machine.name for machine in registered(connection) if machine.state == "DRAINING"}
+    leaving = leave_machines(catalog, application, unit) if generation in (None, row.generation) else {}
     cut_off = {host.id for host in hosts if host.machine in drained and host.storage_failed_at is not None}
     for host in hosts:
         silent = now - max(host.heartbeat_at or 0.0, host.launched_at)
-        if host.state == "FAILED" or silent > HEARTBEAT_LIMIT or host.id in stuck | cut_off:
+        reason = leaving.get(host.id) or ("it did not answer a reset" if host.id in stuck else "it has no storage")
+        unwanted = host.id in stuck | cut_off | leaving.keys()
+        if host.state == "FAILED" or silent > HEARTBEAT_LIMIT or unwanted:
             if is_here(host.space):
                 kill(host.pid, host.process_started)
-            elif host.id in stuck | cut_off:  # the agent of its machine kills it once it is replaced
-                _give_up(catalog, host, "it did not answer a reset" if host.id in stuck else "it has no storage")
+            elif unwanted:  # the agent of its machine kills it once it is replaced
+                _give_up(catalog, host, reason)
 
 
 def _give_up(catalog: Catalog, host: HostRow, reason: str) -> None:

@@ -14,7 +14,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
-from streams_orchestration.runtime.errors import OperatorFailure, OutsideFailure
+from streams_orchestration.runtime.errors import DiskFailure, OperatorFailure, OutsideFailure, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.pes import PlacedPe, units_on
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.relay import Relay
@@ -22,6 +22,7 @@ from streams_orchestration.runtime.hosts.segments_here import streams_here
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.broken_disks import kind_of_disk
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.garbage import sweep
 from streams_orchestration.runtime.units.region_machine import LIMIT
@@ -34,7 +35,8 @@ STARTING = max(4, 2 * (os.cpu_count() or 1))
 log = logging.getLogger("streams.host")
 
 # made once: making a statement takes longer than running it
-_p, _u = tables.pe, tables.unit
+_p, _u, _h = tables.pe, tables.unit, tables.host
+_MACHINE = select(_h.c.machine).where(_h.c.application == bindparam("of"), _h.c.id == bindparam("host"))
 _GENERATION = select(_u.c.generation).where(_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
 _REPORT = update(_p).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"), ~_p.c.final)
 
@@ -166,9 +168,8 @@ class Queries:
             return runs
         log.error("%s", error)
         lost = check_cuts(self._catalog, self._application, [self.programs[row.id].unit])
-        outside = isinstance(error, OutsideFailure)
         permanent = query.permanent or bool(lost)
-        self._report_failure(row.id, row.generation, str(error), query.cause, permanent=permanent, outside=outside)
+        self._report_failure(row.id, row.generation, error, query.cause, permanent=permanent)
         self._failed.add(row.id)
         return True
 
@@ -184,15 +185,19 @@ class Queries:
             )
 
     def _report_failure(
-        self, pe: int, generation: int, error: str, cause: OperatorFailure | None, *, permanent: bool, outside: bool
+        self, pe: int, generation: int, error: StreamsRuntimeError, cause: OperatorFailure | None, *, permanent: bool
     ) -> None:
-        """Report why a PE failed. If the same failure of its operator recurs, the failure may count as permanent."""
+        """Report why a PE failed. If the same failure of its operator recurs, the failure may count as permanent.
+
+        A file that a machine cannot use is a cause of its own for each machine.
+        """
         self._presence.row()
+        outside = isinstance(error, OutsideFailure)
         p = tables.pe
         with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:
             values: dict[str, Any] = {
                 "state": "FAILED",
-                "error": error,
+                "error": str(error),
                 "permanent": permanent,
                 "kind": f"PE {pe}" if cause is None else cause.kind,
                 "outside": outside,
@@ -204,8 +209,12 @@ class Queries:
                 again = failed_again(before, cause, clock.now())
                 values["outside"] = outside or cause.outside
                 values["failures"] = again.row()
-                values["error"] = again.describe(error)
+                values["error"] = again.describe(str(error))
                 values["permanent"] = permanent or again.hopeless
+            host = self._presence.host
+            machine = connection.scalar(_MACHINE, {"of": self._application, "host": host})
+            if machine is not None and isinstance(error, DiskFailure):
+                values["kind"] = kind_of_disk(host, machine)
             self._report(connection, pe, generation, values)
 
     def _report(self, connection: Connection, pe: int, generation: int, values: Mapping[str, Any]) -> None:

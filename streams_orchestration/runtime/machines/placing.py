@@ -16,6 +16,8 @@ from streams_orchestration.runtime.errors import NoMachineError
 from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.wishes import misfit, read_wish
 
+NONE_FAILED: Mapping[int, Mapping[str, int]] = {}
+"""Hosts that could use the files of each machine."""
 STEPS = 2000
 """The most steps of one search. After that, the best arrangement so far is taken."""
 
@@ -30,9 +32,8 @@ class Residents:
     """Live host of the application -> its machine."""
     others: Counter[str] = field(default_factory=Counter[str])
     """Number of hosts of other applications on each machine."""
-    failed_on: Mapping[int, str] = field(default_factory=dict[int, str])
-    """Missing host that could not use the files of its last machine -> that machine, which it gets only without others.
-    """
+    failed_on: Mapping[int, Mapping[str, int]] = field(default_factory=dict[int, Mapping[str, int]])
+    """Host -> how often it could not use the files of each machine. It gets the machine where that was rarest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,13 @@ class Arrangement:
     """Hosts that no machine takes, each with the reason."""
 
 
-def residents(rows: Iterable[HostRow], application: str, missing: Iterable[int], now: float) -> Residents:
+def residents(
+    rows: Iterable[HostRow],
+    application: str,
+    missing: Iterable[int],
+    now: float,
+    failed: Mapping[int, Mapping[str, int]] = NONE_FAILED,
+) -> Residents:
     """Find where the live hosts of all applications are.
 
     Args:
@@ -55,12 +62,13 @@ def residents(rows: Iterable[HostRow], application: str, missing: Iterable[int],
         application: the application whose hosts are placed.
         missing: its hosts that need a machine. They count as missing even if their rows show them alive.
         now: unix seconds.
+        failed: how often its hosts could not use the files of each machine; see `read_failed`.
     """
     absent = set(missing)
     wishes = dict[int, HostWish]()
     at = dict[int, str]()
     others = Counter[str]()
-    failed_on = dict[int, str]()
+    failed_on = {host: Counter(numbers) for host, numbers in failed.items()}
     for row in rows:
         here = row.machine if row.machine is not None and HostStatus.of(row, now).alive else None
         if row.application != application:
@@ -68,7 +76,7 @@ def residents(rows: Iterable[HostRow], application: str, missing: Iterable[int],
         elif row.id in absent:
             wishes[row.id] = read_wish(row.id, row.wish)
             if row.machine is not None and row.storage_error is not None:
-                failed_on[row.id] = row.machine
+                failed_on.setdefault(row.id, Counter())[row.machine] += 1
         elif here is not None:
             wishes[row.id], at[row.id] = read_wish(row.id, row.wish), here
     return Residents(wishes, at, others, failed_on)
@@ -225,8 +233,8 @@ class _Search:
     def _cost(self, host: int, name: str) -> int:
         return self._together(host, name) + (host in self._misfits and not self._leaves(host, name))
 
-    def _order(self, host: int, name: str) -> tuple[int, bool, bool, int, float, str]:
+    def _order(self, host: int, name: str) -> tuple[int, bool, int, int, float, str]:
         load = self._own[name] + self._hosts.others[name]
         cores = self._known[name].cores if name in self._known else 1
-        failed = self._hosts.failed_on.get(host) == name
+        failed = self._hosts.failed_on.get(host, {}).get(name, 0)
         return self._cost(host, name), self._leaves(host, name), failed, self._own[name], load / cores, name

@@ -204,6 +204,8 @@ class TaskResult:
     """The error in parts, if an operator raised it."""
     outside: bool = False
     """True if the cause of the error is outside of the application."""
+    disk: bool = False
+    """True if the cause is a file that this machine cannot use."""
     metrics: Counts = field(default_factory=dict[str, Any])
     """The counts of the task's meter; empty if measuring is off."""
     wake: float | None = None

@@ -28,6 +28,7 @@ from streams_orchestration.runtime.queries.pacing import Pace
 from streams_orchestration.runtime.queries.planning import PeView, plan_batch
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.queries.views import read_view
+from streams_orchestration.runtime.storage.broken_disks import is_of_disk
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import take_answers
 
@@ -242,10 +243,14 @@ class Planner:
         except StreamsRuntimeError as error:
             log.error("%s", error)
             if failed is None:
-                self.scratch.fail(str(error), permanent=False, outside=is_outside(error))
+                self.scratch.fail(str(error), permanent=False, outside=is_outside(error), disk=is_of_disk(error))
             else:
                 self.scratch.fail(
-                    str(error), permanent=failed.permanent, failure=failed.failure, outside=failed.outside
+                    str(error),
+                    permanent=failed.permanent,
+                    failure=failed.failure,
+                    outside=failed.outside,
+                    disk=failed.disk,
                 )
             raise
         return True

@@ -16,7 +16,7 @@ from pathlib import Path
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.import_path import import_from
-from streams_orchestration.runtime.errors import OperatorFailure, OutsideFailure, StreamsRuntimeError
+from streams_orchestration.runtime.errors import DiskFailure, OperatorFailure, OutsideFailure, StreamsRuntimeError
 from streams_orchestration.runtime.storage.directories import Directories
 
 CLAIM = "claim-"
@@ -53,9 +53,13 @@ class GivenUp:
     """The failure of the operator that is the cause; None if the cause is not an operator."""
     outside: bool = False
     """True if the cause is outside of the application."""
+    disk: bool = False
+    """True if the cause is a file that this machine cannot use."""
 
     def error(self) -> StreamsRuntimeError:
         """Return the error to report for the query."""
+        if self.disk:
+            return DiskFailure(self.message)
         return (OutsideFailure if self.outside else StreamsRuntimeError)(self.message)
 
 
@@ -159,7 +163,13 @@ class Scratch:
         return (Path(self.path) / "resting").exists()
 
     def fail(
-        self, message: str, *, permanent: bool, failure: OperatorFailure | None = None, outside: bool = False
+        self,
+        message: str,
+        *,
+        permanent: bool,
+        failure: OperatorFailure | None = None,
+        outside: bool = False,
+        disk: bool = False,
     ) -> None:
         """Record for the host why the planner gives up. If that cannot be written, only the log has the reason.
 
@@ -168,10 +178,11 @@ class Scratch:
             permanent: True if the same input would fail again.
             failure: the failure of the operator that is the cause; None if none is.
             outside: True if the cause is outside of the application.
+            disk: True if the cause is a file that this machine cannot use.
         """
         parts = None if failure is None else asdict(failure)
         try:
-            write_whole(self._failure, json.dumps([message, permanent, parts, outside]), durably=False)
+            write_whole(self._failure, json.dumps([message, permanent, parts, outside, disk]), durably=False)
         except OSError as error:
             log.error("%s cannot be written: %s. Its content was to be: %s", self._failure, error.strerror, message)
 
@@ -182,8 +193,8 @@ class Scratch:
         If the reason cannot be read, the disk is at fault, and a reset may help.
         """
         try:
-            message, permanent, parts, outside = json.loads(self._failure.read_bytes())
-            return GivenUp(message, permanent, None if parts is None else OperatorFailure(**parts), outside)
+            message, permanent, parts, outside, disk = json.loads(self._failure.read_bytes())
+            return GivenUp(message, permanent, None if parts is None else OperatorFailure(**parts), outside, disk)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError) as error:

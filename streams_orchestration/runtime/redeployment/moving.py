@@ -24,6 +24,7 @@ from streams_orchestration.runtime.machines.register import registered, set_stat
 from streams_orchestration.runtime.redeployment.draining import drain, held
 from streams_orchestration.runtime.redeployment.trying import await_trial
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.status import HostStatus
 
 
@@ -107,7 +108,9 @@ def better_places(connection: Connection, application: str, leave: str | None = 
         for row in rows
         if row.application == application and row.machine == leave and HostStatus.of(row, now).alive
     }
-    hosts, machines = residents(rows, application, leaving, now), registered(connection)
+    machines = registered(connection)
+    failed = read_failed(connection, application, [machine.name for machine in machines])
+    hosts = residents(rows, application, leaving, now, failed)
     found = arrange(hosts, machines, now, moves=len(hosts.at))
     for host, refused in found.refused.items():
         message = f"{application} was not moved: host {host} cannot leave {leave}: {refused}"

@@ -66,6 +66,8 @@ class UnitFailure:
     """True if the cause is outside of the application; the resets are then limited by time, not by number."""
     used_up: bool = False
     """True if no attempt or no time is left for this cause."""
+    stays: str | None = None
+    """The reason why a host of the unit stays on a machine whose files it cannot use, with the remedy."""
 
     @property
     def log_hint(self) -> str:
@@ -103,10 +105,11 @@ class UnitFailure:
             return (
                 f"It is not reset automatically: {self.lost}. {LOST_REMEDY}; once the file is restored, use `{reset}`."
             )
+        stays = "" if self.stays is None else f"{self.stays}. "
         if self.hopeless is None:
-            return f"Dagster's daemon resets it, `streams run` while it follows, and so does `{reset}`."
+            return f"{stays}Dagster's daemon resets it, `streams run` while it follows, and so does `{reset}`."
         force = " --force" if self.used_up else ""
-        return f"It is not reset automatically: {self.hopeless}. Fix the cause, then use `{reset}{force}`."
+        return f"{stays}It is not reset automatically: {self.hopeless}. Fix the cause, then use `{reset}{force}`."
 
 
 class FailedAgainError(HostLaunchError):
@@ -171,6 +174,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
             here=near is None or near.here,
             outside=outside,
             used_up=_is_used_up(unit, kind, now),
+            stays=unit.stays,
         )  # fmt: skip
 
     if lost is not None:

@@ -166,6 +166,17 @@ class UnitStatus:
         return None if last is None or last.kind == "cut restored" else last.cause
 
     @property
+    def stays(self) -> str | None:
+        """The reason why a host stays on a machine whose files it cannot use, with the remedy; None if none does.
+
+        It holds until an epoch is complete.
+        """
+        kinds = ("host leaves", "host stays")
+        last = next((event for event in reversed(self.events) if event.kind in kinds), None)
+        stays = last is not None and last.kind == "host stays" and last.epoch == self.completed_epoch
+        return last.cause if last is not None and stays else None
+
+    @property
     def phases(self) -> dict[str, float]:
         """The seconds of each phase of the last reset; see `phases_of`."""
         return phases_of(self.outage or {})

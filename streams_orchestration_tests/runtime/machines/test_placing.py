@@ -68,19 +68,20 @@ def test_a_host_is_placed(
 
 
 @pytest.mark.parametrize(
-    ("machines", "at", "expected"),
+    ("machines", "at", "failed", "expected"),
     [
-        pytest.param(["a", "b"], {}, "b", id="another one"),
-        pytest.param(["a", "b"], {7: "b", 8: "b"}, "b", id="another one with more hosts"),
-        pytest.param(["a"], {}, "a", id="the same without others"),
+        pytest.param(["a", "b"], {}, {"a": 1}, "b", id="another one"),
+        pytest.param(["a", "b"], {7: "b", 8: "b"}, {"a": 1}, "b", id="another one with more hosts"),
+        pytest.param(["a"], {}, {"a": 1}, "a", id="the same without others"),
+        pytest.param(["a", "b", "c"], {}, {"a": 3, "b": 4, "c": 3}, "a", id="one where that was rarest"),
     ],
 )
 def test_a_host_that_could_not_use_the_files_of_a_machine_gets_another_one(
-    machines: list[str], at: dict[int, str], expected: str
+    machines: list[str], at: dict[int, str], failed: dict[str, int], expected: str
 ):
     wishes = {0: ANY} | {host: HostWish(host, None, ()) for host in at}
     there = [machine(each) for each in machines]
-    assert names(arrange(Residents(wishes, at, failed_on={0: "a"}), there, NOW))[0] == expected
+    assert names(arrange(Residents(wishes, at, failed_on={0: failed}), there, NOW))[0] == expected
 
 
 REFUSED = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.errors import OperatorFailure
+from streams_orchestration.runtime.errors import DiskFailure, OperatorFailure
 from streams_orchestration.runtime.queries.scratch import Scratch
 
 
@@ -20,6 +20,14 @@ def test_the_failure_of_a_planner_is_read_whole(tmp_path: Path):
     given_up = scratch.failure
     assert given_up is not None
     assert (given_up.message, given_up.permanent, given_up.failure) == ("it failed", True, failure)
+
+
+def test_a_file_that_a_machine_cannot_use_is_a_cause_of_its_own(tmp_path: Path):
+    scratch = Scratch(str(tmp_path))
+    scratch.fail("a directory is broken", permanent=False, outside=True, disk=True)
+    given_up = scratch.failure
+    assert given_up is not None
+    assert isinstance(given_up.error(), DiskFailure)
 
 
 def test_on_a_full_disk_a_planner_leaves_nothing_and_its_log_says_why(

@@ -15,9 +15,10 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
-from streams_orchestration.runtime.errors import OperatorFailure, OutsideFailure, StreamsRuntimeError
+from streams_orchestration.runtime.errors import DiskFailure, OperatorFailure, OutsideFailure, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.broken_disks import kind_of_disk
 from streams_orchestration.runtime.units.failures import BACK_OFF, UnitFailure, failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_record import Tries
@@ -146,15 +147,22 @@ def test_a_pure_operator_whose_service_is_away_is_not_hopeless():
 
 @pytest.mark.usefixtures("database")
 @pytest.mark.parametrize(
-    ("error", "cause", "outside"),
+    ("error", "cause", "outside", "machine", "kind"),
     [
-        (StreamsRuntimeError("Kept: seven"), BOOM, False),
-        (StreamsRuntimeError("Kept: no answer"), replace(BOOM, outside=True), True),
-        (OutsideFailure("the storage is away"), None, True),
+        (StreamsRuntimeError("Kept: seven"), BOOM, False, None, BOOM.kind),
+        (StreamsRuntimeError("Kept: no answer"), replace(BOOM, outside=True), True, None, BOOM.kind),
+        (OutsideFailure("the storage is away"), None, True, "north", "PE 0"),
+        (DiskFailure("a directory is broken"), None, True, None, "PE 0"),
+        (DiskFailure("a directory is broken"), BOOM, True, "north", kind_of_disk(0, "north")),
     ],
 )
 def test_a_cause_outside_takes_no_attempt_of_the_region_away(
-    tmp_path: Path, error: StreamsRuntimeError, cause: OperatorFailure | None, outside: bool
+    tmp_path: Path,
+    error: StreamsRuntimeError,
+    cause: OperatorFailure | None,
+    outside: bool,
+    machine: str | None,
+    kind: str,
 ):
     home = Home(tmp_path / "home")
     deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1)))
@@ -162,6 +170,8 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     engine = IdleEngine()
     host = Host(home, "app", 0, "mine", engine)
     host._reconcile()
+    with host.catalog.write() as connection:
+        connection.execute(tables.host.update().values(machine=machine))
     engine.queries[-1].error, engine.queries[-1].cause = error, cause
     host._reconcile()
     observe(host.catalog, "app")
@@ -169,7 +179,8 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     (unit,) = read_units(home, "app").units
     assert (unit.attempts, unit.max_attempts) == (1, 6 if outside else 5)
     assert (unit.give_up_at is not None) is outside
-    assert unit.tried(unit.kind) == 1
+    assert unit.kind == kind
+    assert unit.tried(kind) == 1
 
 
 @pytest.mark.usefixtures("database")

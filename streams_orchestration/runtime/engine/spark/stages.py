@@ -23,6 +23,7 @@ from streams_orchestration.runtime.logs import operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.scratch import Scratch
+from streams_orchestration.runtime.storage.broken_disks import is_of_disk
 from streams_orchestration.runtime.tasks.answers import answered, give_answer
 from streams_orchestration.runtime.tasks.execution import TaskRun
 from streams_orchestration.runtime.tasks.instances import InstanceCache
@@ -93,6 +94,7 @@ def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) ->
             permanent=permanent,
             failure=error.failure if isinstance(error, OperatorError) else None,
             outside=is_outside(error),
+            disk=is_of_disk(error),
         )
     if task.level == 0 and task.partition == 0:
         payload = plan_codec.dump_json(header)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.operators.outside import is_outside
 from streams_orchestration.operators.watermarks import END
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import link_checkpoint, watermark_of
@@ -32,6 +33,7 @@ from streams_orchestration.runtime.programs.batches import BatchPlan, StoredStat
 from streams_orchestration.runtime.programs.counts import Counts, add
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.queries.planning import PeView
+from streams_orchestration.runtime.storage.broken_disks import is_of_disk
 from streams_orchestration.runtime.tasks.answers import take_all_answers
 
 FAR_MICROSECONDS = 253_370_764_800 * 1_000_000
@@ -115,9 +117,10 @@ class FramePlanner(Planner):
         try:
             return self._ports(plan)
         except StreamsRuntimeError as error:
-            bad = isinstance(error, OperatorError)
+            outside, disk = is_outside(error), is_of_disk(error)
+            bad = isinstance(error, OperatorError) and not outside
             message = f"PE {self.scratch.launched.program.pe}, batch {plan.batch}: {error}"
-            self.scratch.fail(message, permanent=bad)
+            self.scratch.fail(message, permanent=bad, outside=outside, disk=disk)
             raise
 
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:

@@ -1,0 +1,47 @@
+"""Resets for files that a machine cannot use: they are counted for each host and machine.
+
+After `MOVE_AFTER` of them, the host is started on another machine, if one takes it that has failed less often.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+from sqlalchemy import Connection, select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.units.unit_store import tries_of
+
+MOVE_AFTER = 3
+"""Resets in a row after which a host leaves a machine whose files it cannot use."""
+
+
+def kind_of_disk(host: int, machine: str) -> str:
+    """Return the kind of the cause that a host cannot use files of a machine."""
+    return f"files of host {host} on {machine}"
+
+
+def read_failed(connection: Connection, application: str, machines: Iterable[str]) -> Mapping[int, Counter[str]]:
+    """Return for each host of an application how many resets its files on each machine have caused.
+
+    The resets of each unit count since its last complete epoch.
+
+    Args:
+        connection: a connection in a transaction.
+        application: the name of the application.
+        machines: the names of the machines.
+    """
+    p, u = tables.pe, tables.unit
+    names = list(machines)
+    rows = select(p.c.host, p.c.unit).where(p.c.application == application).distinct()
+    hosts = defaultdict[str, set[int]](set)
+    for host, unit in connection.execute(rows):
+        hosts[unit].add(host)
+    failed = defaultdict[int, Counter[str]](Counter)
+    for unit, stored in connection.execute(select(u.c.name, u.c.tries).where(u.c.application == application)):
+        numbers = {each.kind: each.number for each in tries_of(stored)}
+        for host in hosts[unit]:
+            for name in names:
+                failed[host][name] += numbers.get(kind_of_disk(host, name), 0)
+    return failed
