@@ -106,5 +106,5 @@ def rows(*, quick: bool = False) -> list[Row]:
     what = "event_time_latency: a watermark through three PEs, median"
     return [
         Row(f"{what} / {LIMIT_SECONDS:g} s", steps, "s", LIMIT_SECONDS, 1.0),
-        Row(f"{what} / that of tuples", steps, "s", tuples, 1.2),
+        Row(f"{what} / time by tuples", steps, "s", tuples, 1.2),
     ]

@@ -63,7 +63,7 @@ def rows(*, quick: bool = False) -> list[Row]:
         *(Row(f"of it {phase}", quickest[phase], "s", yardstick) for phase in PHASES if phase in quickest),
         *(
             Row(
-                f"`streams {name}` of what is complete, beyond its imports / {limit:g} s",
+                f"`streams {name}` of a complete application, beyond its imports / {limit:g} s",
                 seconds - least[-1],
                 "s",
                 limit,

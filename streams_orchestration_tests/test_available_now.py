@@ -56,5 +56,5 @@ def test_killed_in_the_middle_and_run_again_it_loses_and_doubles_nothing(tmp_pat
     with streams(home, "run", str(spec), "--available-now") as run:
         output = finish(run)
     assert "taken has processed the available input" in output
-    assert "going on from " in output
+    assert "continuing from " in output
     assert delivered(home) == list(range(50_000))

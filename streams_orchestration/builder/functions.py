@@ -344,7 +344,7 @@ def sign(value: Value, /) -> Column:
 
 
 def ln(value: Value, /) -> Column:
-    """Return the logarithm; null where there is none.
+    """Return the logarithm; null for numbers without one.
 
     `ln(value double) -> double`
     `ln(1)` is `0.0`.
@@ -353,7 +353,7 @@ def ln(value: Value, /) -> Column:
 
 
 def log10(value: Value, /) -> Column:
-    """Return the logarithm; null where there is none.
+    """Return the logarithm; null for numbers without one.
 
     `log10(value double) -> double`
     `log10(100)` is `2.0`.
@@ -362,7 +362,7 @@ def log10(value: Value, /) -> Column:
 
 
 def log2(value: Value, /) -> Column:
-    """Return the logarithm; null where there is none.
+    """Return the logarithm; null for numbers without one.
 
     `log2(value double) -> double`
     `log2(8)` is `3.0`.
@@ -371,7 +371,7 @@ def log2(value: Value, /) -> Column:
 
 
 def log1p(value: Value, /) -> Column:
-    """Return the logarithm; null where there is none.
+    """Return the logarithm; null for numbers without one.
 
     `log1p(value double) -> double`
     `log1p(0)` is `0.0`.
@@ -380,7 +380,7 @@ def log1p(value: Value, /) -> Column:
 
 
 def log(*arguments: Value) -> Column:
-    """Return the natural logarithm, or the logarithm to a base; null where there is none.
+    """Return the natural logarithm, or the logarithm to a base; null outside of its domain.
 
     `log(value double) -> double`
     `log(base double, value double) -> double`
@@ -735,7 +735,7 @@ def replace(value: Value, search: Value, replacement: Value = MISSING, /) -> Col
 
 
 def translate(value: Value, from_: Value, to: Value, /) -> Column:
-    """Replace each character of one set by the character at the same place in another, or remove it if there is none.
+    """Replace each character of one set by the character at the same place in another, or remove it if the other set is shorter.
 
     `translate(value string, from string, to string) -> string`
     `translate('AaBb', 'abA', '12')` is `1B2`.
@@ -809,7 +809,7 @@ def endswith(value: Value, part: Value, /) -> Column:
 
 
 def split_part(value: Value, separator: Value, part: Value, /) -> Column:
-    """Split at a separator and return one part, counted from 1, or from the end if negative; empty if there is none.
+    """Split at a separator and return one part, counted from 1, or from the end if negative; empty if there is no such part.
 
     `split_part(value string, separator string, part int) -> string`
     `split_part('11.12.13', '.', 3)` is `13`.
@@ -1537,7 +1537,7 @@ def try_element_at(*arguments: Value) -> Column:
 
 
 def get(values: Value, index: Value, /) -> Column:
-    """Return an element of an array, counted from 0; null where there is none.
+    """Return an element of an array, counted from 0; null if the index is out of range.
 
     `get(values array<T>, index int) -> T`
     `get(array(1, 2), 5)` is `NULL`.
@@ -1810,7 +1810,7 @@ def sequence(*arguments: Value) -> Column:
 
 
 def get_json_object(json: Value, path: Value, /) -> Column:
-    """Return the part of a JSON text that a path such as `$.a.b[0]` leads to; null if there is none.
+    """Return the part of a JSON text that a path such as `$.a.b[0]` leads to; null if it does not exist.
 
     `get_json_object(json string, path string) -> string`
     `get_json_object('{"a": {"b": [1, 2]}}', '$.a.b[1]')` is `2`.

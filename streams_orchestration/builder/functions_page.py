@@ -46,12 +46,12 @@ The error for any other function of Spark says why it is refused, and what to us
 
 _OUTPUT = """## Output functions
 
-`output` of an `Aggregate` takes these functions over the tuples of a group. Their values and types, and the handling of
-null and NaN, are those of Spark in ANSI mode; a test compares them. Their running values can be merged, so a window
-that markers close can be divided among channels.
+`output` of an `Aggregate` takes these functions over the tuples of a group. Values, types, and the handling of null and
+NaN are the same as in Spark's ANSI mode; a test compares them. Running values can be merged, so a window that markers
+close can be divided among channels.
 
 `Count`, and `Sum`, `Average`, `Min` and `Max` of numbers and conditions, are vectorised over all groups. The others
-process about a million values per second. There is no approximate count of distinct values.
+process about a million values per second.
 
 The examples are over tuples of the type `{schema}`:
 {tuples}.
@@ -60,18 +60,18 @@ The examples are over tuples of the type `{schema}`:
 |---|---|---|---|
 {rows}
 
-These functions of IBM Streams are there besides; their results do not depend on Spark.
+The following functions come from IBM Streams; their results do not depend on Spark.
 
 | function | value | null | example |
 |---|---|---|---|
 {further}
 
 With `functions: streams` an `Aggregate` computes as IBM Streams does. Then a result has the type of its argument: sums
-of integers wrap around, `Sum` joins texts, the mean of integers is exact and truncated, and that of floats is a running
-mean, whose last digits may differ from the sum divided by the count. Counts are `int`, `ArgMin` and `ArgMax` take the
-first of several tuples, and the deviation of one value is 0. `Sum`, `Average`, `Min` and `Max` take lists of numbers,
-too, and go element by element; lists of different sizes are an error. The arguments of `ArgMin` and `ArgMax` are in
-the order above; SPL writes `by` first.
+of integers wrap around, `Sum` joins texts, the mean of integers is exact and truncated, and the mean of floats is a
+running mean, whose last digits may differ from the sum divided by the count. Counts are `int`, `ArgMin` and `ArgMax`
+take the first of several tuples, and the deviation of one value is 0. `Sum`, `Average`, `Min` and `Max` take lists of
+numbers, too, and go element by element; lists of different sizes are an error. The arguments of `ArgMin` and `ArgMax`
+are in the order above; SPL writes `by` first.
 
 An `Aggregate` with a [window of event time](reference.md#windows-of-event-time) has functions over the pane besides. A
 time has the type of the event-time attribute.

@@ -169,7 +169,7 @@ def DataFrame(
     Args:
         function: Function package.module:name that takes one DataFrame for each input port.
         watermarks: Maps an input stream to its event time: {attribute, delay}, as in Spark, or eventTime for the watermark of its event-time graph.
-        output_delay: Seconds of event time by which results may be behind the input's watermark. The default is computed from the windows and joins of the query.
+        output_delay: Seconds of event time by which results may be older than the input's watermark. The default is computed from the windows and joins of the query.
         static: Maps a name to a table that does not stream: {file, format, schema, options}.
         output_mode: append: rows are submitted once they are final. update: they are submitted whenever they change.
         flush: Close all windows and joins when the input has ended.
@@ -213,7 +213,7 @@ def DeDuplicate(
         delta_attribute: Number attribute, or a timestamp, for which delta is in seconds.
         time_out: Seconds by the clock for which a key is remembered; after a reset other tuples may pass.
         within: Seconds of event time before and after a tuple, within which tuples of its key are duplicates.
-        discard_age: Seconds behind the watermark from which on a tuple is too late to be judged; needs within.
+        discard_age: Seconds before the watermark from which on a tuple is too late to be judged; needs within.
         reset_on_duplicate: Remember a key from its last duplicate on, instead of from its first tuple.
         flush_on_punctuation: Forget all keys at a window marker.
         output: Maps an attribute of output port 0 to an expression. Other attributes keep their values.
@@ -530,8 +530,8 @@ def FileSource(
         encoding: Encoding of the texts, in which a line feed is one byte, such as ISO-8859-1.
         spl: Logic in SPL: state, which the expressions of output may read and change.
         hot_file: Wait at the end of a local text file for lines that are appended, instead of ending.
-        delete_file: Delete a local file when no reset can need it any more.
-        move_file_to_directory: Directory to which a local file is moved when no reset can need it any more.
+        delete_file: Delete a local file when no reset can need it.
+        move_file_to_directory: Directory to which a local file is moved when no reset can need it.
         interleave: Read all matching files side by side, always from the file with the least event time.
     """
     return named_use(
@@ -872,7 +872,7 @@ def Join(
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         window: Sliding window clause for both streams, or a list with one for each; needed without within.
         within: Least and greatest difference in seconds of event time: the time of a tuple of port 1 minus the time of its partner. It replaces window.
-        discard_age: Seconds behind the watermark from which a tuple is dropped; needs within.
+        discard_age: Seconds before the watermark from which on a tuple is dropped; needs within.
         equality_lhs: Attributes of port 0 that are compared with the attributes in equalityRHS.
         equality_rhs: Attributes of port 1 that are compared with the attributes in equalityLHS.
         match: A further condition that a pair must meet.
@@ -1489,7 +1489,7 @@ def Sql(
     Args:
         query: SELECT statement of Spark SQL. Each input stream is a view with its name.
         watermarks: Maps an input stream to its event time: {attribute, delay}, as in Spark, or eventTime for the watermark of its event-time graph.
-        output_delay: Seconds of event time by which results may be behind the input's watermark. The default is computed from the windows and joins of the query.
+        output_delay: Seconds of event time by which results may be older than the input's watermark. The default is computed from the windows and joins of the query.
         static: Maps a name to a table that does not stream: {file, format, schema, options}.
         output_mode: append: rows are submitted once they are final. update: they are submitted whenever they change.
         flush: Close all windows and joins when the input has ended.
@@ -1855,7 +1855,7 @@ def XMLParse(
 
     Args:
         trigger: Path of the elements that give a tuple, as in /a/b; one for each output port.
-        xml_input: Attribute with the text or bytes of documents, which may go on in the next tuple. May be omitted if there is only one.
+        xml_input: Attribute with the text or bytes of documents, which may continue in the next tuple. May be omitted if there is only one.
         parsing: permissive: drop and count documents that are not well-formed, and elements without a value.
         paths: Maps names for expressions to paths in the element, as in name/text() or @id; '' for none.
         path_lists: Maps names for expressions to paths whose texts are a list.

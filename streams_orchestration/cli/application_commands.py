@@ -41,7 +41,7 @@ MAX_ROWS = 40
 @click.option(
     "--available-now",
     is_flag=True,
-    help="Process only the input that exists now, complete the epoch, and stop. The next run goes on after it.",
+    help="Process only the input that exists now, complete the epoch, and stop. The next run continues after it.",
 )
 @click.option(
     "--max-rows",
@@ -56,8 +56,8 @@ MAX_ROWS = 40
 def run() -> None:
     """Compile an application, run it to its end, show the result.
 
-    Ctrl-C stops the application cleanly, and the next run goes on from there. A region or PE that fails is reset to its
-    last complete epoch. An application that is complete goes on if there is more input. With --available-now each
+    Ctrl-C stops the application cleanly, and the next run continues there. A region or PE that fails is reset to its
+    last complete epoch. A complete application continues if there is more input. With --available-now each
     source is asked once where its input ends, and the run stops when everything up to there is delivered. Windows stay
     open, and state is kept, so a schedule can repeat this run. With --from the application begins with the state of a
     savepoint. The start is refused if a state does not fit, unless --drop-state allows that state to be lost. Compiler
@@ -123,7 +123,7 @@ def redeploy() -> None:
 def cancel() -> None:
     """Stop an application and keep its state.
 
-    Deploying or running the application again goes on from there.
+    Deploying or running the application again continues from there.
     """
 
 

@@ -22,7 +22,7 @@ from streams_orchestration.console.option_types import WIDTH, FiniteRange
 CLI = "streams_orchestration.cli"
 _EXPLAIN_HELP = """Explain the compiler's decisions on a part of an application, with the numbers of their rules.
 
-WHAT is one of these:
+WHAT can be:
 
 \b
   Out[0].A  or  Out.A    an operator: its channel, PE, host, region, threads, lock, ports

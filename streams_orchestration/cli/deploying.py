@@ -99,7 +99,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
             refused.append(str(error))
             outcomes.append({"unit": name, "reset": False, "error": str(error)})
         else:
-            lines.append(f"{application}: {name} goes on from its last complete epoch.")
+            lines.append(f"{application}: {name} continues from its last complete epoch.")
             outcomes.append({"unit": name, "reset": True, "error": None})
     error = "\n".join(refused) or None
     if error is not None:

@@ -269,7 +269,7 @@ _OPTIONS = (
         default=Options().channel_fusion,
         show_default=True,
         help="Choose which operators of parallel channels may share a PE: with `noChannelInfluence` any; with "
-        "`channelIsolation` only those of the same channel; with `channelExlocation` those of the same channel, and "
+        "`channelIsolation` only members of one channel; with `channelExlocation` members of one channel, and "
         "operators outside of the region.",
     ),
     compiler_option(
@@ -301,7 +301,7 @@ _SPL_OPTIONS = (
         type=click.Path(exists=True, file_okay=False, path_type=Path),
         metavar="DIR",
         multiple=True,
-        help="Search this toolkit for definitions of SPL, before those of STREAMS_SPLPATH; may be repeated.",
+        help="Search this toolkit for definitions of SPL, before the toolkits of STREAMS_SPLPATH; may be repeated.",
     ),
     compiler_option(
         "--define",

@@ -99,7 +99,7 @@ def _ended(home: api.Home, after: api.ApplicationStatus, again: str, max_rows: i
         for line in undelivered(after):
             note(line)
         how = "" if interrupted else " by another command"
-        message = f"{name} is stopped{how}. `{again}` goes on from {_point(after)}."
+        message = f"{name} is stopped{how}. `{again}` continues from {_point(after)}."
         note(message)
         status = interrupted or APPLICATION
         return answer(lambda: _facts(home, after), status=status, error=message)
@@ -112,7 +112,7 @@ def _continuation(name: str, before: api.ApplicationStatus) -> str:
     alive = [host.process for host in before.hosts if host.alive]
     if before.state == "RUNNING" and alive:
         return f"{name} is already running ({', '.join(alive)}); following it."
-    return f"{name}: going on from {_point(before)}; `--fresh` would start over."
+    return f"{name}: continuing from {_point(before)}; `--fresh` would start over."
 
 
 def _has_more(home: api.Home, application: str) -> bool:

@@ -63,7 +63,7 @@ The application reads values of sensors, scales them in two parallel channels, a
 This page is written by `make docs` from the modules `stage` below `streams_orchestration/compiler`; edit those.
 """
 _TAIL = """\
-## Where to go on
+## Further reading
 
 [How it works](architecture.md) shows what becomes of the plan at run time, and lists the packages of the compiler.
 `streams explain SPEC STAGE` answers for your own application what these sections show for this one, and

@@ -80,6 +80,6 @@ class CircleError(ValueError):
     """A graph has a cycle."""
 
     def __init__(self, nodes: tuple[int, ...]) -> None:
-        super().__init__(f"a circle goes through {nodes}")
+        super().__init__(f"a cycle goes through {nodes}")
         self.nodes = nodes
         """The nodes of the cycle, in order."""

@@ -139,7 +139,7 @@ class SnapshotReader:
             event = _event_text("snapshot", self.snapshot(application))
             self._errors.gone(f"{application} cannot be read")
         except api.NotDeployedError:
-            event = _event_text("gone", {"message": f"{application} is not deployed any more."})
+            event = _event_text("gone", {"message": f"{application} is no longer deployed."})
         except (api.StreamsRuntimeError, OSError) as error:
             event = _event_text("unreadable", {"message": masked(str(error))})
         # a defect; the browser must not show the former state as the current one

@@ -96,7 +96,7 @@ def access_to(host: str, port: int, token: str | None, *, allow_actions: bool = 
 
 def _require_token(access: Access) -> None:
     if access.token is not None and len(access.token) < SHORTEST_TOKEN:
-        message = f"the token is shorter than {SHORTEST_TOKEN} characters. Take a longer one, or leave it out."
+        message = f"the token is shorter than {SHORTEST_TOKEN} characters. Use a longer one, or leave it out."
         raise ConsoleError(message)
 
 

@@ -71,7 +71,9 @@ def _kind(operation: Operation) -> Iterator[Diagnostic]:
     elif kind == "tee" and reads != 1:
         yield _of("SO0603", operation, f"{operation.id} is a tee, which has one parent, not {reads}", "parents")
     elif kind not in ROOTS and not reads:
-        message = f"{operation.id} has no parents; only a source or a net_recv has none, and this is of kind {kind}"
+        message = (
+            f"{operation.id} has no parents; only a source or a net_recv may have none, but this is of kind {kind}"
+        )
         yield _of("SO0603", operation, message)
     if operation.recv_cpu and kind not in RECEIVERS:
         message = f"{operation.id} has recv_cpu, but only a {' or a '.join(RECEIVERS)} receives; this is of kind {kind}"

@@ -72,7 +72,7 @@ OWN_CODES: dict[str, Code] = {
         "name has 63 characters at most, the full name of an operator or stream 200.",
     ),
     "SO0106": error(
-        "Composites contain one another in a circle.",
+        "Composites contain one another in a cycle.",
         "Remove the invocation that closes the circle; a composite cannot contain itself.",
     ),
     "SO0107": error(
@@ -357,7 +357,7 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO5003": error(
         "An operator does not take this parameter or value.",
-        "Write the parameters and values that it takes; docs/standard-operators.md lists those of every operator.",
+        "Write the parameters and values that it takes; docs/standard-operators.md lists them for every operator.",
     ),
     "SO5004": error(
         "An operator's parameters do not fit its streams or its files.",

@@ -188,7 +188,7 @@ def check_late_port(context: OperatorContext, port: int, ports: int, unless: str
     for field in context.outputs[port] or ():
         if field.name not in source.names or source.field(field.name).type != field.type:
             message = (
-                f"output port {port} gets the tuples that are too late, so its attributes are those of the input "
+                f"output port {port} gets the tuples that are too late, so it must have the attributes of the input "
                 f"stream, but it has {field.name} {type_name(field.type)}"
             )
             report(ValueError(message))

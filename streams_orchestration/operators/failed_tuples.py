@@ -68,8 +68,9 @@ def check_failure_port(
         kinds = [each.field(field.name).type for each in tuples if field.name in each.names]
         if field.type not in ([pa.string()] if field.name == REASON else kinds):
             message = (
-                f"onError: output port {len(context.outputs) - 1} gets the tuples that fail, so its attributes are "
-                f"those of the input stream, and `{REASON} string`, but it has {field.name} {type_name(field.type)}"
+                f"onError: output port {len(context.outputs) - 1} gets the tuples that fail, so it must have the "
+                f"attributes of the input stream, and `{REASON} string`, but it has {field.name} "
+                f"{type_name(field.type)}"
             )
             report(ValueError(message))
 

@@ -87,7 +87,8 @@ class FrameParameters(Parameters):
         ge=0.0,
         allow_inf_nan=False,
         description=(
-            "Seconds of event time by which results may be behind the input's watermark. The default is computed from "
+            "Seconds of event time by which results may be older than the input's watermark. The default is computed "
+            "from "
             "the windows and joins of the query."
         ),
     )

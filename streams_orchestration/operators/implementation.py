@@ -27,7 +27,7 @@ NO_WATERMARK = (
 def import_operator(name: str) -> type[Operator]:
     """Import the class `package.module:Class`, or a function under `@operator`.
 
-    A class whose name ends with `LOGIC_SUFFIX` runs logic of SPL in front of its own code.
+    A class whose name ends with `LOGIC_SUFFIX` runs logic of SPL before its own code.
 
     Raises:
         ImplementationError: the module or class does not exist, or is not an `Operator`.

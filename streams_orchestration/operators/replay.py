@@ -18,7 +18,7 @@ class ReplayParameters(Parameters):
 
     file: Path = Field(description="A Parquet file with the tuples.")
     watermarks: tuple[tuple[int, int], ...] = Field(
-        description="The watermarks in order, each with the number of tuples in front of it and its value in ticks."
+        description="The watermarks in order, each with the number of preceding tuples and its value in ticks."
     )
 
 

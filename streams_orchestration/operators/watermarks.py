@@ -47,7 +47,7 @@ class Watermarks:
 
     @property
     def places(self) -> np.ndarray:
-        """The number of tuples of the batch in front of each watermark; ascending int64."""
+        """The number of tuples of the batch before each watermark; ascending int64."""
         if isinstance(self._places, tuple):
             left, among_all = self._places
             count_before = _taken_before if isinstance(left, np.ndarray) else _kept_before

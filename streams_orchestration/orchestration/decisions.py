@@ -55,7 +55,7 @@ def decided_options(store: ArtifactStore, application: str, options: Options, ga
     promised = promised_gain(document)
     if promised < gain or len(document["decision"]["parts"]) < 2:
         message = (
-            f"{application}: the decision promises {promised:.2f} times what it takes now, which is too little to "
+            f"{application}: the decision promises {promised:.2f} times the present throughput, which is too little to "
             "apply it."
         )
         raise NotDecoupledError(message)

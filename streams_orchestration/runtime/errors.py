@@ -176,7 +176,7 @@ class ApplicationChangedError(StreamsRuntimeError):
 
     def __init__(self, application: str, difference: str, *, complete: bool) -> None:
         remedy = (
-            "It is complete, so nothing can go on with the new plan: start over with --fresh, which drops "
+            "It is complete, so nothing can continue with the new plan: start over with --fresh, which drops "
             "its state and its published results, or go back to the former spec and options."
             if complete
             else "`streams redeploy SPEC` deploys the new plan with the state, `streams redeploy SPEC --dry-run` "
@@ -193,8 +193,8 @@ class OtherVersionError(StreamsRuntimeError):
 
     def __init__(self, application: str) -> None:
         super().__init__(
-            f"{application} was deployed by another version of the product, whose plan this one cannot read. Go on "
-            "with that version, or start over with --fresh, which drops its state and its published results."
+            f"{application} was deployed by another version of the product, whose plan this one cannot read. "
+            "Continue with that version, or start over with --fresh, which drops its state and its published results."
         )
 
 

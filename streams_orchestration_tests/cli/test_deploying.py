@@ -132,7 +132,7 @@ def test_a_unit_that_cannot_be_reset_keeps_none_of_the_others_from_it(
     assert main(["reset", "flights"]) == 1
     assert asked == ["pe-0", "pe-1", "pe-2"]
     output = capsys.readouterr()
-    assert output.out == "flights: pe-1 goes on from its last complete epoch.\n"
+    assert output.out == "flights: pe-1 continues from its last complete epoch.\n"
     assert "pe-0: no attempt is left\npe-2: no attempt is left" in output.err
 
 

@@ -127,9 +127,10 @@ def test_a_stopped_application_continues_and_names_the_epoch(
     world(status(state="STOPPED"), status(state="STOPPED", units=(unit(completed_epoch=7),)), monkeypatch)
     assert main(["run", spec]) == 1, "it is not complete, and nobody here asked to stop it"
     err = capsys.readouterr().err
-    assert "going on from epoch 4, the last complete one" in err
+    assert "continuing from epoch 4, the last complete one" in err
     assert (
-        f"copy is stopped by another command. `streams run {spec}` goes on from epoch 7, the last complete one." in err
+        f"copy is stopped by another command. `streams run {spec}` continues from epoch 7, the last complete one."
+        in err
     )
 
 
@@ -140,7 +141,7 @@ def test_without_a_complete_epoch_it_goes_on_from_its_commits(
     before = status(state="STOPPED", units=(unit(completed_epoch=0),), pes=(pe(0, batch=batch),))
     world(before, status(state="COMPLETED", sinks=()), monkeypatch)
     assert main(["run", spec]) == 0
-    assert f"copy: going on from {place}; " in capsys.readouterr().err
+    assert f"copy: continuing from {place}; " in capsys.readouterr().err
 
 
 def test_a_running_application_is_followed(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
@@ -234,7 +235,7 @@ def test_a_run_keeps_the_options_that_it_is_deployed_with(keyed: str, capsys: Ca
     assert main(["run", keyed]) == 1, "it was stopped again"
     err = capsys.readouterr().err
     assert "app: New keeps its deployed width 3" in err
-    assert f"`streams run {keyed}` goes on from" in err
+    assert f"`streams run {keyed}` continues from" in err
 
 
 def test_other_options_than_it_is_deployed_with_are_refused_with_both(keyed: str, capsys: Capture):
@@ -251,7 +252,7 @@ def test_a_fresh_start_keeps_no_options(keyed: str, capsys: Capture):
 
 def test_the_hint_of_a_clone_names_it(keyed: str, capsys: Capture):
     assert main(["run", keyed, "--name", "other"]) == 1
-    assert f"`streams run {keyed} --name other` goes on from" in capsys.readouterr().err
+    assert f"`streams run {keyed} --name other` continues from" in capsys.readouterr().err
 
 
 @pytest.fixture

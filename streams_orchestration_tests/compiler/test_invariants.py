@@ -219,4 +219,4 @@ def test_a_program_that_leaves_something_out(done: Compilation):
     lost = replace(done, deployment=replace(done.deployment, units=()))
     assert "is in 0 units" in violations(DEPLOYMENT, lost)
     fewer = replace(done, deployment=replace(done.deployment, pes=done.deployment.pes[1:]))
-    assert "not those of the PEs and hosts" in violations(DEPLOYMENT, fewer)
+    assert "do not belong to the PEs and hosts" in violations(DEPLOYMENT, fewer)

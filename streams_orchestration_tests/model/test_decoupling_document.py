@@ -35,7 +35,7 @@ def wrong(tmp_path: Path, text: str, machines: int | None = None) -> tuple[Diagn
         ("{id: a, kind: sauce}", "SO0010", "'sauce' is not one of"),
         ("{id: 1.5, kind: source}", "SO0009", "a text or an integer is expected"),
         ("{kind: source}", "SO0008", "the key id is missing"),
-        ("{id: a, kind: op}", "SO0603", "only a source or a net_recv has none"),
+        ("{id: a, kind: op}", "SO0603", "only a source or a net_recv may have none"),
         ("{id: a, kind: source, parents: [src]}", "SO0603", "which has no parents"),
         ("{id: a, kind: op, parents: [scr]}", "SO0602", "the nearest is src"),
         ("{id: a, kind: op, parents: ['7']}", "SO0602", "the nearest is the number 7"),

@@ -108,14 +108,14 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "no event time": (
         {"name": "Out", "operator": "FileSink", "inputs": ["Plain"], "parameters": {"file": "o"}},
         "SO0806",
-        "completeWithin needs event time, and none arrives",
+        "completeWithin needs event time, but none arrives",
     ),
     "no sink": (
         through("More", "Filter", "Rows", parameters={"filter": "n > 0"}),
         "SO0806",
-        "completeWithin is for sinks, and this operator has output streams",
+        "completeWithin is for sinks, but this operator has output streams",
     ),
-    "no time": (sink("Out", "Rows"), "SO0401", "completeWithin is above zero"),
+    "no time": (sink("Out", "Rows"), "SO0401", "completeWithin must be above 0"),
 }
 
 

@@ -35,7 +35,8 @@ def block_bound(contraction: Contraction, above: float, seconds: float) -> float
     """Return the least possible load of the machine with the heaviest block, the bottleneck.
 
     For a class, it is the minimum over all sets around it of the set's load plus the cost of its border: a minimum cut,
-    solved as a linear program. Only classes that may beat `above` are examined, the most promising first.
+    solved as a linear program. Only classes that may beat `above` are examined, the most promising first. The result
+    is 0 for a single machine, or with a budget of machines.
     """
     params = contraction.flow.params
     if params.machine_budget is not None or len(contraction.machines) < 2:

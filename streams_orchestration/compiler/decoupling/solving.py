@@ -80,7 +80,7 @@ class _Run:
         return max(0.0, self.deadline - time.monotonic())
 
     def take(self, progress: SolverProgress) -> None:
-        """Keep a better decision, and a better bound."""
+        """Keep a better decision, a better bound, and the proof that the problem has no solution."""
         self.infeasible |= progress.infeasible
         if not progress.infeasible:
             self.bound = max(self.bound, progress.bound)

@@ -63,7 +63,7 @@ def pes_are_programmed(done: Stages) -> Iterator[str]:
     if plan.refusal:
         return
     if [(pe.program.pe, pe.host) for pe in plan.pes] != [(pe.id, pe.host) for pe in fusion.pes]:
-        yield "the programs are not those of the PEs and hosts of the fusion plan"
+        yield "the programs do not belong to the PEs and hosts of the fusion plan"
         return
     times = Counter(pe for unit in plan.units for pe in unit.pes)
     members = {unit.name: unit.pes for unit in plan.units}

@@ -129,7 +129,7 @@ class _Checks:
             code = "CDISP0871E" if use.interval else "SO0806"
             where = f" at input port {wanted[0]}" if entered else ""
             reason = "" if entered else f": {self.index.why_not(operator.index)}"
-            yield _at(operator, code, f"{use.shown} needs event time, and none arrives{where}{reason}", use.parameter)
+            yield _at(operator, code, f"{use.shown} needs event time, but none arrives{where}{reason}", use.parameter)
             return
         reach = next(iter(entered.values()))
         for port in wanted:
@@ -149,7 +149,7 @@ class _Checks:
             missing = operator.complete_within is not None and not self.index.entered.get(operator.index)
             if missing and operator.index not in self.doubtful:
                 reason = self.index.why_not(operator.index)
-                yield _at(operator, "SO0806", f"completeWithin needs event time, and none arrives: {reason}")
+                yield _at(operator, "SO0806", f"completeWithin needs event time, but none arrives: {reason}")
 
     def interleaved(self) -> Iterator[Diagnostic]:
         """Yield a finding for each source that should read files in order of event time, but has no event time."""
@@ -209,7 +209,7 @@ class _Checks:
             return
         text = output.get(attribute)
         if text is None or not _TIMELY.match(str(text)):
-            given = f"is {text}" if text is not None else "is that of its group"
+            given = f"is {text}" if text is not None else "is the time of its group"
             found = "put them into the next pane" if _END.match(str(text)) else "find them late"
             message = (
                 f"the event time {attribute} of the results {given}, so operators downstream of {operator.name} {found}"

@@ -102,8 +102,8 @@ class EventTimeIndex:
                     waiting.append(each.source)
         links = [link.name for link in self.logical.imports if link.operator in seen]
         if links:
-            return f"no operator in front of it is annotated with eventTime, and the Import {links[0]} has no eventTime"
-        return "no operator in front of it is annotated with eventTime"
+            return f"no operator upstream is annotated with eventTime, and the Import {links[0]} has no eventTime"
+        return "no operator upstream is annotated with eventTime"
 
     def _why_ended(self, connection: LogicalConnection, reach: Reach) -> str:
         source, target = (self.logical.operators[number] for number in (connection.source, connection.target))

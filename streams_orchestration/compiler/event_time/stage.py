@@ -87,9 +87,9 @@ def _wrong_greatest(index: int, found: dict[int, EventTimeOperator], done: Stage
     sources = [found[s] for s in (physical.connections[number].source for number in each.connections) if s in found]
     if annotation is not None:
         if (each.lag, each.minimum_gap) != (annotation.lag, annotation.minimum_gap) or each.connections:
-            yield f"{operator.name} is annotated, and has other values or an event-time connection"
+            yield f"{operator.name} is annotated, but has other values or an event-time connection"
     elif not sources and not each.imports:
-        yield f"no event time comes to {operator.name}"
+        yield f"no event time reaches {operator.name}"
     elif (each.lag, each.minimum_gap) != (
         max((s.lag for s in sources), default=0.0),
         max((s.minimum_gap for s in sources), default=0.0),

@@ -27,7 +27,7 @@ def event_time_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
         return
     role, model = lookup.event_time_roles.get(operator), lookup.model(operator)
     if role is None:
-        yield Fact(f"no event time comes to it: {lookup.event_time.why_not(model.index)}", "EV24")
+        yield Fact(f"no event time reaches it: {lookup.event_time.why_not(model.index)}", "EV24")
         return
     graph = lookup.compilation.event_time.graphs[role.graph]
     yield Fact(f"in event-time graph {graph.index}, by {_attribute(graph)}")
@@ -90,9 +90,9 @@ def _of_query(model: LogicalOperator) -> Iterator[Fact]:
         yield Fact(f"the tuples of {names} wait until the watermark has passed them; late ones are dropped", "EV66")
     delay = model.parameters.get("outputDelay")
     if not isinstance(delay, int | float):
-        text = "its results may be behind the watermark by the longest windows and joins in Spark's plan"
+        text = "its results may be older than the watermark by the longest windows and joins in Spark's plan"
     else:
-        text = f"its results may be {delay:g} s behind the watermark"
+        text = f"its results may be {delay:g} s older than the watermark"
     yield Fact(text, "EV66")
 
 

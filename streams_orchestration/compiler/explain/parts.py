@@ -88,7 +88,7 @@ def splitter_explanation(lookup: CompilationIndex, index: int) -> Explanation:
     inner = [each.id for each in lookup.physical.splitters if each.parent == index]
     if inner:
         behind.append(Fact(f"splitters inside: {listed(inner)}", "12"))
-    sections = section("Why it is there", *splitter_facts(lookup, splitter)), section("Consumers", *behind)
+    sections = section("Reason for it", *splitter_facts(lookup, splitter)), section("Consumers", *behind)
     return Explanation(f"Splitter {splitter.id}", sections)
 
 
@@ -111,8 +111,6 @@ def parallel_explanation(lookup: CompilationIndex, index: int) -> Explanation:
         Fact(f"inside {listed(around)}: inner regions are expanded first", "4") if around else None,
         *(routes or [Fact("input ports without partitionBy or broadcast are routed round robin", "17")]),
         Fact(f"{count(len(splitters), 'splitter')} in front of it: {listed(splitters)}", "10") if splitters else None,
-        Fact("no splitter in front of it: it has no inputs, or they are broadcast", "14, 33")
-        if not splitters
-        else None,
+        Fact("no splitter feeds it: it has no inputs, or they are broadcast", "14, 33") if not splitters else None,
     ]
     return Explanation(f"Parallel region {region.name}", (section("Parallel region", *facts),))

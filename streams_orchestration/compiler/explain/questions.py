@@ -67,7 +67,9 @@ class _Question:
         there = self._lookup.pes.keys() if kind == "pe" else regions
         if number not in there:
             noun = "PE" if kind == "pe" else "consistent region"
-            message = f"there is no {noun} {number}; {f'the last is {max(there)}' if there else 'there is none'}"
+            message = (
+                f"there is no {noun} {number}; {f'the last is {max(there)}' if there else 'the application has none'}"
+            )
             raise UnknownSubjectError(message)
         return pe_explanation(self._lookup, number) if kind == "pe" else region_explanation(self._lookup, number)
 

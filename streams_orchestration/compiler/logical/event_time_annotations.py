@@ -21,7 +21,7 @@ def event_time_annotation(instance: PrimitiveInstance, substitution: Substitutio
         if resolved is None:
             return default
         if not 0 <= resolved < math.inf:
-            message = f"{key} is a finite number of at least zero, and {origin} is {resolved:g}"
+            message = f"{key} must be a finite number of at least 0, but {origin} is {resolved:g}"
             place = written.location(key)
             substitution.diagnostics.append(Diagnostic.of("SO0401", message, operator=instance.name, location=place))
             return default

@@ -118,7 +118,7 @@ class Inheritance:
         own = operator.invocation.config
         if operator.invocation.outputs:
             if own.complete_within is not None:
-                message = "completeWithin is for sinks, and this operator has output streams"
+                message = "completeWithin is for sinks, but this operator has output streams"
                 self._report("SO0806", message, own, operator.name)
             return None
         value, config = self._first(configs, lambda config: config.complete_within)
@@ -126,7 +126,7 @@ class Inheritance:
             return None
         seconds, _ = self.substitution.number(value, config, "completeWithin", operator.name)
         if seconds is not None and seconds <= 0:
-            self._report("SO0401", f"completeWithin is above zero, not {seconds:g}", config, operator.name)
+            self._report("SO0401", f"completeWithin must be above 0, not {seconds:g}", config, operator.name)
         return seconds
 
     def _report(self, code: str, message: str, config: Config, operator: str) -> None:
@@ -139,7 +139,7 @@ class Inheritance:
         if size is None:
             return 1
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < 2**31:
-            message = f"the queue size is an int32 of at least 1, and {origin} is {size}"
+            message = f"the queue size must be an int32 of at least 1, but {origin} is {size}"
             location = queue.location("queueSize")
             self.substitution.diagnostics.append(
                 Diagnostic.of("CDISP0090E", message, operator=operator, location=location)
@@ -232,7 +232,7 @@ class Inheritance:
             return "operatorDriven", None
         period, _ = self.substitution.number(checkpoint.periodic, checkpoint, "periodic", operator)
         if period is not None and period <= 0:
-            message = f"the checkpoint period is above zero, not {period}"
+            message = f"the checkpoint period must be above 0, not {period}"
             location = checkpoint.location("periodic") or config.location("checkpoint")
             self.substitution.diagnostics.append(
                 Diagnostic.of("CDISP0410E", message, operator=operator, location=location)
@@ -263,7 +263,7 @@ class Inheritance:
     def _threading(self, annotation: ThreadingAnnotation, operator: str, introducer: str) -> Threading:
         threads, origin = self.substitution.number(annotation.threads, annotation, "threads", operator, integer=True)
         if origin and threads is not None and threads < 1:
-            message = f"threads is at least 1, and {origin} is {threads}"
+            message = f"threads must be at least 1, but {origin} is {threads}"
             location = annotation.location("threads")
             self.substitution.diagnostics.append(Diagnostic.of("SO0401", message, operator=operator, location=location))
         elastic = self.substitution.boolean(annotation.elastic, annotation, "elastic", operator)

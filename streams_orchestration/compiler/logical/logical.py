@@ -274,7 +274,7 @@ class _Builder:
             message = "this is the first JobControlPlane"
             self.diagnostics.append(Diagnostic.of("CDISP0847D", message, operator=planes[0].name, location=location))
         for position, plane in enumerate(planes):
-            findings = [("CDISP0846E", f"{planes[0].name} is a JobControlPlane already")] if position else []
+            findings = [("CDISP0846E", f"{planes[0].name} is already a JobControlPlane")] if position else []
             if plane.regions:
                 findings.append(("CDISP0848E", "a JobControlPlane cannot be in a parallel region"))
             for code, message in findings:

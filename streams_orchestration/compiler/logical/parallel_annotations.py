@@ -41,7 +41,7 @@ def misplaced_widths(tree: InstanceTree) -> Iterator[Diagnostic]:
         parallel = instance.invocation.annotations.parallel if instance.invocation is not None else None
         query = isinstance(instance, PrimitiveInstance) and instance.signature.engine == "dataframe"
         if parallel is not None and parallel.width == SPARK and not query:
-            message = "the width spark is for Sql and DataFrame operators, and this is another operator"
+            message = "the width spark is for Sql and DataFrame operators only"
             location = parallel.location("width")
             yield Diagnostic.of("SO0216", message, operator=instance.name, location=location)
 

@@ -74,7 +74,7 @@ def _values(
         values[name] = value
         if value <= 0:
             location = element.location(key)
-            message = f"{name} is above zero, not {value}"
+            message = f"{name} must be above 0, not {value}"
             substitution.diagnostics.append(Diagnostic.of("SO0401", message, operator=operator, location=location))
     return values, submission
 

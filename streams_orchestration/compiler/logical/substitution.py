@@ -48,7 +48,7 @@ class Substitution:
                     self.values[name] = value.parse(options.submission[name])
                 except ValueError:
                     given = shown(name, options.submission[name])
-                    message = f"{name} is of type {value.type}, and {given!r} is not"
+                    message = f"{name} is of type {value.type}, but {given!r} is not"
                     diagnostics.append(Diagnostic.of("SO0203", message, location=location))
             elif value.default is None:
                 message = f"{name} ({value.type}) has no default; give it with --set {name}=VALUE"

@@ -91,7 +91,7 @@ def _left_out(kept: Options, remaining: Options) -> Iterator[str]:
             yield f"the value of {name} is ignored, since the spec no longer declares it"
     for pattern, width in kept.widths:
         if (pattern, width) not in remaining.widths:
-            yield f"the width {width} of {pattern} is ignored, since no parallel region has such a name any more"
+            yield f"the width {width} of {pattern} is ignored, since no parallel region has such a name"
 
 
 def _effective(widths: Widths, kept: Widths, regions: Iterable[ParallelRegion]) -> Widths:

@@ -154,7 +154,7 @@ def _narrowed(before: str, after: str, held: Collection[str] | None) -> str:
         if held is not None and name not in held:
             continue
         if name not in present:
-            return f"that had {name}, which was {kind}; there is no such attribute any more"
+            return f"that had {name}, which was {kind}; this attribute no longer exists"
         if present[name] not in (kind, *_WIDER.get(kind, ())):
             return f"whose {name} was {kind}, and is {present[name]}"
     return ""

@@ -99,7 +99,7 @@ def preview(
 def _held_up(decided: Decided, old: Operators, circle: tuple[str, ...]) -> Decided:
     """Refuse the actions on operators in a cycle of changed units, since none of these units could be drained first."""
     text = (
-        f"the units {', '.join(circle)} feed one another in a circle and all change, so none can be drained before "
+        f"the units {', '.join(circle)} feed one another in a cycle and all change, so none can be drained before "
         "the others"
     )
     inside = {unit.name: unit.pes for unit in old.plan.units if unit.name in circle}

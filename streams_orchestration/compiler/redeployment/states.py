@@ -57,7 +57,7 @@ class Refusal(NamedTuple):
 
 
 GONE = "it is not in the new plan"
-OFFSET_WITHOUT_CHANNEL = "is an offset in each channel, and no new channel continues from that of {}"
+OFFSET_WITHOUT_CHANNEL = "is an offset in each channel, and no new channel continues from the offset of {}"
 CHANNELS = "the number of its channels"
 
 

@@ -34,7 +34,7 @@ def merge_values(
         scopes = ", ".join(annotation.scope for annotation in annotations)
         message = f"the regions of {scopes} share operators and would have to merge, but one of them is operator-driven"
         diagnostics.append(Diagnostic.of("CDISP0835E", message, operator=first.scope, location=first.location))
-        diagnostics += _details("CDISP0836D", f"this region meets that of {first.scope}", annotations[1:])
+        diagnostics += _details("CDISP0836D", f"this region meets the region of {first.scope}", annotations[1:])
         return {**DEFAULTS, **first.values}, diagnostics
     merged: dict[str, float | int | None] = {}
     for key, default in DEFAULTS.items():

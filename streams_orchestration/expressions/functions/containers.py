@@ -164,7 +164,7 @@ CONTAINERS.bound(
 )(_element_at)
 CONTAINERS.function(
     "get(values array<T>, index int) -> T",
-    summary="Return an element of an array, counted from 0; null where there is none.",
+    summary="Return an element of an array, counted from 0; null if the index is out of range.",
     examples=[("get(array(1, 2), 5)", "NULL")],
 )(lambda values, index: values[index] if 0 <= index < len(values) else None)
 for _name in ("size", "cardinality"):

@@ -28,7 +28,7 @@ DOCUMENTS = FunctionGroup("JSON")
 
 @DOCUMENTS.function(
     "get_json_object(json string, path string) -> string",
-    summary="Return the part of a JSON text that a path such as `$.a.b[0]` leads to; null if there is none.",
+    summary="Return the part of a JSON text that a path such as `$.a.b[0]` leads to; null if it does not exist.",
     examples=[("get_json_object('{\"a\": {\"b\": [1, 2]}}', '$.a.b[1]')", "2")],
     exact=True,
 )

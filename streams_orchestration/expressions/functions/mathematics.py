@@ -214,7 +214,7 @@ for _name, _row, _example in (
 ):
     MATHEMATICS.function(
         f"{_name}(value double) -> double",
-        summary="Return the logarithm; null where there is none.",
+        summary="Return the logarithm; null for numbers without one.",
         examples=[_example],
     )(_row)
 
@@ -222,7 +222,7 @@ for _name, _row, _example in (
 @MATHEMATICS.function(
     "log(value double) -> double",
     "log(base double, value double) -> double",
-    summary="Return the natural logarithm, or the logarithm to a base; null where there is none.",
+    summary="Return the natural logarithm, or the logarithm to a base; null outside of its domain.",
     examples=[("log(2, 8)", "3.0")],
 )
 def _log(*values: float) -> float | None:

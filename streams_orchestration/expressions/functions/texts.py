@@ -210,7 +210,7 @@ TEXTS.function(
     "translate(value string, from string, to string) -> string",
     summary=(
         "Replace each character of one set by the character at the same place in another, or remove it "
-        "if there is none."
+        "if the other set is shorter."
     ),
     examples=[("translate('AaBb', 'abA', '12')", "1B2")],
 )
@@ -289,7 +289,8 @@ for _name, _test, _example in (
 @TEXTS.function(
     "split_part(value string, separator string, part int) -> string",
     summary=(
-        "Split at a separator and return one part, counted from 1, or from the end if negative; empty if there is none."
+        "Split at a separator and return one part, counted from 1, or from the end if negative; empty if there is no "
+        "such part."
     ),
     examples=[("split_part('11.12.13', '.', 3)", "13")],
     fails=True,

@@ -32,7 +32,7 @@ class Moments:
     arrivals: np.ndarray
     """The moment of each tuple's arrival."""
     current: np.ndarray
-    """The watermark in front of each tuple."""
+    """The watermark before each tuple."""
 
     @classmethod
     def of(cls, watermarks: Watermarks | None, count: int, before: int) -> Moments:

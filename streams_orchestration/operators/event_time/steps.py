@@ -56,7 +56,7 @@ class Steps:
         return places_before(self.places, count)
 
     def current(self, count: int) -> np.ndarray:
-        """Return the watermark in front of each of `count` tuples."""
+        """Return the watermark before each of `count` tuples."""
         return np.repeat(self.levels, _lengths(self.places, count))
 
     def part(self, first: int, last: int) -> Steps:

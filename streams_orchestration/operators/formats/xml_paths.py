@@ -48,7 +48,7 @@ def path_finder(path: str) -> Find:
     ['x']
 
     Raises:
-        ValueError: the path is none of this form.
+        ValueError: the path does not have this form.
     """
     steps = [_STEP.fullmatch(each) for each in re.split(r"/(?![^\[]*\])", path.removeprefix("./").strip())]
     last = steps[-1]
@@ -90,7 +90,7 @@ def trigger_path(path: str) -> tuple[str, ...]:
     """Return the names of the elements that lead to a trigger, such as `/a/b`.
 
     Raises:
-        ValueError: the path is none of this form.
+        ValueError: the path does not have this form.
     """
     if not re.fullmatch(rf"(?:/{_NAME})+", path):
         message = f"trigger: {path!r} is not an absolute path of names such as /a/b"

@@ -292,7 +292,7 @@ class JournalSource(SourceOperator):
         if self.parameters.on_bad_tuple == "fail":
             message = (
                 f"{places[0]}: it cannot become a tuple: {rows[0][1]}; with onBadTuple: drop or stream the "
-                "application goes on"
+                "application continues"
             )
             raise DataError(message)
         for place, (_, reason) in list(zip(places, rows, strict=True))[: max(LOGGED - self.bad, 0)]:

@@ -228,7 +228,7 @@ class DeltaHistory:
         return TablePosition(self.newest(), whole=True)
 
     def _at(self, start: StartAt, newest: int) -> TablePosition:
-        """Return the position of the first version that was committed at or after a time."""
+        """Return the position of the first version committed at or after a time, or the end of the newest version."""
         assert start.time is not None
         moment = start.time.timestamp() * 1000
         history = self._reached(self._opened.history)

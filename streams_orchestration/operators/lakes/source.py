@@ -135,7 +135,7 @@ class LakeSource(SourceOperator):
         return self._place
 
     def pause(self) -> float | None:
-        """Return the seconds until the next check of the table, or the next attempt to reach it."""
+        """Return the seconds until the next check of the table, or attempt to reach it; 0 while rows are left."""
         return self._hold_up.pause or (self.parameters.poll_period if self._idle else 0.0)
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
@@ -304,7 +304,7 @@ class LakeSource(SourceOperator):
         if self.parameters.on_change == "fail":
             message = (
                 f"version {position.version} of {self._table.place} deletes or updates rows ({operation}), but tuples "
-                "that were submitted cannot be taken back; set onChange: skip (leave the version out), rewritten (all "
+                "that were submitted cannot be retracted; set onChange: skip (leave the version out), rewritten (all "
                 "rows of the files that it adds, again) or feed (the changes, with _change_type)"
             )
             raise DataError(message)

@@ -96,7 +96,7 @@ class Aggregate(ClockOperator):
         compile_aggregate(columns.context, parameters)
 
     def setup(self) -> None:
-        """Parse the window and the functions."""
+        """Compile the window and the functions, and begin without tuples."""
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs
@@ -159,7 +159,7 @@ class Aggregate(ClockOperator):
         self._expire(nanoseconds(self.context.now))
 
     def wake(self) -> float | None:
-        """Return the next time at which the clock closes or triggers windows."""
+        """Return the next time at which the clock closes or triggers windows; None if it does neither."""
         return self.ticks.wake
 
     def _tick(self, time: int) -> None:

@@ -169,7 +169,9 @@ class AggregateParameters(ExpressionParameters):
         if eviction.closes_all:
             return Sharding(anyhow=True)
         if not window.partitioned:
-            return Sharding(refusal="is one window over all tuples of a channel; those of partitions could be divided")
+            return Sharding(
+                refusal="is one window over all tuples of a channel; windows of partitions could be divided"
+            )
         return Sharding(keys=(tuple(self.partition_by),))
 
     @property

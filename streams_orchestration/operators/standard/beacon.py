@@ -129,7 +129,7 @@ class Beacon(SourceOperator):
         return {"iteration": self.parameters.iterations}
 
     def setup(self) -> None:
-        """Parse the expressions."""
+        """Compile the expressions, or the logic that computes them."""
         logic = self.parameters.spl
         self.logic = None if logic is None else self._logic(self.context, self.parameters, logic)
         if self.logic is None:

@@ -44,7 +44,7 @@ class DeDuplicateParameters(ExpressionParameters):
         ge=0,
         alias="discardAge",
         allow_inf_nan=False,
-        description="Seconds behind the watermark from which on a tuple is too late to be judged; needs within.",
+        description="Seconds before the watermark from which on a tuple is too late to be judged; needs within.",
     )
     reset_on_duplicate: bool = Field(
         default=True,

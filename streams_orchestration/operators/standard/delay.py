@@ -162,7 +162,7 @@ class Delay(WaitingOperator):
             self.release(due)
 
     def wake(self) -> float | None:
-        """Return the time at which the first waiting tuple is due."""
+        """Return the time at which the first waiting tuple is due by the clock; None without such tuples."""
         return self.arrivals[0][0] + self.parameters.delay if self.arrivals else None
 
     def _wait(self, batch: TupleBatch, timed: EventTimeInput) -> None:

@@ -94,7 +94,7 @@ class DynamicFilter(Operator):
         return keys
 
     def setup(self) -> None:
-        """Parse the expressions."""
+        """Compile the expressions, and begin without keys, so that no tuple passes."""
         self.keys = self._compile(self.context, self.parameters)
         self.sieves = [Sieve(self, keys) for keys in self.keys]
         self.divides = len(own_outputs(self.context, self.parameters)) > 1

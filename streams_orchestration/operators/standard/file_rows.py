@@ -145,7 +145,7 @@ class Delays:
         self._next = 0.0
 
     def due(self, delays: np.ndarray) -> int:
-        """Return how many of the next tuples are due by now, given the seconds in front of each."""
+        """Return how many of the next tuples are due by now, given the seconds before each."""
         now = world.monotonic()
         self._last = now if self._last is None else self._last
         moments = self._last + np.cumsum(delays)

@@ -34,7 +34,7 @@ def divided_by_name(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
     """Yield the directory of each file with its tuples, without their names.
 
     Raises:
-        DataError: a name is none of a file below the sink's directory.
+        DataError: a name is null, or does not name a file below the sink's directory.
     """
     names = table.column(NAME).combine_chunks().dictionary_encode()
     directories = [_directory_of(name) for name in names.dictionary.to_pylist()]
@@ -50,7 +50,7 @@ def named_items(items: Items) -> tuple[str | None, Items]:
     The directory is None if the tuples are dropped.
 
     Raises:
-        DataError: the name is none of a file below the sink's directory.
+        DataError: the name is null, or does not name a file below the sink's directory.
     """
     batches = [item for item in items if not isinstance(item, WrittenMark)]
     if not batches or NAME not in batches[0].schema.names:

@@ -134,7 +134,7 @@ class FileSinkParameters(CsvParameters):
             raise ValueError(message)
         if is_address(self.file) and self.visibility == "read_uncommitted":
             message = (
-                "visibility: read_uncommitted cannot be combined with an object store, where a reset cannot take back "
+                "visibility: read_uncommitted cannot be combined with an object store, where a reset cannot retract "
                 "files on their way to it; leave it out, and choose the region's period by the delay that consumers "
                 "accept"
             )

@@ -91,13 +91,13 @@ class FileSourceParameters(FileParameters):
         description="Wait at the end of a local text file for lines that are appended, instead of ending.",
     )
     delete_file: bool = Field(
-        default=False, alias="deleteFile", description="Delete a local file when no reset can need it any more."
+        default=False, alias="deleteFile", description="Delete a local file when no reset can need it."
     )
     move_file_to_directory: str | None = Field(
         default=None,
         alias="moveFileToDirectory",
         min_length=1,
-        description="Directory to which a local file is moved when no reset can need it any more.",
+        description="Directory to which a local file is moved when no reset can need it.",
     )
     interleave: bool = Field(
         default=False,

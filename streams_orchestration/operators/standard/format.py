@@ -114,7 +114,7 @@ class Format(Operator):
         return _Compiled(written, row, Assignments(others, source, rest, context.zone, context.required_at()))
 
     def setup(self) -> None:
-        """Parse the expressions."""
+        """Compile the expressions."""
         self.written, self.row, self.others = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, self.others.expressions)
 

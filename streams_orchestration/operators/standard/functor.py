@@ -73,7 +73,7 @@ class Functor(LogicOperator):
         return condition, assignments
 
     def setup(self) -> None:
-        """Parse the expressions."""
+        """Compile the expressions, or the logic that computes them."""
         self.program = None if self.parameters.spl is None else FunctorLogic(self.context, self.parameters)
         if self.program is not None:
             self.use(self.program.logic)

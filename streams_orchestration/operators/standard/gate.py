@@ -78,7 +78,7 @@ class Gate(WaitingOperator):
         return count
 
     def setup(self) -> None:
-        """Parse the expression."""
+        """Compile the expression, and begin with no tuple passed."""
         super().setup()
         self.count = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, [self.count])

@@ -102,7 +102,7 @@ class InterleavedFiles(FileSource):
             return None
 
     def pause(self) -> float | None:
-        """Return the seconds until the next attempt if the store cannot be reached."""
+        """Return the seconds until the next attempt if the store cannot be reached, else None."""
         pauses = [each.source.hold_up.pause for each in self.reading if each.source.hold_up.pause]
         return self.hold_up.pause or min(pauses, default=None)
 
@@ -218,7 +218,7 @@ class InterleavedFiles(FileSource):
 
 @dataclass(slots=True)
 class _Piece:
-    """Tuples of one file that were read together; `before` has the greatest time in front of each tuple."""
+    """Tuples of one file that were read together; `before` has the greatest time before each tuple."""
 
     tuples: TupleBatch
     before: np.ndarray

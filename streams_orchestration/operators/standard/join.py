@@ -185,7 +185,7 @@ class Join(ClockOperator):
         return outputs
 
     def setup(self) -> None:
-        """Parse windows and expressions."""
+        """Compile the windows and the expressions, and begin without tuples."""
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs
@@ -233,7 +233,7 @@ class Join(ClockOperator):
         self._send(np.r_[left[0], nothing[1]][order], np.r_[nothing[0], left[1]][order])
 
     def wake(self) -> float | None:
-        """Return the time at which the next unmatched tuple of an outer side leaves its window."""
+        """Return the time at which the clock next evicts an unmatched tuple of an outer side, or None."""
         timed = [side for side in self.windows if side.policy.attribute == ARRIVAL]
         return min(
             (side.leaves_at(side.alone()[:1])[0] / PER_SECOND for side in timed if len(side.alone())), default=None
@@ -347,7 +347,7 @@ class Join(ClockOperator):
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """Return both windows."""
+        """Return the tuples of both sides."""
         if self.timed is not None:
             return self.timed.checkpoint()
         return {

@@ -47,7 +47,7 @@ class JoinParameters(ExpressionParameters):
         ge=0,
         alias="discardAge",
         allow_inf_nan=False,
-        description="Seconds behind the watermark from which a tuple is dropped; needs within.",
+        description="Seconds before the watermark from which on a tuple is dropped; needs within.",
     )
     equality_lhs: list[ExpressionText] = Field(
         default_factory=list,

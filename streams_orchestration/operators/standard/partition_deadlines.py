@@ -42,7 +42,7 @@ class PartitionDeadlines:
         self._role = role
         self._schema = pa.schema([context.inputs[0].field(name) for name in names])
         if is_over(text, context.inputs[0].names) and not is_over(text, names):
-            message = f"completeAfter: {text} uses other attributes than those of partitionBy, {', '.join(names)}"
+            message = f"completeAfter: {text} uses attributes that are not in partitionBy: {', '.join(names)}"
             raise ValueError(message)
         self._expression = parse_expression(text, self._schema, "completeAfter", context.zone)
         self._reached: int | None = None

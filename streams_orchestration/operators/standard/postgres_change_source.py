@@ -62,7 +62,9 @@ class PostgresChangeSource(SourceOperator):
             raise ValueError(message)
         changed_columns(context, parameters)
         if context.max_channels > 1:
-            message = "every channel of the parallel region would read the same slot; put the source in front of it"
+            message = (
+                "every channel of the parallel region would read the same slot; put the source in front of the region"
+            )
             raise ValueError(message)
 
     @classmethod
@@ -134,7 +136,7 @@ class PostgresChangeSource(SourceOperator):
         return {name: value for name, value in offset.items() if name != "end"}
 
     def pause(self) -> float | None:
-        """Return the seconds until the next check of the slot."""
+        """Return the seconds until the next check of the slot, or attempt to reach it; 0 while changes are left."""
         if self._hold_up.pause:
             return self._hold_up.pause
         return 0.0 if self._changes is not None and self._changes.more else self.parameters.poll_period

@@ -57,7 +57,7 @@ class Punctor(Operator):
         )
 
     def setup(self) -> None:
-        """Parse the expressions."""
+        """Compile the expressions."""
         self.condition, self.assignments = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, [self.condition, *self.assignments.expressions])
 

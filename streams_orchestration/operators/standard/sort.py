@@ -142,7 +142,7 @@ class Sort(ClockOperator):
         return window.resolved(source, parameters.time_attribute), keys, assignments
 
     def setup(self) -> None:
-        """Parse the window and the expressions."""
+        """Compile the window and the expressions, and begin without tuples."""
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.columns.named(self.parameters, {"partition_by": 0})
         self.context.inputs = self.columns.inputs
@@ -193,7 +193,7 @@ class Sort(ClockOperator):
             self._close_all()
 
     def wake(self) -> float | None:
-        """Return the next time at which the clock closes windows."""
+        """Return the next time at which the clock closes windows; None if it closes none."""
         return self.ticks.wake
 
     def _close_all(self) -> None:

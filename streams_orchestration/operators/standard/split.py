@@ -110,7 +110,7 @@ class Split(Operator):
         return indexes, {}
 
     def setup(self) -> None:
-        """Parse the expressions and read the file."""
+        """Compile the expressions, and read the file if there is one."""
         self.expressions, self.mapping = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, self.expressions)
         self.width = len(own_outputs(self.context, self.parameters))

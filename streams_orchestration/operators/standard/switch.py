@@ -57,7 +57,7 @@ class Switch(WaitingOperator):
         return parse_condition(parameters.status, context.inputs[1], "status", context.zone)
 
     def setup(self) -> None:
-        """Parse the condition."""
+        """Compile the condition, and begin with the initial status."""
         super().setup()
         self.status = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, [self.status])

@@ -35,8 +35,8 @@ class XmlParseParameters(Parameters):
     xml_input: str | None = Field(
         default=None,
         alias="xmlInput",
-        description="Attribute with the text or bytes of documents, which may go on in the next tuple. May be omitted "
-        "if there is only one.",
+        description="Attribute with the text or bytes of documents, which may continue in the next tuple. "
+        "May be omitted if there is only one.",
     )
     parsing: Literal["strict", "permissive"] = Field(
         default="strict",

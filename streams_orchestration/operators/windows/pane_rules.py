@@ -45,7 +45,7 @@ class Arrivals(NamedTuple):
     partitions: np.ndarray
     """The number of each tuple's partition."""
     seen: np.ndarray
-    """The number of steps in front of each tuple."""
+    """The number of steps before each tuple."""
 
 
 class PaneEntries(NamedTuple):
@@ -87,7 +87,7 @@ class Panes(Protocol):
     """The open panes of windows by event time, which are panes of a grid or sessions."""
 
     def judge(self, times: np.ndarray, current: np.ndarray) -> Judged:
-        """Find the tuples that are too late, given the watermark in front of each."""
+        """Find the tuples that are too late, given the watermark before each."""
         ...
 
     def outside_range(self, times: np.ndarray) -> np.ndarray | None:

@@ -57,7 +57,7 @@ class SessionPanes:
         self._next_due = self._next_closed = END
 
     def judge(self, times: np.ndarray, current: np.ndarray) -> Judged:
-        """Find the tuples that are too late, given the watermark in front of each (EV30)."""
+        """Find the tuples that are too late, given the watermark before each (EV30)."""
         late = times < current
         count = int(np.count_nonzero(late))
         dropped = late & (times < less(current, self._age)) if count else late

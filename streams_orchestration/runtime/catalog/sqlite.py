@@ -140,7 +140,7 @@ class SqliteDatabase(Database):
         """Return the error for a lock that is not free, a full disk, or a file that is damaged or not a catalog."""
         reason = reason_of(error).partition(" with text")[0]  # the bytes follow
         if "unable to open" in reason and self.path.is_dir():
-            return CatalogError(f"{self.name}: the catalog is a file, and this is a directory. Move it away.")
+            return CatalogError(f"{self.name}: the catalog must be a file, but this is a directory. Move it away.")
         if "no such table" in reason:
             return CatalogMissingError(f"{self.name}: there is no catalog: {reason}")
         if any(sign in reason for sign in DAMAGE) or not isinstance(error, OperationalError):

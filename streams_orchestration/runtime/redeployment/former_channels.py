@@ -100,6 +100,6 @@ def _is_keyed(operator: Operator, state: State, routing: StateRouting) -> bool:
 
 def _unsplit(operator: Operator) -> StateRefusedError:
     reason = (
-        "has another watermark for each channel of an earlier redeploy, and tuples are not split by these keys any more"
+        "has another watermark for each channel of an earlier redeploy, and tuples are no longer split by these keys"
     )
     return StateRefusedError(operator.context.name, f"{reason}; wait until event time has passed all of them")

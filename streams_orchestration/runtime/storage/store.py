@@ -201,7 +201,10 @@ def _proved(store: Store) -> None:
     store.sync([address])
     try:
         if store.read(address) != b"\0" * 4096:
-            message = f"{store.address}: the data read differ from the data written. Check what is mounted there."
+            message = (
+                f"{store.address}: the data that were read differ from the data that were written. Check the file "
+                "system that is mounted there."
+            )
             raise StoreError(message)
     finally:
         store.remove(address)

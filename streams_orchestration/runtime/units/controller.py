@@ -37,7 +37,7 @@ def unit_row(connection: Connection, application: str, unit: str) -> UnitRow:
     row = UnitRow.one_or_none(connection, _UNIT, {"of": application, "named": unit})
     if row is None:
         message = (
-            f"{application}: there is no unit {unit} any more, since the application was redeployed meanwhile. "
+            f"{application}: the unit {unit} no longer exists, since the application was redeployed meanwhile. "
             f"`streams status {application}` lists its units."
         )
         raise StreamsRuntimeError(message)

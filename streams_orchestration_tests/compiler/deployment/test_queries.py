@@ -85,7 +85,7 @@ def explained(compilation: Compilation, operator: str) -> list[str]:
 @pytest.mark.parametrize(
     ("operator", "annotation", "message"),
     [
-        (3, {"width": "spark"}, "the width spark is for Sql and DataFrame operators, and this is another operator"),
+        (3, {"width": "spark"}, "the width spark is for Sql and DataFrame operators only"),
         (1, {"width": "spark", "broadcast": ["Rows"]}, "there are no channels, and so no broadcast"),
         (
             1,

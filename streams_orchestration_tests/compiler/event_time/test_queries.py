@@ -55,13 +55,13 @@ def test_a_query_takes_the_watermark_of_its_input_and_gives_one():
     assert (found.mode, len(found.connections), found.outputs) == ("inputWatermark", 1, (0,))
     text = " ".join(fact.text for section in explain(done, "Q").sections for fact in section.facts)
     assert "the tuples of A wait until the watermark has passed them" in text
-    assert "its results may be 60 s behind the watermark" in text
+    assert "its results may be 60 s older than the watermark" in text
 
 
 @pytest.mark.parametrize(
     ("nodes", "code", "message"),
     [
-        ([source("A"), query("A", **GRAPH), sink("K", "Q")], "SO0806", "needs event time, and none arrives"),
+        ([source("A"), query("A", **GRAPH), sink("K", "Q")], "SO0806", "needs event time, but none arrives"),
         ([source("A", DT), query("A", **GRAPH) | {"annotations": {"eventTime": DT}}, sink("K", "Q")], "SO0806",
          "Q is annotated itself"),
         ([source("A", DT), source("B"), query("A", "B", watermarks={"B": "eventTime"}), sink("K", "Q")], "SO0806",

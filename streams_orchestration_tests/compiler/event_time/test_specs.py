@@ -308,7 +308,7 @@ def test_a_drawing_shows_where_event_time_begins_and_goes():
         ("F", "downstream, it ends at C: output port 0 has no attribute at [EV5, EV7]"),
         ("B", "downstream, it begins again at N, which is annotated [EV10]"),
         ("C", "it ends here: output port 0 has no attribute at [EV5, EV7]"),
-        ("K", "no event time comes to it: it ends at C: output port 0 has no attribute at [EV24]"),
+        ("K", "no event time reaches it: it ends at C: output port 0 has no attribute at [EV24]"),
         ("L", "it ends here: there is no output port [EV7]"),
     ],
 )

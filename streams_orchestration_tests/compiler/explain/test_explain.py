@@ -117,7 +117,7 @@ PLAN = compile_application(
         ("Src Snkk", "the application has nothing called Snkk; the nearest is Snk"),
         ("Work[2]", "the application has nothing called Work[2]; the nearest is Work[1]"),
         ("PE 1", "there is no PE 1; the last is 0"),
-        ("region 0", "there is no consistent region 0; there is none"),
+        ("region 0", "there is no consistent region 0; the application has none"),
         ("Snk.1", "Snk has no input port 1; it has 1"),
         ("SO9999", "there is no diagnostic code SO9999"),
     ],

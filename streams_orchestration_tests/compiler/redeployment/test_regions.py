@@ -107,7 +107,7 @@ CASES: dict[str, tuple[str, dict[str, str], tuple[str, str], dict[str, str], str
                    {f"X[{i}]": "refused" for i in range(3)}, "one window over all tuples of a channel"),
     "sources whose parameters name their channel": (OWN, {}, ("width: 2", "width: 3"), {"P[2]": "added"}, ""),
     "one of them less": (OWN, {}, ("width: 2", "width: 1"), {"P[0]": "refused", "P[1]": "refused"},
-                         "no new channel continues from that of P[1]"),
+                         "no new channel continues from the offset of P[1]"),
 }  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def test_a_tuple_is_late_if_the_watermark_in_front_of_it_has_reached_its_deadlin
         ({"partitionBy": ["h"], "completeAfter": "h", "epochsPerFile": 2}, "epochsPerFile cannot be combined with"),
         ({"partitionBy": ["h"], "completeAfter": "h", "visibility": "read_uncommitted"}, "visible at once"),
         ({"closeMode": None, "completeAfter": "h"}, "completeAfter needs closeMode: watermark"),
-        ({"partitionBy": ["h"], "completeAfter": "n"}, "other attributes than those of partitionBy, h"),
+        ({"partitionBy": ["h"], "completeAfter": "n"}, "attributes that are not in partitionBy: h"),
         ({"partitionBy": ["h"], "completeAfter": "CAST(h AS STRING)"}, "is string, and the event time at is bigint"),
     ],
 )

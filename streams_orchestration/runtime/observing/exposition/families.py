@@ -99,7 +99,7 @@ _GENERAL = (
 )
 _APPLICATIONS = (
     APPLICATION.states(
-        "state of the application; LOST while a host of it is gone, and its failure is not recorded yet; UNHEALTHY "
+        "state of the application; LOST while one of its hosts is gone, and the failure is not recorded yet; UNHEALTHY "
         "while a unit needs a reset or is being reset",
         (*_states(ApplicationState), LOST, UNHEALTHY),
         lambda observed: observed.status.shown_state,
@@ -122,7 +122,7 @@ _UNITS = (
         lambda unit: ("" if unit.status.region is None else str(unit.status.region),),
     ),
     UNIT.states(
-        "state of the unit of recovery; LOST while a host of it is gone, and its failure is not recorded yet",
+        "state of the unit of recovery; LOST while one of its hosts is gone, and the failure is not recorded yet",
         (*_states(UnitState), LOST),
         lambda unit: unit.shown_state,
     ),
@@ -218,10 +218,10 @@ _OPERATORS = (
     OPERATOR.counter("checkpoint_bytes", "bytes written by checkpoints", lambda each: each.checkpoint_bytes),
     OPERATOR.counter("dropped_tuples", "tuples that could not be used and were left out", _known("dropped")),
     OPERATOR.counter("errors", "errors that the operator has handled itself", _known("errors")),
-    OPERATOR.counter("late_taken_tuples", "late tuples that were processed nevertheless", _known(LATE_TAKEN)),
+    OPERATOR.counter("late_taken_tuples", "late tuples that were processed", _known(LATE_TAKEN)),
     OPERATOR.counter(
         "late_dropped_tuples",
-        "tuples too far behind the watermark, which went to the port for late tuples",
+        "late tuples that were dropped, or sent to the port for late tuples",
         _known(LATE_DROPPED),
     ),
     OPERATOR.counter(
@@ -235,7 +235,7 @@ _OPERATORS = (
         "event time before which tuples of the operator are late, unix time",
         lambda reached: reached.watermark,
     ),
-    REACHED.gauge("age_seconds", "how far the watermark is behind now", lambda reached: reached.age),
+    REACHED.gauge("age_seconds", "age of the watermark", lambda reached: reached.age),
     EVENT_TIME.info(
         "the connection, partition or kept tuple that holds the watermark, with the operators up to it",
         ("held_by",),
@@ -258,12 +258,14 @@ _OPERATORS = (
         )
     ),
     CUSTOM.counter(
-        "events", "a counter of the operator's own", lambda each: each.value if each.kind == "counter" else None
+        "events", "a counter that the operator defines", lambda each: each.value if each.kind == "counter" else None
     ),
-    CUSTOM.gauge("value", "a gauge of the operator's own", lambda each: each.value if each.kind == "gauge" else None),
+    CUSTOM.gauge(
+        "value", "a gauge that the operator defines", lambda each: each.value if each.kind == "gauge" else None
+    ),
     SOURCE.gauge("lag_tuples", "tuples that the source could read and has not read yet", _known(LAG_TUPLES)),
     SOURCE.gauge("lag_bytes", "bytes that the source could read and has not read yet", _known(LAG_BYTES)),
-    SOURCE.gauge("lag_seconds", "how far the source is behind in time, as the source reports", _known(LAG_SECONDS)),
+    SOURCE.gauge("lag_seconds", "lag of the source in time, as the source reports it", _known(LAG_SECONDS)),
 )
 _FLOWS = (
     STREAM.counter("tuples", "tuples written to a stream between PEs", lambda stream: stream.tuples),
@@ -316,7 +318,7 @@ _ENDS = (
     SINK.counter("rows", "tuples that are visible for good", lambda sink: sink.rows - sink.uncommitted_rows),
     SINK.gauge(
         "uncommitted_outputs",
-        "outputs that are visible and that a reset would take back",
+        "visible outputs that a reset would retract",
         lambda sink: sink.uncommitted,
     ),
     SINK.gauge("waiting_outputs", "outputs that are not visible yet", lambda sink: sink.waiting),
@@ -330,7 +332,7 @@ _ENDS = (
     ),
     SINK.gauge(
         "last_delivery_timestamp_seconds",
-        "when an output became visible last, unix time",
+        "time at which an output last became visible, unix time",
         lambda sink: sink.delivered_at,
     ),
     SINK.gauge(
@@ -338,9 +340,9 @@ _ENDS = (
         "event time up to which the visible outputs are complete, unix time",
         lambda sink: sink.complete_until,
     ),
-    IMPORT.gauge("connected", "1 when the Import is connected with the exported stream", lambda link: link.connected),
-    IMPORT.gauge("lag_tuples", "tuples that may be read and are not read yet", lambda link: link.lag_tuples),
-    IMPORT.gauge("lag_segments", "segments that may be read and are not read yet", lambda link: link.lag_segments),
+    IMPORT.gauge("connected", "1 when the Import is connected to the exported stream", lambda link: link.connected),
+    IMPORT.gauge("lag_tuples", "tuples that are available and not read yet", lambda link: link.lag_tuples),
+    IMPORT.gauge("lag_segments", "segments that are available and not read yet", lambda link: link.lag_segments),
     IMPORT.counter(
         "lost_tuples", "tuples dropped before they were read, since the exporter did not wait", lambda link: link.lost
     ),

@@ -254,7 +254,7 @@ class Composition:
                 return UNKNOWN_DELAY
             message = (
                 f"the delay of its results against the watermark of its input is not known: {error}. "
-                "An operator downstream of it uses their event time; declare outputDelay, in seconds"
+                "An operator downstream uses their event time; declare outputDelay, in seconds"
             )
             raise UnknownDelayError(message) from error
 

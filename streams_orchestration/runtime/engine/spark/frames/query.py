@@ -130,7 +130,7 @@ class FrameQuery(SparkQuery):
             batch = newest_batch(connection, self.program.application, name)
             boundary = at_boundary(connection, self.program.application, self.program.pe)
         if not boundary:
-            message = "its last commit ended no epoch, so there is no checkpoint of it; reset its unit"
+            message = "its last commit ended no epoch, so it has no checkpoint; reset its unit"
             raise WithinEpochError(name, message)
         if state is not None and batch is not None:
             restore_checkpoint(self.directories.store, state, checkpoint)
