@@ -20,14 +20,13 @@ from streams_orchestration.orchestration.sensors import SENSOR
 from streams_orchestration.orchestration.ui import WEBSERVER
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.combinations import often
 from streams_orchestration_tests.console.browsing import MARKS, PATIENCE, Seen, browser, playwright  # noqa: F401  a fixture
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import failed, running
 from streams_orchestration_tests.servers.jars import free_port
 from streams_orchestration_tests.waiting import until
 
-pytestmark = MARKS
+pytestmark = [*MARKS[1:], pytest.mark.deep]
 
 SERVER_SECONDS = 120.0
 """The seconds in which the web server starts, or ends, on a busy machine."""
@@ -136,7 +135,7 @@ NODES = {
 }
 
 
-@pytest.mark.parametrize("name", often(statuses(), ["healthy", "failing"]))
+@pytest.mark.parametrize("name", statuses())
 def test_the_graph_and_the_checks_follow_the_application(browser: Any, address: str, name: str):  # noqa: F811
     seen = Seen(browser, width=1600)
     seen.page.goto(f"{address}/locations/{LOCATION}/asset-groups/{name}")
