@@ -51,8 +51,8 @@ def test_tuples_leave_so_long_after_their_batch(events: list[Any], restarts: boo
 
 @given(EVENTS, st.booleans(), st.booleans())
 @examples(100)
-def test_a_key_is_forgotten_by_the_clock(events: list[Any], anew: bool, restarts: bool):
-    once, now = Bench(DeDuplicate, ["n int"], ["n int"], timeOut=4, resetOnDuplicate=anew), 1000.0
+def test_a_key_is_forgotten_by_the_clock(events: list[Any], renews: bool, restarts: bool):
+    once, now = Bench(DeDuplicate, ["n int"], ["n int"], timeOut=4, resetOnDuplicate=renews), 1000.0
     seen, wanted = dict[int, float](), list[Any]()
     for seconds, numbers, _ in events:
         now += seconds
@@ -61,7 +61,7 @@ def test_a_key_is_forgotten_by_the_clock(events: list[Any], anew: bool, restarts
             fresh = n not in seen or now - seen[n] > 4
             if fresh:
                 wanted.append((n,))
-            if fresh or anew:
+            if fresh or renews:
                 seen[n] = now
         if restarts:
             once.restart()

@@ -30,7 +30,7 @@ def bench(ports: int = 2, **parameters: Any) -> Bench:
     return Bench(DeDuplicate, [ROW], [ROW] * ports, **given)
 
 
-def expected(rows: Sequence[Row], limits: dict[str, Any], anew: bool) -> tuple[list[Row], list[Row]]:
+def expected(rows: Sequence[Row], limits: dict[str, Any], renews: bool) -> tuple[list[Row], list[Row]]:
     """Remember everything, and look back as far as the limit reaches."""
     remembered: dict[str, tuple[int, int]] = {}
     fresh, others = [], []
@@ -43,7 +43,7 @@ def expected(rows: Sequence[Row], limits: dict[str, Any], anew: bool) -> tuple[l
         elif known and "delta" in limits:
             known = largest - remembered[key][1] <= limits["delta"]
         (others if known else fresh).append(row)
-        if not known or anew:
+        if not known or renews:
             remembered[key] = i, row[2]
     return fresh, others
 
@@ -51,14 +51,14 @@ def expected(rows: Sequence[Row], limits: dict[str, Any], anew: bool) -> tuple[l
 @given(ROWS, CUTS, LIMITS, st.booleans(), st.booleans())
 @examples(120)
 def test_any_division_with_restarts_gives_what_the_account_gives(
-    rows: list[Row], cuts: list[int], limits: dict[str, Any], anew: bool, restarts: bool
+    rows: list[Row], cuts: list[int], limits: dict[str, Any], renews: bool, restarts: bool
 ):
-    dedup = bench(resetOnDuplicate=anew, **limits)
+    dedup = bench(resetOnDuplicate=renews, **limits)
     for part in division(rows, cuts):
         dedup.send(part)
         if restarts:
             dedup.restart()
-    fresh, others = expected(rows, limits, anew)
+    fresh, others = expected(rows, limits, renews)
     assert (repr(dedup.rows(0)), repr(dedup.rows(1))) == (repr(fresh), repr(others))
 
 
@@ -93,7 +93,7 @@ def test_a_reset_forgets_everything():
     assert bench(1, count=5).send(row).reset().send(row).rows() == row * 2
 
 
-def test_a_duplicate_lets_its_key_be_remembered_anew_as_in_streams():
+def test_a_duplicate_renews_its_key_as_in_streams():
     rows = [("a", 0.0, t) for t in (0, 2, 4)]
     assert bench(delta=3, deltaAttribute="t").send(rows).rows() == rows[:1]
 

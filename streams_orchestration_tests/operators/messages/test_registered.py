@@ -224,7 +224,7 @@ def test_messages_of_every_type_of_a_file_are_read(
 @pytest.mark.parametrize(
     ("text", "kind", "format", "ddl", "content", "wanted"),
     [
-        (json.dumps(record(("n", "string"))), "AVRO", "avro", "n bigint", b"\2x", "field n: it is string, the"),
+        (json.dumps(record(("n", "string"))), "AVRO", "avro", "n bigint", b"\2x", "field n: it is string, but the"),
         (json.dumps(record(("n", "long"))), "AVRO", "avro", "n int", b"\xff" * 8 + b"\x01", "n: the value is out of"),
         (json.dumps(record(("n", "long"))), "AVRO", "avro", "n bigint", b"\2\2", "1 bytes are left"),
         (json.dumps(record(("n", "long"))), "AVRO", "avro", "n bigint", b"", "it was not written with this schema"),
