@@ -126,3 +126,54 @@ def test_a_beacon_goes_on_from_the_variables_in_its_offset(limits: list[int], re
     again.produce(again.produce(limit=3).offset, 2)
     again.produce({"iteration": 3, "variables": {"made": 50, "word": "x", "kept": []}}, 1)
     assert [n for n, _, _ in again.rows()] == [11, 12, 13, 14, 15, 51]
+
+
+SHARED = {
+    "state": "mutable int32 seen = 0;",
+    "onTuple": {0: "seen++;", 1: "seen++;"},
+    "inputs": {"In": "", "Control": ""},
+    "columns": ["seen"],
+}
+CONTROLLED: dict[str, dict[str, Any]] = {
+    "Gate": {"maxUnackedTupleCount": 1, "numTuplesToAck": {"spl": "seen"}},
+    "Switch": {"status": {"spl": "Control.seen % 2 == 1"}},
+}
+
+
+def controlled(name: str, events: list[int]) -> list[tuple[int]]:
+    """Return the tuples that pass, tuple by tuple; an event is the port at which its number comes."""
+    passed, waiting, unacked, closed = list[tuple[int]](), list[tuple[int]](), 0, False
+    for seen, port in enumerate(events, 1):
+        if port == 0:
+            waiting.append((seen,))
+        elif name == "Gate":
+            unacked -= seen
+        else:
+            closed = seen % 2 == 1
+        while waiting and (unacked < 1 if name == "Gate" else closed):
+            passed.append(waiting.pop(0))
+            unacked += 1
+    return passed
+
+
+@pytest.mark.parametrize("name", CONTROLLED)
+@given(st.lists(st.integers(0, 1), max_size=14), st.sets(st.integers(0, 14)))
+@examples(40)
+def test_parameters_about_one_of_several_ports_read_the_variables_of_all(name: str, events: list[int], cuts: set[int]):
+    bench = OperatorHarness(kind_of(name), [ROW, ROW], [ROW], parameters=CONTROLLED[name] | {"spl": SHARED})
+    held: list[tuple[int]] = []
+    for number, port in enumerate(events, 1):
+        held.append((number,))
+        if number in cuts or number == len(events) or events[number] != port:
+            bench.send(held, port).restart()
+            held = []
+    assert bench.rows() == controlled(name, events)
+
+
+def test_keys_that_are_expressions_read_variables_beside_other_keys():
+    parameters = {
+        "window": "tumbling, count(4)", "groupBy": [{"spl": "In.n % 2"}, {"spl": "seen / 3"}],
+        "output": {"n": "Sum(n)"}, "spl": COUNTS | {"columns": ["seen"]},
+    }  # fmt: skip
+    bench = OperatorHarness(kind_of("Aggregate"), [ROW], ["n bigint"], parameters=parameters)
+    assert bench.send([(1,), (1,), (2,), (4,)]).rows() == [(2,), (6,)]

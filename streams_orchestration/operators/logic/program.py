@@ -80,7 +80,7 @@ class SplLogic(BaseModel):
     columns: tuple[str, ...] = Field(
         default=(),
         description=(
-            "Variables that expressions of the operator read, as columns beside the attributes of its only input port."
+            "Variables that expressions of the operator read, as columns beside the attributes of its input ports."
         ),
     )
     ordered: bool = Field(

@@ -67,6 +67,7 @@ class _WithLogic(_Base):
         For the operator, variables that its expressions read are attributes of its input.
         """
         self.logic, self.context.inputs = _compiled(self.context, self.parameters.spl)
+        self.with_variables = self.context.inputs  # `setup` of an operator may add columns of keys
         super().setup()
         self.logic.begin()
         self.pure = False
@@ -77,7 +78,7 @@ class _WithLogic(_Base):
         """Run the logic for tuples, then the operator."""
         _, values = self.logic.tuples(port, batch)
         if values:
-            arrow = pa.RecordBatch.from_arrays([*batch.arrow.columns, *values], schema=self.context.inputs[port])
+            arrow = pa.RecordBatch.from_arrays([*batch.arrow.columns, *values], schema=self.with_variables[port])
             batch = TupleBatch(arrow, watermarks=batch.watermarks).const()
         super().process(port, batch)
 
@@ -118,15 +119,15 @@ def _compiled(context: OperatorContext, spl: SplLogic) -> tuple[LogicProgram, tu
         ValueError: the logic has mistakes.
     """
     bare = tuple(_without(schema, spl.columns) for schema in context.inputs)
-    read = {0: [(SplText(name), f"spl.columns.{name}", None) for name in spl.columns]} if spl.columns else {}
-    logic = LogicProgram(replace(context, inputs=bare), spl, read)
+    read = [(SplText(name), f"spl.columns.{name}", None) for name in spl.columns]
+    logic = LogicProgram(replace(context, inputs=bare), spl, dict.fromkeys(range(len(bare)), read) if read else {})
     if not spl.columns:
         return logic, context.inputs
     from streams_orchestration.spl.programs.columns import arrow_type
 
     types = [arrow_type(each.type) for each in logic.program.expressions[0]]
     fields = [pa.field(name, kind) for name, kind in zip(spl.columns, types, strict=True)]
-    return logic, (pa.schema([*bare[0], *fields]), *bare[1:])
+    return logic, tuple(pa.schema([*schema, *fields]) for schema in bare)
 
 
 def _without(schema: pa.Schema, names: Collection[str]) -> pa.Schema:

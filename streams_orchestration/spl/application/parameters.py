@@ -13,7 +13,7 @@ from streams_orchestration.spl.application.logic_texts import function_text, log
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator, decimal_faults, nested_calls
 from streams_orchestration.spl.application.own_forms import attributes_of, implied_parameters, in_order, own_call
-from streams_orchestration.spl.application.port_reading import beyond_columns, reads, reads_whole
+from streams_orchestration.spl.application.port_reading import beyond_columns, port_of, reads, reads_whole
 from streams_orchestration.spl.application.rewriting import by_attributes
 from streams_orchestration.spl.application.state_reading import StateReading
 from streams_orchestration.spl.application.subscriptions import subscription_text
@@ -185,6 +185,7 @@ class ParameterWriter:
                 parameters[name] = {each: self.program(value, typed) for each, value in attributes_of(values[0])}
                 continue
             mode = model.parameters[name].mode if name in model.parameters else ""
+            self.state.port = None if self.native else port_of(self.kind, name)
             for each in values if mode == "AttributeFree" else ():
                 self._refuse_changing(each, columns=False)
             written = [
@@ -196,6 +197,7 @@ class ParameterWriter:
             ]
             is_list = name in _LISTS and mode != "CustomLiteral" and not self.native and not is_single(model, name)
             parameters[name] = written[0] if len(written) == 1 and not is_list else written
+        self.state.port = None
         assigned = check_outputs(invocation, model, known, self.source, self.mistakes, self.inputs, self.outputs)
         parameters = without_row_parameters(self.kind, given, parameters)
         maps: list[dict[str, Any]] = []

@@ -8,6 +8,26 @@ from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing.scopes import Port
 from streams_orchestration.spl.typing.typed import Expression, PortAttribute, PortTuple
 
+_PORTS = {
+    "DynamicFilter": {"key": 0, "addKey": 1, "removeKey": 2},
+    "Gate": {"numTuplesToAck": 1},
+    "Join": {"equalityLHS": 0, "equalityRHS": 1, "partitionByLHS": 0, "partitionByRHS": 1},
+    "Switch": {"status": 1},
+}
+"""Operator with several input ports -> the input port whose tuples a parameter is about."""
+
+
+def port_of(kind: str, parameter: str) -> int | None:
+    """Return the input port of an operator with several ones whose tuples a parameter is about; None for other ones.
+
+    >>> port_of("Switch", "status"), port_of("Barrier", "partitionBy2"), port_of("Join", "match")
+    (1, 2, None)
+    """
+    number = parameter.removeprefix("partitionBy")
+    if kind in ("Barrier", "Pair"):
+        return int(number) if number.isdecimal() else {"LHS": 0, "RHS": 1}.get(number)
+    return _PORTS.get(kind, {}).get(parameter)
+
 
 def reads(checked: Expression, port: Port) -> bool:
     """Return True if an expression reads an attribute of a port, or its tuple."""

@@ -12,18 +12,20 @@ from streams_orchestration.spl.typing.scopes import Port
 from streams_orchestration.spl.typing.typed import Call, Cast, Declare, Expression, PortAttribute, Variable
 
 
-@dataclass(frozen=True)
+@dataclass
 class StateReading:
     """The state variables of one invocation, and the check that expressions may read them.
 
-    A variable that changes is a column beside the attributes of the only input port, with its value after `onTuple` has
-    run.
+    A variable that changes is a column beside the attributes of an input port, with its value after `onTuple` has run
+    for the tuple. That is the only input port, or the port whose tuples a parameter is about.
     """
 
     variables: Mapping[str, Declare]
     inputs: tuple[Port, ...] = ()
     columns: dict[str, None] = field(default_factory=dict[str, None])
     """The variables that expressions read as columns."""
+    port: int | None = None
+    """The input port whose tuples the present parameter is about, of several ports; None for other parameters."""
 
     def changing(self, checked: Expression, *, columns: bool = True) -> Variable | None:
         """Return the first state variable that an expression cannot read: one that is neither a constant nor a column.
@@ -50,10 +52,11 @@ class StateReading:
         return with_values(checked, {name: value for name, value in values.items() if value is not None})
 
     def _column(self, variable: Variable) -> Expression | None:
-        """Return the column of a variable; None with several input ports, or for a type that no column shows."""
-        if len(self.inputs) != 1 or type_of_column(variable.type) != variable.type:
+        """Return the column of a variable; None for an expression of several ports, or a type that no column shows."""
+        port = 0 if len(self.inputs) == 1 else self.port
+        if port is None or port >= len(self.inputs) or type_of_column(variable.type) != variable.type:
             return None
-        return PortAttribute(variable.span, variable.type, self.inputs[0].label, variable.name)
+        return PortAttribute(variable.span, variable.type, self.inputs[port].label, variable.name)
 
     def _value(self, variable: Variable, within: tuple[str, ...]) -> Expression | None:
         """Return the initial expression of an unchangeable variable if it is pure; None otherwise."""
