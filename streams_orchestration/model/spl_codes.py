@@ -259,7 +259,7 @@ SPL_CODES: dict[str, Code] = {
         "Do that upstream or downstream of the region.",
     ),
     "SO0735": error(
-        "A Sort, delta or region goes by SPL decimals, or an Aggregate has lists of them. They are texts in streams.",
+        "A delta or a region goes by SPL decimals, or an Aggregate has lists of them. They are texts in streams.",
         "Cast the decimal to float64 there, or compute in a Custom.",
     ),
     "SO0734": error(

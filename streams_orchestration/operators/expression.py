@@ -95,6 +95,10 @@ class Expression:
         if not self.faulty:
             report(self.fault(message))
 
+    def ordered(self) -> Expression:
+        """Return the expression with values of an Arrow type that has the order of the expression's type."""
+        return self
+
     def keyed(self) -> Expression:
         """Return the expression with values that are equal as keys of its Arrow type if they are equal."""
         return self

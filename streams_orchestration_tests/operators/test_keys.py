@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from importlib import import_module
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.spl.keys import canonical_keys, ordered_decimals
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.operators.standard.aggregate import Aggregate
 from streams_orchestration.operators.states.dict_state import DictState
@@ -25,9 +27,11 @@ from streams_orchestration.operators.states.key_index import KeyIndex
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.keys import distinct, normalised
 from streams_orchestration.runtime.tasks.routing import hash_channels
+from streams_orchestration.spl.types.types import Collection, Primitive
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 
+DECIMALS_OF_34 = Context(prec=34)
 NAN = math.nan
 OTHER_NAN = float(np.array([0xFFF8000000000001], np.uint64).view(np.float64)[0])
 VALUES: dict[str, list[Any]] = {
@@ -302,3 +306,39 @@ def test_the_order_in_an_array_decides_about_keys_and_not_about_channels():
     arrays = pa.array([[1, 2], [2, 1], [1], [1, 0]])
     assert len(distinct([arrays], 4)[0]) == 4
     assert len(set(channel(arrays))) == 3
+
+
+NUMBERS = st.decimals(allow_nan=False, places=None) | st.integers(-30, 30).map(lambda n: Decimal(n).scaleb(-1))
+
+
+@given(st.lists(NUMBERS, max_size=8))
+@examples(100)
+def test_decimals_of_spl_are_ordered_and_equal_as_their_numbers_are(numbers: list[Decimal]):
+    numbers = [DECIMALS_OF_34.create_decimal(each) for each in numbers]
+    texts, type_ = pa.array(list(map(str, numbers)), pa.string()), Primitive("decimal128")
+    ordered = ordered_decimals(texts, type_).to_pylist()
+    assert [sorted(set(numbers)).index(each) for each in numbers] == [
+        sorted(set(ordered)).index(each) for each in ordered
+    ]
+    keys = canonical_keys(texts, type_).to_pylist()
+    assert [[one == other for one in numbers] for other in numbers] == [
+        [one == other for one in keys] for other in keys
+    ]
+
+
+SET_OF_MAPS = Collection(
+    "set", (Collection("map", (Primitive("rstring"), Collection("set", (Primitive("float64"),)))),)
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("ab"), st.sets(st.sampled_from([0.5, 1.0]))), max_size=4), st.randoms())
+@examples(40)
+def test_sets_of_spl_are_equal_in_any_order_of_their_parts(value: list[dict[str, set[float]]], order: Random):
+    def shuffled(each: dict[str, set[float]]) -> list[tuple[str, list[float]]]:
+        entries = [(key, order.sample(sorted(numbers), len(numbers))) for key, numbers in each.items()]
+        return order.sample(entries, len(entries))
+
+    rows = [order.sample([shuffled(each) for each in value], len(value)) for _ in range(3)]
+    kind = pa.list_(pa.map_(pa.string(), pa.list_(pa.float64())))
+    keys = canonical_keys(pa.array([*rows, [*rows[0], []]], kind), SET_OF_MAPS)
+    assert distinct([keys], 4)[1].tolist() == [0, 0, 0, 1]

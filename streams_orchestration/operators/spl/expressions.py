@@ -15,7 +15,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expression import Expression, note
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl.keys import canonical_keys
+from streams_orchestration.operators.spl.keys import canonical_keys, ordered_decimals
 from streams_orchestration.operators.spl.natives import native_functions
 from streams_orchestration.operators.spl.surroundings import run_of_expression
 from streams_orchestration.operators.spl.text import SplText, place_of
@@ -26,7 +26,8 @@ from streams_orchestration.spl.programs.natives import NativeFunction
 from streams_orchestration.spl.programs.reading import ProgramTextError, labels_in, read_expression, tree_of
 from streams_orchestration.spl.programs.run import Run
 from streams_orchestration.spl.types.columns import has_canonical_column
-from streams_orchestration.spl.types.types import Tuple
+from streams_orchestration.spl.types.types import DECIMALS, Optional, Tuple
+from streams_orchestration.spl.types.types import Type as SplType
 from streams_orchestration.spl.typing import typed
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class SplExpression(Expression):
         port: the name and the type of the port.
         functions: the functions of the application that it calls.
         run: the surroundings of the operator.
-        is_key: True if equal values must be equal as keys; see `canonical_keys`.
+        form: converts the values of the expression, given with its type; None to leave them as they are.
     """
 
     program: typed.Expression | None = None
@@ -51,7 +52,7 @@ class SplExpression(Expression):
     natives: tuple[NativeFunction, ...] = ()
     functions: tuple[typed.Function, ...] = ()
     run: Run | None = None
-    is_key: bool = False
+    form: Callable[[pa.Array, SplType], pa.Array] | None = None
 
     @functools.cached_property
     def type(self) -> Type:  # type: ignore[override]
@@ -96,7 +97,7 @@ class SplExpression(Expression):
 
             try:
                 values = evaluate(rows.columns, rows.count)
-                return canonical_keys(values, self.program.type) if self.is_key and self.program is not None else values
+                return values if self.form is None or self.program is None else self.form(values, self.program.type)
             except FailedError as error:
                 raise rows.failure(str(error), error.position) from error
 
@@ -104,7 +105,15 @@ class SplExpression(Expression):
 
     def keyed(self) -> Expression:
         """Return the expression with values that are equal as keys of its Arrow type if they are equal in SPL."""
-        return self if self.program is None else replace(self, is_key=not has_canonical_column(self.program.type))
+        if self.program is None or has_canonical_column(self.program.type):
+            return self
+        return replace(self, form=canonical_keys)
+
+    def ordered(self) -> Expression:
+        """Return the expression; decimals, which columns have as texts, are bytes in their order."""
+        type_ = Tuple(()) if self.program is None else self.program.type
+        decimals = (type_.content if isinstance(type_, Optional) else type_) in DECIMALS
+        return replace(self, form=ordered_decimals) if decimals else self
 
     def canonical(self) -> str:
         """Return the expression's canonical text."""

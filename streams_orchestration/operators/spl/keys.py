@@ -13,6 +13,8 @@ from streams_orchestration.operators.states.nested_keys import map_entries
 from streams_orchestration.spl.types.columns import has_canonical_column
 from streams_orchestration.spl.types.types import DECIMALS, Collection, Optional, Tuple, Type
 
+_LARGEST_EXPONENT = 20_000
+"""A number above the exponent of any decimal."""
 _DIGITS = decimal.Context(prec=max(DECIMALS.values()))
 
 
@@ -46,6 +48,27 @@ def canonical_keys(column: pa.Array, type_: Type) -> pa.Array:
             return pa.ListArray.from_arrays(_offsets(lengths, column), values, type=column.type)
         case _:
             return pa.array(list(map(_shortest, column.to_pylist())), column.type)
+
+
+def ordered_decimals(column: pa.Array, _type: Type) -> pa.Array:
+    """Return decimals, which are texts, as bytes in their order; NaN is above all numbers.
+
+    >>> values = ["-Infinity", "-10", "-1.25", "-1.2", "-0.0", "1E-9", "1.2", "1.25", "1E+3", "Infinity", "NaN"]
+    >>> ordered = ordered_decimals(pa.array(values), Collection("list", ())).to_pylist()
+    >>> ordered == sorted(ordered), len(set(ordered))
+    (True, 11)
+    """
+    return pa.array([None if text is None else _in_order(decimal.Decimal(text)) for text in column.to_pylist()])
+
+
+def _in_order(number: decimal.Decimal) -> bytes:
+    if not number.is_finite():
+        return b"\5" if number.is_nan() else b"\4" if number > 0 else b"\0"
+    if number.is_zero():
+        return b"\2"
+    digits = "".join(map(str, number.as_tuple().digits)).lstrip("0").rstrip("0").encode()
+    size = (number.adjusted() + _LARGEST_EXPONENT).to_bytes(2, "big") + digits
+    return b"\3" + size if number > 0 else b"\1" + bytes(255 - each for each in size) + b"\xff"
 
 
 def _offsets(lengths: Sequence[int] | np.ndarray, column: pa.Array) -> pa.Array:

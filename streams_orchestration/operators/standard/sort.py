@@ -125,7 +125,7 @@ class Sort(ClockOperator):
             if name not in source.names:
                 message = f"partitionBy: the input stream has no attribute {name}{nearest(name, source.names)}"
                 report(UnknownAttributeError(message))
-        keys = [parse_expression(text, source, "sortBy", context.zone) for text in parameters.sort_by]
+        keys = [parse_expression(text, source, "sortBy", context.zone).ordered() for text in parameters.sort_by]
         for text, key in zip(parameters.sort_by, keys, strict=True):
             kind = key.arrow_type
             if pa.types.is_nested(kind):

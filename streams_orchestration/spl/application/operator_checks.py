@@ -21,8 +21,8 @@ from streams_orchestration.spl.types.types import (
 from streams_orchestration.spl.typing.scopes import Port
 from streams_orchestration.spl.typing.typed import Constant, Convert, Expression, Mistake, OutputCall, TupleOf
 
-_DECIMAL_FREE = ("sortBy", "deltaAttribute")
-"""Parameters that order tuples, for which decimals are not allowed, since streams carry decimals as texts."""
+_DECIMAL_FREE = ("deltaAttribute",)
+"""Parameters by whose values tuples differ, which cannot be decimals, since streams carry decimals as texts."""
 Report = Callable[[str, str, tree.Node], None]
 _OUTPUTS = {"inner": 1, "leftOuter": 2, "rightOuter": 2, "outer": 3}
 """Algorithm of a Join -> the highest number of output ports."""
@@ -86,7 +86,9 @@ def check_operator(
         for value in given.get(name, ()):
             if DECIMALS.keys() & set(parts_of_type(value.type)):
                 report(
-                    "SO0735", f"{name} of {kind} is {value.type}, but decimals have no order", _node(arguments[name])
+                    "SO0735",
+                    f"{name} of {kind} is {value.type}, but it must be another number or a timestamp",
+                    _node(arguments[name]),
                 )
     if kind == "Export" and "properties" in given:
         _check_properties(arguments["properties"], given["properties"], report)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.types.columns import has_canonical_column
-from streams_orchestration.spl.types.types import INT32, Enumeration, Tuple
+from streams_orchestration.spl.types.types import INT32, Collection, Enumeration, Optional, Tuple
 from streams_orchestration.spl.typing.defaults import own_default
 from streams_orchestration.spl.typing.scopes import Port
 from streams_orchestration.spl.typing.typed import (
@@ -15,6 +15,7 @@ from streams_orchestration.spl.typing.typed import (
     Cast,
     Constant,
     Expression,
+    ListOf,
     Member,
     OutputCall,
     PortAttribute,
@@ -36,10 +37,10 @@ def attributes_of(value: Expression) -> list[tuple[str, Expression]]:
     return [(each.name, Member(value.span, each.type, value, each.name)) for each in value.type.attributes]
 
 
-def implied_parameters(
+def own_parameters(
     kind: str, given: Mapping[str, tuple[Expression, ...]], inputs: Sequence[Port], place: Span
 ) -> dict[str, tuple[Expression, ...]]:
-    """Return the parameters that an operator of Streams has without an expression, and ours has not.
+    """Return the parameters of an operator, with those that Streams implies, and with keys in our form.
 
     Args:
         kind: the operator.
@@ -48,8 +49,8 @@ def implied_parameters(
         place: the place of the expressions.
     """
     if kind == "DeDuplicate" and "key" not in given:
-        return _whole_key(inputs, place)
-    return _absent_partners(given, inputs, place) if kind == "Join" else {}
+        return {**given, **_whole_key(inputs, place)}
+    return {**_absent_partners(given, inputs, place), **given, **_equal_nulls(given)} if kind == "Join" else {**given}
 
 
 def _absent_partners(
@@ -65,6 +66,22 @@ def _absent_partners(
             type_ = Tuple(tuple(each for each, _ in values))
             found[f"defaultTuple{side}"] = (TupleOf(place, type_, tuple((each.name, value) for each, value in values)),)
     return found
+
+
+def _equal_nulls(given: Mapping[str, tuple[Expression, ...]]) -> dict[str, tuple[Expression, ...]]:
+    """Return the keys of a Join with lists of optional values, since null equals null in Streams, but not here."""
+    sides = [given.get(name, ()) for name in ("equalityLHS", "equalityRHS")]
+    pairs = [(one, other) for one, other in zip(*sides, strict=False) if one.type == other.type]
+    if len(pairs) != max(map(len, sides)) or not any(isinstance(one.type, Optional) for one, _ in pairs):
+        return {}
+    lists = [
+        tuple(
+            ListOf(each.span, Collection("list", (each.type,)), (each,)) if isinstance(each.type, Optional) else each
+            for each in side
+        )
+        for side in sides
+    ]
+    return dict(zip(("equalityLHS", "equalityRHS"), lists, strict=True))
 
 
 def own_call(call: OutputCall) -> OutputCall:

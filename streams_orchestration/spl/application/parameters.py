@@ -12,7 +12,7 @@ from streams_orchestration.spl.application.format_rows import with_rows, without
 from streams_orchestration.spl.application.logic_texts import function_text, logic_texts
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator, decimal_faults, nested_calls
-from streams_orchestration.spl.application.own_forms import attributes_of, implied_parameters, in_order, own_call
+from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call, own_parameters
 from streams_orchestration.spl.application.port_reading import beyond_columns, port_of, reads, reads_whole
 from streams_orchestration.spl.application.rewriting import by_attributes
 from streams_orchestration.spl.application.state_reading import StateReading
@@ -171,7 +171,7 @@ class ParameterWriter:
         given = check_parameters(invocation, model, known, self.source, self.mistakes, self.inputs)
         if not self.native:
             operator = Span(self.source, invocation.operator.first, invocation.operator.last)
-            given = implied_parameters(self.kind, given, self.inputs, operator) | given
+            given = own_parameters(self.kind, given, self.inputs, operator)
         check_operator(invocation, model.name, given, (self.inputs, self.outputs), self._report)
         for each in invocation.arguments:
             parameter = model.parameters.get(each.label.name)
