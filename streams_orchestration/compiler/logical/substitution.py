@@ -35,19 +35,26 @@ class Substitution:
         already reported."""
         self.used: set[str] = set()
         self.diagnostics = diagnostics
-        self._submission = options.submission
+        parts = {name.rpartition(".")[2] for name in application.submission}
+        self._submission = {
+            name: options.submission[given]
+            for name in application.submission
+            for given in (name if name in options.submission else name.rpartition(".")[2],)
+            if given in options.submission
+        }
+        """The given values. A value that composites of SPL share only by name is given to each of them."""
         for name in options.submission:
-            if name not in application.submission:
+            if name not in application.submission and name not in parts:
                 message = f"there is no submission-time value {name}{nearest(name, application.submission)}"
                 diagnostics.append(Diagnostic.of("SO0204", message))
         for name, value in application.submission.items():
             location = application.location("submission", name)
             self.values[name] = value.default
-            if name in options.submission:
+            if name in self._submission:
                 try:
-                    self.values[name] = value.parse(options.submission[name])
+                    self.values[name] = value.parse(self._submission[name])
                 except ValueError:
-                    given = shown(name, options.submission[name])
+                    given = shown(name, self._submission[name])
                     message = f"{name} is of type {value.type}, but {given!r} is not"
                     diagnostics.append(Diagnostic.of("SO0203", message, location=location))
             elif value.default is None:

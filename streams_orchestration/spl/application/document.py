@@ -20,7 +20,7 @@ from streams_orchestration.spl.application.intrinsics import Intrinsics
 from streams_orchestration.spl.application.names import CompositeOperator, Files
 from streams_orchestration.spl.application.native_operators import NativeOperators
 from streams_orchestration.spl.application.natives import Natives
-from streams_orchestration.spl.application.submission import Submission, check_defaults
+from streams_orchestration.spl.application.submission import Submission, check_defaults, divided_names
 from streams_orchestration.spl.application.unused_composites import check_unused
 from streams_orchestration.spl.application.values import (
     SUBMISSION,
@@ -62,9 +62,6 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
     main = _main(unit, options, toolkits, diagnostics)
     if main is None:
         return None, diagnostics
-    mistakes: list[Mistake] = []
-    submission = Submission()
-    intrinsics = Intrinsics()
     data = _data(toolkits, options)
     directories = {
         "getApplicationDir": toolkits.roots[0],
@@ -74,19 +71,30 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
         "getApplicationName": main.kind,
     }
 
-    def known(call: Call) -> Expression | None:
-        if (value := intrinsics.value(call)) is not None:
-            return value
-        directory = directories.get(call.signature.name)
-        if directory is not None and not call.arguments:
-            return Constant(call.span, RSTRING, str(directory))
-        return _known(call, options, submission)
+    def expanded(submission: Submission) -> tuple[LocatedMapping, Expansion, Natives]:
+        intrinsics = Intrinsics()
 
-    natives = Natives(companion.functions, companion.file)
-    files = Files(toolkits, known, mistakes, natives)
-    operators = NativeOperators(companion.operators, companion.file)
-    expansion = Expansion(files, mistakes, submission, data, operators, intrinsics)
-    document = expansion.document(main, application_name_of(main.kind), str(path))
+        def known(call: Call) -> Expression | None:
+            if (value := intrinsics.value(call)) is not None:
+                return value
+            directory = directories.get(call.signature.name)
+            if directory is not None and not call.arguments:
+                return Constant(call.span, RSTRING, str(directory))
+            return _known(call, options, submission)
+
+        mistakes: list[Mistake] = []
+        natives = Natives(companion.functions, companion.file)
+        files = Files(toolkits, known, mistakes, natives)
+        operators = NativeOperators(companion.operators, companion.file)
+        expansion = Expansion(files, mistakes, submission, data, operators, intrinsics)
+        return expansion.document(main, application_name_of(main.kind), str(path)), expansion, natives
+
+    submission = Submission()
+    document, expansion, natives = expanded(submission)
+    if (divided := divided_names(submission, toolkits.loaded)) is not None:
+        submission = Submission(divided)
+        document, expansion, natives = expanded(submission)
+    files, mistakes = expansion.files, expansion.mistakes
     named = frozenset(name.rpartition("::")[0] for name in (*companion.functions, *companion.operators))
     check_file(files.names(unit), named, mistake_reporter(unit.source, mistakes))
     check_defaults(submission, toolkits.loaded, mistakes)
@@ -181,6 +189,7 @@ def _known(call: Call, options: SplOptions, submission: Submission) -> Expressio
     arguments = call.arguments
     key = arguments[0].value if arguments and isinstance(arguments[0], Constant) else None
     if name in (SUBMISSION, SUBMISSION_LIST) and isinstance(key, str):
+        key = submission.name(call.span, key)
         if len(arguments) > 1:
             try:
                 default = constant(arguments[1])
@@ -189,7 +198,7 @@ def _known(call: Call, options: SplOptions, submission: Submission) -> Expressio
             except UnknownValue:
                 return None
         submission.types.setdefault(key, "rstring")
-        return submission_call(call)
+        return submission_call(call, key)
     if name == "getCompileTimeValue" and isinstance(key, str):
         if key in options.define:
             return Constant(call.span, RSTRING, options.define[key])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, cast
 
 from streams_orchestration.spl.functions.signatures import Signature, builtin
@@ -160,7 +160,8 @@ def parts_of(node: object) -> Iterator[Node]:
                 yield from parts_of(cast("object", value))
 
 
-def submission_call(call: Call) -> Call:
-    """Return the call of a submission-time value without its default, since the document holds the default."""
+def submission_call(call: Call, name: str) -> Call:
+    """Return the call of a submission-time value by its name in the document, which also holds the default."""
     [signature] = [each for each in builtin(call.signature.name) if len(each.parameters) == 1]
-    return Call(call.span, call.type, signature, call.arguments[:1])
+    named = replace(cast("Constant", call.arguments[0]), value=name)
+    return Call(call.span, call.type, signature, (named,))
