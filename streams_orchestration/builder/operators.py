@@ -446,7 +446,7 @@ def FileSink(
         bytes_per_file: Approximate size of a file in bytes.
         time_per_file: Approximate seconds that a file covers.
         epochs_per_file: Number of complete epochs in a file.
-        truncate_on_reset: Must be true: a reset always removes the rows after the cut.
+        truncate_on_reset: Truncation as in IBM Streams. No effect: in either case no row is published twice after a reset.
         visibility: read_uncommitted: a part is visible with its batch, and a reset removes it.
     """
     return named_use(

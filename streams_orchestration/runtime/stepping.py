@@ -38,7 +38,7 @@ from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
-from streams_orchestration.runtime.sinks.publishing import complete, due, publish_files
+from streams_orchestration.runtime.sinks.publishing import complete, outstanding, publish_files
 from streams_orchestration.runtime.storage.directories import Directories, directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import take_answers
@@ -186,7 +186,8 @@ class SteppedApplication:
 
     def publish(self) -> None:
         """Make all outputs visible that can become visible."""
-        for sink, rows in itertools.groupby(due(self.catalog, self.name, files=False), key=lambda row: row.operator):
+        waiting = outstanding(self.catalog, self.name, deliveries=True).deliveries
+        for sink, rows in itertools.groupby(waiting, key=lambda row: row.operator):
             self.deliverers[sink].deliver(list(rows))
         publish(self.catalog, self.name)
         for deliverer in self.deliverers.values():

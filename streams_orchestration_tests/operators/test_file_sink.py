@@ -180,7 +180,6 @@ def test_a_text_that_cannot_stand_without_quotes_is_an_error_of_the_data(tmp_pat
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"truncateOnReset": False}, "truncateOnReset: false would leave the tuples of a replay in the result twice"),
         ({"separator": ";"}, "separator is for format csv only"),
         ({"quoteStrings": False}, "quoteStrings is for format csv or splCsv"),
         ({"nullTexts": ["-"]}, "nullTexts is for format csv only"),
@@ -198,8 +197,9 @@ def test_parameters_that_a_file_sink_cannot_honour_are_refused_before_it_starts(
         sink(tmp_path, **parameters)
 
 
-def test_truncate_on_reset_is_what_happens_always(tmp_path: Path):
-    assert sink(tmp_path, truncateOnReset=True).send(ROWS).commit()[0].rows == 3
+@pytest.mark.parametrize("value", [True, False])
+def test_truncate_on_reset_has_no_effect(tmp_path: Path, value: bool):
+    assert sink(tmp_path, truncateOnReset=value).send(ROWS).commit()[0].rows == 3
 
 
 def test_a_sink_has_no_output_port(tmp_path: Path):

@@ -305,7 +305,9 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
     if trial == "PASSED":
         with create_catalog(home).write() as connection:
             connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
-        monkeypatch.setattr(reverting, "redeploy", redeploying.begin_redeploy)
+        monkeypatch.setattr(
+            reverting, "redeploy", lambda opened, *, drop, within: redeploying.begin_redeploy(opened, drop, within)[0]
+        )
     edit(spec, "operator: Beacon", "operator: Nothing")  # the previous plan is restored even if the spec has errors
     job_def = build_application_definitions(spec, home).resolve_job_def("demo__deploy")
     with dg.DagsterInstance.ephemeral() as instance:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from streams_orchestration.compiler.checking.deployable import Deployable
@@ -49,9 +50,12 @@ def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
         return redeploying.redeploy(open_application(home, lock, wanted), **options)
 
 
-def begin_redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
+def begin_redeploy(
+    home: Home, wanted: Deployable, *, drop: Collection[str] = (), within: float = redeploying.WITHIN_SECONDS
+) -> Redeployment:
+    """Begin a redeploy, whose trial observing processes decide."""
     with lock_start(home.prepare(), wanted.name, "redeploy") as lock:
-        return redeploying.begin_redeploy(open_application(home, lock, wanted), **options)
+        return redeploying.begin_redeploy(open_application(home, lock, wanted), drop, within)[0]
 
 
 def restore(home: Home, wanted: Deployable, place: SavepointPlace, **options: Any) -> Restored:

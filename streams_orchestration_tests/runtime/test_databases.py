@@ -15,7 +15,7 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.sql_source import SqlSource
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.delivering import deliverers
-from streams_orchestration.runtime.sinks.publishing import due
+from streams_orchestration.runtime.sinks.publishing import outstanding
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests import mariadb, postgresql
 from streams_orchestration_tests.operators.harness import Bench
@@ -51,7 +51,7 @@ class DatabaseOrdeal(DeliveringOrdeal, ServerOrdeal):
 
     def keep_due(self, _number: int) -> None:
         """A publisher falls asleep over what it was about to deliver."""
-        outputs = due(self.local.catalog, self.local.name, files=False)
+        outputs = outstanding(self.local.catalog, self.local.name, deliveries=True).deliveries
         self.late += [(sink, list(each)) for sink, each in itertools.groupby(outputs, key=lambda row: row.operator)]
 
     def deliver_late(self, _number: int) -> None:

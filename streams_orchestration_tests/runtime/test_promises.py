@@ -73,12 +73,12 @@ def test_a_file_is_not_shown_before_its_epoch_is_complete(
     (program,) = application.programs
     application.trigger()
     application.commit(boundary=True)
-    read_due = publishing.read_due
+    due = publishing._due
 
     def early(*args: Any, **options: Any) -> list[publishing.DueOutput]:
-        return [replace(row, complete=False) for row in read_due(*args, **options)]
+        return [replace(row, complete=False) for row in due(*args, **options)]
 
-    monkeypatch.setattr(publishing, "read_due", early)
+    monkeypatch.setattr(publishing, "_due", early)
     with pytest.raises(BrokenPromiseError, match=r"before epoch \d is complete. This breaks rule B32 "):
         publishing.publish_files(application.catalog, program.application)
     assert application.published("Out") == []

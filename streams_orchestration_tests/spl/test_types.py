@@ -21,7 +21,6 @@ from streams_orchestration.spl.language.tree import (
 )
 from streams_orchestration.spl.language.tree import Type as WrittenType
 from streams_orchestration.spl.types.casts import can_cast, initialises
-from streams_orchestration.spl.types.columns import NoColumnError, ddl_of, type_of_ddl
 from streams_orchestration.spl.types.joining import AttributeConflictError, common, fits, joined
 from streams_orchestration.spl.types.literals import LiteralError, number, number_text
 from streams_orchestration.spl.types.types import (
@@ -45,7 +44,6 @@ from streams_orchestration.spl.types.types import (
     Type,
     range_of,
 )
-from streams_orchestration.spl.types.written import type_of_text
 from streams_orchestration_tests.examples import examples
 
 SPECIAL = {"null": NULL, "[]": EMPTY_LIST, "{}": EMPTY_BRACES, "unknown": UNKNOWN, "void": VOID}
@@ -276,22 +274,3 @@ def test_a_number_that_is_written_is_read_as_it_was(typed: tuple[Primitive, int 
     assert isinstance(literal, Number)
     read = number(literal.text, negative=negative)
     assert (read.type, read.value) == (type_, value)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "tuple<int8 a, uint64 b, float32 c, boolean e, blob f, timestamp g, rstring h>",
-        "tuple<optional<list<tuple<uint8 x, map<rstring, list<int16>> y>>> l, tuple<float64 f> t>",
-    ],
-)
-def test_a_tuple_type_is_read_from_its_columns(text: str):
-    type_ = type_of_text(text)
-    assert isinstance(type_, Tuple)
-    assert type_of_ddl(ddl_of(type_)) == type_
-
-
-@pytest.mark.parametrize("text", ["a date", "a array<int", "a"])
-def test_columns_that_no_type_has_are_refused(text: str):
-    with pytest.raises(NoColumnError):
-        type_of_ddl(text)

@@ -116,7 +116,7 @@ class FileSinkParameters(CsvParameters):
     truncate_on_reset: bool = Field(
         default=True,
         alias="truncateOnReset",
-        description="Must be true: a reset always removes the rows after the cut.",
+        description="Truncation as in IBM Streams. No effect: in either case no row is published twice after a reset.",
     )
     visibility: Visibility = Field(
         default="read_committed",
@@ -126,12 +126,6 @@ class FileSinkParameters(CsvParameters):
     @model_validator(mode="after")
     def _go_together(self) -> FileSinkParameters:
         self._check_names()
-        if not self.truncate_on_reset:
-            message = (
-                "truncateOnReset: false would leave the tuples of a replay in the result twice; a part becomes visible "
-                "when its epoch is complete, or is removed by the reset (visibility: read_uncommitted): leave it out"
-            )
-            raise ValueError(message)
         if is_address(self.file) and self.visibility == "read_uncommitted":
             message = (
                 "visibility: read_uncommitted cannot be combined with an object store, where a reset cannot retract "

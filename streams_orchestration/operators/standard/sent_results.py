@@ -35,7 +35,6 @@ class SentResults:
     """The last result of every group in every open pane."""
 
     def __init__(self, measures: Mapping[str, Measure]) -> None:
-        self._measures = measures
         results = {f"result {name}": measure.result_type for name, measure in measures.items()}
         whole = dict.fromkeys(_PANE, pa.int64())
         self.sent = KeyedState(pa.schema([("pane", pa.int64()), ("key", pa.int64())]), pa.schema(whole | results))

@@ -73,7 +73,7 @@ def redeploy(opened: OpenedApplication, *, drop: Collection[str] = (), within: f
         NotDeployedError, HostLaunchError, CatalogError: see `begin_redeploy`.
     """
     home, application = opened.home, opened.name
-    redeployment, stopped = _begin(opened, drop, within)
+    redeployment, stopped = begin_redeploy(opened, drop, within)
     trial = await_trial(home, application, opened.catalog)
     if trial is None or redeployment.verdict == "unchanged":
         return redeployment
@@ -86,10 +86,11 @@ def redeploy(opened: OpenedApplication, *, drop: Collection[str] = (), within: f
     return replace(redeployment, measured_seconds=trial.pause)
 
 
-def begin_redeploy(
-    opened: OpenedApplication, *, drop: Collection[str] = (), within: float = WITHIN_SECONDS
-) -> Redeployment:
-    """Redeploy as `redeploy` does, but do not wait for the end of the trial: observing processes decide it.
+def begin_redeploy(opened: OpenedApplication, drop: Collection[str], within: float) -> tuple[Redeployment, bool]:
+    """Begin a redeploy as `redeploy` does, but do not wait for the end of its trial.
+
+    Returns:
+        The redeploy, and True if it has resumed a stopped application.
 
     Raises:
         RedeployRefusedError: state would be lost that `drop` does not name.
@@ -102,12 +103,6 @@ def begin_redeploy(
         HostLaunchError: a host cannot be started, and no trial is open that could be reverted.
         CatalogError: the catalog cannot be used.
     """
-    redeployment, _ = _begin(opened, drop, within)
-    return redeployment
-
-
-def _begin(opened: OpenedApplication, drop: Collection[str], within: float) -> tuple[Redeployment, bool]:
-    """Return the redeploy that was begun, and True if it has resumed a stopped application."""
     home, catalog, application = opened.home, opened.catalog, opened.name
     await_trial(home, application, catalog)  # the trial of a redeploy whose process has died
     redeployment = preview_redeploy(home, opened.wanted, drop, catalog=catalog)

@@ -43,7 +43,7 @@ class Deliverer:
     """False, since a delivering sink marks no complete directories, and so has nothing to do without outputs."""
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
-        """Return True if one of the given outputs of the sink, which `publishing.due` returned, can be delivered."""
+        """Return True if one of the given outputs of the sink, which `outstanding` returned, can be delivered."""
         return bool(rows)
 
     def load(self) -> None:
@@ -54,7 +54,7 @@ class Deliverer:
         """Do nothing, since no output is held back."""
 
     def deliver(self, rows: Sequence[DueOutput]) -> int:
-        """Deliver outputs of the sink, which `publishing.due` returns; may be repeated after a crash at any point.
+        """Deliver outputs of the sink, which `outstanding` returns; may be repeated after a crash at any point.
 
         Returns:
             The number of deliveries.

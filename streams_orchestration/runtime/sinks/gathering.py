@@ -76,7 +76,7 @@ class Gatherer:
         return self._directories.marks
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
-        """Return True if there is something to do for these outputs, which `publishing.due` returned for the sink."""
+        """Return True if there is something to do for these outputs, which `outstanding` returned for the sink."""
         unnamed, named = _divided(rows)
         self._look(unnamed)
         full = bool(named) or any(len(group) >= MANY or self._leading(group) for group in self._groups(unnamed))
@@ -104,7 +104,7 @@ class Gatherer:
         point.
 
         Args:
-            rows: outputs of the sink, as `publishing.due` returns them.
+            rows: outputs of the sink, as `outstanding` returns them.
 
         Returns:
             The number of files that got a final name or were sent.

@@ -112,8 +112,8 @@ def outstanding(catalog: Catalog, application: str, *, deliveries: bool = False)
     with catalog.read() as connection:
         return Outstanding(
             retracted_outputs(connection, application),
-            read_due(connection, application, files=True),
-            read_due(connection, application, files=False) if deliveries else [],
+            _due(connection, application, files=True),
+            _due(connection, application, files=False) if deliveries else [],
         )
 
 
@@ -137,7 +137,7 @@ def publish_files(
     errors, rows = list[OutputError](), seen.files
     if seen.retracted:
         errors = take_back(catalog, application, seen.retracted)
-        rows = due(catalog, application, files=True)
+        rows = outstanding(catalog, application).files
     bad = {error.operator for error in errors} | set(leave_out)
     count = 0
     for operator, outputs in itertools.groupby(rows, key=lambda row: row.operator):
@@ -148,20 +148,14 @@ def publish_files(
     return count, errors
 
 
-def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
+def _due(connection: Connection, application: str, *, files: bool) -> list[DueOutput]:
     """Return the outputs that can become visible, and the visible ones whose pending names can be removed, in order.
 
     Args:
-        catalog: the catalog of the application.
+        connection: a connection in a transaction.
         application: the name of the application.
         files: True for outputs that become files of this machine, False for those that are delivered.
     """
-    with catalog.read() as connection:
-        return read_due(connection, application, files=files)
-
-
-def read_due(connection: Connection, application: str, *, files: bool) -> list[DueOutput]:
-    """Return the due outputs, as `due` selects them, within a transaction of the caller."""
     return DueOutput.all(connection, _DUE[files], {"of": application})
 
 

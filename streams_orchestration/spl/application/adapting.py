@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.names import application_name_of
@@ -15,12 +15,8 @@ from streams_orchestration.spl.language.tokens import string_text, tokenize
 from streams_orchestration.spl.types.columns import beyond_column, has_text_of_column
 from streams_orchestration.spl.typing.scopes import Port
 
-_READ = {"FileSource": "file", "DirectoryScan": "directory", "Split": "file"}
-"""Operator -> its parameter that names a file or directory to read, relative to the data directory."""
-_SENDING = ("TCPSink", "UDPSink")
-_RECEIVING = ("TCPSource", "UDPSource")
-_WRITING = ("FileSink", *_SENDING)
-"""Operators that write the tuples of their input port."""
+_PATHS = {"FileSource": ("file", "moveFileToDirectory"), "DirectoryScan": ("directory",), "Split": ("file",)}
+"""Operator -> its parameters that name a file or directory relative to the data directory."""
 _FORMATS = {"csv": "splCsv", "txt": "splTxt"}
 _TIMED = re.compile(r"\b(time|partitionAge)\(")
 _SUBMITTED = re.compile(r"\$\{(.+)\}")
@@ -73,47 +69,85 @@ def adapted(
     for name in sorted(parameters.keys() & _WITHOUT_EFFECT.get(kind, set())):
         del parameters[name]
         ignored(name)
-    if kind == "Import" and "applicationName" in parameters:
-        parameters["application"] = application_name_of(str(parameters.pop("applicationName")))
-    if kind in ("Barrier", "Pair"):
-        _partition_ports(parameters)
-    constant = [name for name, value in parameters.items() if is_program(value) and not _reads(value, ports[0])]
-    parameters |= {name: _with_channels(parameters[name]) for name in constant}
-    read = _READ.get(kind, "")
-    if read in parameters:
-        parameters[read] = _within(data, parameters[read])
-    if kind == "FileSink":
-        _name_files(parameters, ports[0])
-        _suppress(parameters, parameters.get("spl", {}).get("columns", []))
-    if kind == "FileSource" and "moveFileToDirectory" in parameters:
-        parameters["moveFileToDirectory"] = _within(data, parameters["moveFileToDirectory"])
     added: dict[str, Any] = {}
     for each in STREAMS_DEFAULTS:
         if each.operator == kind and _holds(each.when, parameters, windows):
             added |= each.parameters
-    if kind == "FileSource" and ports[0]:
-        parameters["directory"] = str(data)
-    if kind in ("FileSource", "Parse") and ports[0] and "hasDelayField" in parameters:
-        ignored("hasDelayField")
-    if kind in _RECEIVING:
-        _receive(parameters)
-    if kind == "TCPSink" and parameters.get("closeMode") == "never":
-        del parameters["closeMode"]
-    if kind in _SENDING:
-        _suppress(parameters, parameters.get("spl", {}).get("columns", []))
-    if kind in ("FileSource", "Parse", *_WRITING) and parameters.get("format", "csv") in _FORMATS:
-        parameters["format"] = _FORMATS[parameters.get("format", "csv")]
-        if types := _own_texts(ports[kind not in _WRITING]):
-            parameters["types"] = types
-    if kind in ("FileSource", "Parse", *_WRITING) and parameters.get("format") == "bin":
-        own = ports[kind not in _WRITING]
-        if own and own[0].is_known and (attributes := beyond_column(own[0].type).attributes):
-            parameters["types"] = {each.name: str(each.type) for each in attributes}
+    for name in _PATHS.get(kind, ()):
+        if name in parameters:
+            parameters[name] = _within(data, parameters[name])
+    inputs, outputs = ports
+    for translate in _TRANSLATIONS.get(kind, ()):
+        translate(_Invocation(parameters, inputs, outputs, data, ignored))
+    for name, value in parameters.items():
+        if is_program(value) and not _reads(value, inputs):
+            parameters[name] = _with_channels(value)
     return added | parameters
 
 
-def _receive(parameters: dict[str, Any]) -> None:
+class _Invocation(NamedTuple):
+    """An operator whose parameters are translated in place."""
+
+    parameters: dict[str, Any]
+    inputs: Sequence[Port]
+    outputs: Sequence[Port]
+    data: Path
+    ignored: Callable[[str], None]
+
+
+def _name_application(invocation: _Invocation) -> None:
+    if (name := invocation.parameters.pop("applicationName", None)) is not None:
+        invocation.parameters["application"] = application_name_of(str(name))
+
+
+def _read_below_data(invocation: _Invocation) -> None:
+    """Let a FileSource whose names come as tuples read them below the data directory."""
+    if invocation.inputs:
+        invocation.parameters["directory"] = str(invocation.data)
+
+
+def _ignore_delays(invocation: _Invocation) -> None:
+    if invocation.inputs and "hasDelayField" in invocation.parameters:
+        invocation.ignored("hasDelayField")
+
+
+def _stay_open(invocation: _Invocation) -> None:
+    """Leave out the close mode `never`, which is how a TCPSink works here."""
+    if invocation.parameters.get("closeMode") == "never":
+        del invocation.parameters["closeMode"]
+
+
+def _read_rows(invocation: _Invocation) -> None:
+    _use_texts_of_streams(invocation.parameters, invocation.outputs)
+
+
+def _write_rows(invocation: _Invocation) -> None:
+    _use_texts_of_streams(invocation.parameters, invocation.inputs)
+
+
+def _use_texts_of_streams(parameters: dict[str, Any], ports: Sequence[Port]) -> None:
+    """Replace a format by the one with the texts of IBM Streams, and add types that columns do not tell.
+
+    Args:
+        parameters: the parameters of the operator.
+        ports: the ports whose tuples are read or written.
+    """
+    if parameters.get("format", "csv") in _FORMATS:
+        parameters["format"] = _FORMATS[parameters.get("format", "csv")]
+        if types := _own_texts(ports):
+            parameters["types"] = types
+    if (
+        parameters.get("format") == "bin"
+        and ports
+        and ports[0].is_known
+        and (attributes := beyond_column(ports[0].type).attributes)
+    ):
+        parameters["types"] = {each.name: str(each.type) for each in attributes}
+
+
+def _receive(invocation: _Invocation) -> None:
     """Replace parameters of a source of the network: lines are raw messages here, and `parsing` is `onBadTuple`."""
+    parameters = invocation.parameters
     if parameters.get("format") == "line":
         parameters["format"] = "raw"
     if (parsing := parameters.pop("parsing", None)) is not None:
@@ -137,10 +171,11 @@ def _with_channels(program: dict[str, Any]) -> dict[str, Any]:
     return program | {LOGIC: text, CONSTANTS: program.get(CONSTANTS, {}) | constants} if constants else program
 
 
-def _name_files(parameters: dict[str, Any], inputs: Sequence[Port]) -> None:
+def _name_files(invocation: _Invocation) -> None:
     """Replace a `file` that reads attributes by `nameBy`, and close modes that change nothing without one."""
+    parameters = invocation.parameters
     file: Any = parameters.get("file")
-    if is_program(file) and _reads(file, inputs):
+    if is_program(file) and _reads(file, invocation.inputs):
         parameters |= {"nameBy": file, "file": ""}
     elif parameters.get("closeMode") in ("dynamic", "never"):
         del parameters["closeMode"]
@@ -151,9 +186,10 @@ def _reads(program: dict[str, Any], inputs: Sequence[Port]) -> bool:
     return not {port.label for port in inputs}.isdisjoint(tokenize(str(program[LOGIC])).texts)
 
 
-def _suppress(parameters: dict[str, Any], columns: Sequence[str]) -> None:
+def _suppress_variables(invocation: _Invocation) -> None:
     """Leave the variables of the logic that are columns out of the rows of a sink."""
-    if columns:
+    parameters = invocation.parameters
+    if columns := parameters.get("spl", {}).get("columns", []):
         given = parameters.get("suppress", [])
         parameters["suppress"] = [*(given if is_list(given) else [given]), *columns]
 
@@ -190,8 +226,9 @@ def _holds(condition: str, parameters: dict[str, Any], windows: Any) -> bool:
     return True
 
 
-def _partition_ports(parameters: dict[str, Any]) -> None:
+def _partition_ports(invocation: _Invocation) -> None:
     """Replace parameters for single ports, such as `partitionByLHS` and `partitionBy0`, by one `partitionBy`."""
+    parameters = invocation.parameters
     if "partitionByLHS" in parameters or "partitionByRHS" in parameters:
         parameters["partitionBy"] = [parameters.pop(f"partitionBy{side}", []) for side in ("LHS", "RHS")]
     numbers = sorted(int(name[len("partitionBy") :]) for name in parameters if _NUMBERED.fullmatch(name))
@@ -214,3 +251,18 @@ def _within(directory: Path, name: Any) -> Any:
         text = f"getSubmissionTimeValue({string_text(value[1])})"
         return _within(directory, {LOGIC: text, CONSTANTS: {value[1]: name}})
     return name if "://" in name else str(directory / name)
+
+
+_TRANSLATIONS: dict[str, tuple[Callable[[_Invocation], None], ...]] = {
+    "Barrier": (_partition_ports,),
+    "FileSink": (_name_files, _suppress_variables, _write_rows),
+    "FileSource": (_read_below_data, _ignore_delays, _read_rows),
+    "Import": (_name_application,),
+    "Pair": (_partition_ports,),
+    "Parse": (_ignore_delays, _read_rows),
+    "TCPSink": (_stay_open, _suppress_variables, _write_rows),
+    "TCPSource": (_receive,),
+    "UDPSink": (_suppress_variables, _write_rows),
+    "UDPSource": (_receive,),
+}
+"""Operator -> the functions that translate its parameters, beyond `_PATHS`, `_WITHOUT_EFFECT` and its defaults."""

@@ -5,13 +5,9 @@ A column knows less than a type: enumerations, ustrings and XML are strings in i
 >>> from streams_orchestration.spl.types.written import type_of_text
 >>> ddl_of(type_of_text("tuple<int32 n, list<rstring> words>"))
 'n int NOT NULL, words array<string> NOT NULL'
->>> str(type_of_ddl("n int NOT NULL, at timestamp_ns, inner struct<a: ubigint> NOT NULL"))
-'tuple<int32 n, optional<timestamp> at, tuple<uint64 a> inner>'
 """
 
 from __future__ import annotations
-
-import re
 
 from streams_orchestration.spl.types.types import (
     COMPLEX,
@@ -46,8 +42,6 @@ _WORDS = {
     "float32": "float",
     "float64": "double",
 }
-_TYPES = {word: Primitive(name) for name, word in _WORDS.items() if name not in ("xml", "ustring")}
-_DDL = re.compile(r"\s*(`(?:[^`]|``)*`|\w+|[<>,:])")
 _COLLECTIONS = {"list": "array", "set": "array", "map": "map"}
 
 
@@ -156,72 +150,3 @@ def _quoted(name: str) -> str:
 
 class NoColumnError(ValueError):
     """No column can hold values of the type."""
-
-
-def type_of_ddl(ddl: str) -> Tuple:
-    """Return the SPL tuple type for a DDL text; nullable columns become optional attributes.
-
-    Raises:
-        NoColumnError: no SPL type corresponds to a type in the text, or the text ends too early.
-    """
-    reader = _DdlReader(_DDL.findall(ddl))
-    attributes: list[TupleAttribute] = []
-    while reader.words:
-        name = reader.name()
-        reader.accept(":")
-        type_ = reader.type()
-        if reader.accept("NOT"):
-            reader.accept("NULL")
-        else:
-            type_ = Optional(type_)
-        attributes.append(TupleAttribute(name, type_))
-        reader.accept(",")
-    return Tuple(tuple(attributes))
-
-
-class _DdlReader:
-    """A parser of DDL texts."""
-
-    def __init__(self, words: list[str]) -> None:
-        self.words = words[::-1]
-
-    def accept(self, word: str) -> bool:
-        """Consume the next word if it is this one; return True if so."""
-        if not self.words or self.words[-1].upper() != word:
-            return False
-        self.words.pop()
-        return True
-
-    def name(self) -> str:
-        """Read the name of a column or field."""
-        name = self._next()
-        return name[1:-1].replace("``", "`") if name.startswith("`") else name
-
-    def type(self) -> Type:
-        """Read a column type."""
-        word = self._next().lower()
-        if word in ("array", "map", "struct"):
-            self._next()
-            parts: list[Type] = []
-            attributes: list[TupleAttribute] = []
-            while not self.accept(">"):
-                if word == "struct":
-                    name = self.name()
-                    self.accept(":")
-                    attributes.append(TupleAttribute(name, self.type()))
-                else:
-                    parts.append(self.type())
-                self.accept(",")
-            if word == "struct":
-                return Tuple(tuple(attributes))
-            return Collection("map" if word == "map" else "list", tuple(parts))
-        if word not in _TYPES:
-            message = f"SPL has no type that corresponds to a column of type {word}"
-            raise NoColumnError(message)
-        return _TYPES[word]
-
-    def _next(self) -> str:
-        if not self.words:
-            message = "the list of columns ends too early"
-            raise NoColumnError(message)
-        return self.words.pop()

@@ -29,7 +29,7 @@ from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.gathering import MANY, Gatherer
 from streams_orchestration.runtime.sinks.publisher import Publisher
-from streams_orchestration.runtime.sinks.publishing import DueOutput, complete, due
+from streams_orchestration.runtime.sinks.publishing import DueOutput, complete, outstanding
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
@@ -87,7 +87,7 @@ class Sink:
         return True
 
     def waiting(self) -> list[DueOutput]:
-        return due(self.local.catalog, self.local.name, files=False)
+        return outstanding(self.local.catalog, self.local.name, deliveries=True).deliveries
 
     def turn(self) -> None:
         """Take one turn of the publisher."""

@@ -14,7 +14,7 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.delivering import deliverers
-from streams_orchestration.runtime.sinks.publishing import due
+from streams_orchestration.runtime.sinks.publishing import outstanding
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
@@ -113,7 +113,7 @@ def test_resets_deaths_and_sleepers_lose_and_repeat_nothing(
                         local.publish()
                 local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
             case "sleep":
-                rows = due(local.catalog, local.name, files=False)
+                rows = outstanding(local.catalog, local.name, deliveries=True).deliveries
                 sleepers.append((local.deliverers["Out"], rows))
                 local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
             case "reset":

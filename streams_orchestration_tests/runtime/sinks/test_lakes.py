@@ -15,7 +15,7 @@ from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks import delivering
 from streams_orchestration.runtime.sinks.delivering import deliverers
-from streams_orchestration.runtime.sinks.publishing import due
+from streams_orchestration.runtime.sinks.publishing import outstanding
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, Delta, RestIceberg
 from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, published, rows, source, write_rows
@@ -249,4 +249,4 @@ def test_the_status_names_the_table(lake: Delta):
     local.run()
     sink = read_status(local.home, local.name).sinks[0]
     assert (sink.kind, sink.rows, sink.place.startswith(lake.place)) == (lake.operator, COUNT, True)
-    assert not due(local.catalog, local.name, files=False)
+    assert not outstanding(local.catalog, local.name, deliveries=True).deliveries
