@@ -46,8 +46,11 @@ def replay(
     settings = cast("Mapping[str, Any]", annotation)
     attribute = str(settings.get("eventTimeAttribute"))
     document.setdefault("operators", {})[_REPLAY] = {
-        "implementation": _IMPLEMENTATION, "inputs": [], "outputs": [{}], "watermarkMode": "manual",
-    }  # fmt: skip
+        "implementation": _IMPLEMENTATION,
+        "inputs": [],
+        "outputs": [{}],
+        "watermarkMode": "manual",
+    }
     node["operator"] = _REPLAY
     node["parameters"] = {"file": file, "watermarks": _ticks(stream, marks, attribute, schema)}
     node["annotations"] = {**node["annotations"], "eventTime": {**settings, "minimumGap": 0.0}}

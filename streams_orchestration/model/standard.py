@@ -53,10 +53,12 @@ _WITH_EXPRESSIONS = frozenset(
 _HOLDS_TUPLES = frozenset(("Delay", "Gate", "Merge", "Sort", "Switch"))
 """Operators that hold tuples back; their watermark does not pass the time of such a tuple (EV62)."""
 
-PLACES_WATERMARKS = frozenset((
-    *("DeDuplicate", "DynamicFilter", "Filter", "Format", "Functor", "Lookup", "Punctor", "Split", "ThreadedSplit"),
-    *("Throttle", "Union"),
-))  # fmt: skip
+PLACES_WATERMARKS = frozenset(
+    {
+        *("DeDuplicate", "DynamicFilter", "Filter", "Format", "Functor", "Lookup", "Punctor", "Split", "ThreadedSplit"),
+        *("Throttle", "Union"),
+    }
+)
 """Operators that get a batch with all its watermarks in one call.
 
 Other operators get one call for the tuples before each watermark."""

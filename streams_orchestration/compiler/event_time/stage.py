@@ -155,9 +155,12 @@ def _summary(done: Stages) -> Summary:
         "event_time_graphs": len(result.graphs),
         "event_time_operators": len(result.operators),
         "event_time_connections": sum(len(each.connections) for each in result.operators),
-        **({"graph_table": SummaryRows(("graph", "attribute", "type", "resolution", "from", "operators"), rows)}
-           if rows else {}),
-    }  # fmt: skip
+        **(
+            {"graph_table": SummaryRows(("graph", "attribute", "type", "resolution", "from", "operators"), rows)}
+            if rows
+            else {}
+        ),
+    }
 
 
 EVENT_TIME_STAGE = Stage(

@@ -152,9 +152,13 @@ class KafkaReader:
         return behind
 
     def read(
-        self, positions: dict[Partition, int], limit: int, *, patient: bool = False,
+        self,
+        positions: dict[Partition, int],
+        limit: int,
+        *,
+        patient: bool = False,
         waiting: Collection[Partition] = (),
-    ) -> Generator[list[Any]]:  # fmt: skip
+    ) -> Generator[list[Any]]:
         """Yield the next messages in pieces, and advance `positions` past each piece.
 
         Args:

@@ -153,9 +153,13 @@ def _moments(context: decimal.Context, finish: Callable[[int, Decimal, Decimal],
         return state_of(count + more, now, context.add(context.add(squares, added), between))
 
     return ValueFunction(
-        ANY, _states, first_type, step, merge,
+        ANY,
+        _states,
+        first_type,
+        step,
+        merge,
         lambda state, _: None if state is None else str(finish(*parts(state))),
-    )  # fmt: skip
+    )
 
 
 def _deviation(*, sample: bool) -> Callable[[decimal.Context], ValueFunction]:

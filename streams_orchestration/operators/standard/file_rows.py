@@ -65,12 +65,16 @@ def file_schema(context: OperatorContext, parameters: RowReadingParameters) -> p
 def source_file(path: File, parameters: FileParameters, schema: pa.Schema, context: OperatorContext) -> SourceFile:
     """Return a file with the settings from the parameters."""
     return SourceFile(
-        path, parameters.format, schema, parameters.dialect(), parameters.named_columns,
+        path,
+        parameters.format,
+        schema,
+        parameters.dialect(),
+        parameters.named_columns,
         permissive=parameters.parsing == "permissive",
         options=replace(
             parameters.row_options(schema, context), compression=parameters.compression, encoding=parameters.encoding
         ),
-    )  # fmt: skip
+    )
 
 
 def made_columns(

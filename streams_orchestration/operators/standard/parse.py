@@ -202,9 +202,13 @@ class Parse(LogicOperator):
         self.rows = self.malformed = 0
         parameters, context = self.parameters, self.context
         self.lines = LineStream(
-            "the bytes", parameters.format, self.schema, parameters.dialect(),
-            parameters.row_options(self.schema, context), permissive=parameters.parsing == "permissive",
-        )  # fmt: skip
+            "the bytes",
+            parameters.format,
+            self.schema,
+            parameters.dialect(),
+            parameters.row_options(self.schema, context),
+            permissive=parameters.parsing == "permissive",
+        )
 
     def reset_to_initial_state(self) -> None:
         """Drop the unfinished row, and reset the variables of the logic."""

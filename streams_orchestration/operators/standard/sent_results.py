@@ -77,8 +77,12 @@ class SentResults:
         )
         self.sent.delete_rows(rows)
         values: dict[str, Any] = {
-            "partition": new.partitions, "start": new.starts, "end": new.ends, "index": new.nth, "timing": new.timing
-        }  # fmt: skip
+            "partition": new.partitions,
+            "start": new.starts,
+            "end": new.ends,
+            "index": new.nth,
+            "timing": new.timing,
+        }
         values |= {f"result {name}": each.values for name, each in new.reached.items()}
         self.sent.put_many({"pane": new.panes, "key": new.keys}, values)
         return both

@@ -121,9 +121,7 @@ class IntervalPanes:
             return [Piece(bounds[n], bounds[n + 1], firsts[n], firsts[n + 1]) for n in range(len(firing) + 1)]
         cuts = self._cuts(tuples, steps) if ends and self._takes_late else []
         seen = [int(tuples.seen[cut]) for cut in cuts]
-        return [
-            Piece(*each) for each in zip([0, *cuts], [*cuts, count], [0, *seen], [*seen, ends], strict=True)
-        ]  # fmt: skip
+        return [Piece(*each) for each in zip([0, *cuts], [*cuts, count], [0, *seen], [*seen, ends], strict=True)]
 
     def _firing_steps(self, tuples: Arrivals, steps: Steps, early: int) -> np.ndarray:
         """Return the positions of the first and last step, and of all steps at which a pane may fire.

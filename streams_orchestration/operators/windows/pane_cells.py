@@ -221,9 +221,9 @@ class PaneCells:
             if not single:
                 more_counts, more_values = counts, values
                 counts = np.zeros(len(heads), np.int64)
-                values = np.full(len(heads), None, object) if values.dtype == object else np.zeros(
-                    len(heads), values.dtype
-                )  # fmt: skip
+                values = (
+                    np.full(len(heads), None, object) if values.dtype == object else np.zeros(len(heads), values.dtype)
+                )
                 measure.merge(counts, values, codes, more_counts, more_values)
             running[name] = counts, values
         chosen, keys, partitions = chosen[heads], keys[heads], self.partitions_of(firsts)

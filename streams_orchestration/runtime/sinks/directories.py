@@ -29,9 +29,7 @@ from streams_orchestration.runtime.catalog.rows import StoredPosition
 from streams_orchestration.runtime.catalog.upserts import upsert
 from streams_orchestration.runtime.errors import OutputError
 
-_c, _d, _f, _p, _s, _u = (
-    tables.commit, tables.sink_directory, tables.sink_file, tables.pe, tables.sink, tables.unit
-)  # fmt: skip
+_c, _d, _f, _p, _s, _u = (tables.commit, tables.sink_directory, tables.sink_file, tables.pe, tables.sink, tables.unit)
 
 
 class _Reached(NamedTuple):

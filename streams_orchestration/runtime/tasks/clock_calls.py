@@ -18,9 +18,13 @@ class ClockCalls:
     """The operators of a task that use the clock, and the times of their next calls."""
 
     def __init__(
-        self, program: PeProgram, task: Task, plan: BatchPlan, calls: OperatorCalls,
+        self,
+        program: PeProgram,
+        task: Task,
+        plan: BatchPlan,
+        calls: OperatorCalls,
         operator: Callable[[int], Operator],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._calls = calls
         self._operator = operator
         self.now = plan.planned_at or world.now()
