@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,6 +12,16 @@ from streams_orchestration.runtime import api
 Document = dict[str, Any]
 ENDED = ("COMPLETED", "STOPPED")
 """States of applications and units in which their hosts need not work."""
+_OF_PE = (
+    *("id", "unit", "host", "generation", "batch", "epoch", "rows_in", "rows_out", "committed_at", "error"),
+    "failed_times",
+)
+"""Attributes of a PE that a snapshot shows as they are."""
+_OF_UNIT = (
+    *("name", "region", "since", "generation", "completed_epoch", "open_epoch", "completed_at", "period"),
+    *("attempts", "max_attempts", "resets", "cause", "lost", "phases"),
+)
+"""Attributes of a unit that a snapshot shows as they are."""
 
 
 def snapshot(
@@ -28,12 +38,7 @@ def snapshot(
         cuts: unit -> its last complete epochs, the oldest first.
         now: the current time, in unix seconds.
     """
-    busy: dict[int, float] = {}
-    for operator in metrics.operators:
-        busy[operator.pe] = busy.get(operator.pe, 0.0) + (operator.cores or 0.0)
-    rates = {pe.pe: pe.rows_per_second for pe in metrics.pes}
     failed = api.failures(status, now)
-    troubles = _troubles(status, now)
     return {
         "application": status.application,
         "at": now,
@@ -42,42 +47,43 @@ def snapshot(
         "deployed_at": status.deployed_at,
         "measured": metrics.measured,
         "hosts": [
-            {"id": host.id, "state": host.shown_state, "process": host.process, "alive": host.alive,
-             "error": host.error}
-            for host in status.hosts
+            _chosen(host, "id", "process", "alive", "error") | {"state": host.shown_state} for host in status.hosts
         ],
-        "pes": [
-            {
-                "id": pe.id, "state": status.state_of(pe), "unit": pe.unit, "host": pe.host,
-                "generation": pe.generation,
-                "batch": pe.batch, "epoch": pe.epoch, "rows_in": pe.rows_in, "rows_out": pe.rows_out,
-                "committed_at": pe.committed_at, "error": pe.error, "failed_times": pe.failed_times,
-                "trouble": troubles.get(pe.id), "rate": _rounded(rates.get(pe.id)),
-                "cores": _rounded(busy.get(pe.id)),
-            }
-            for pe in status.pes
-        ],
+        "pes": list(_pes(status, metrics, now)),
         "units": [
             _unit(unit, cuts.get(unit.name, ()), now)
             | {"state": status.state_of_unit(unit), "broken": _broken(status, unit, failed)}
             for unit in status.units
         ],
-        "failures": [
-            {"unit": each.unit, "reason": each.reason, "remedy": each.remedy, "hopeless": each.hopeless,
-             "due_at": each.due_at}
-            for each in failed
-        ],
+        "failures": [_chosen(each, "unit", "reason", "remedy", "hopeless", "due_at") for each in failed],
         "operators": {operator.name: _operator(operator) for operator in metrics.operators},
         "streams": [_stream(stream) for stream in metrics.streams],
         "sinks": [
-            {"operator": sink.operator, "place": str(sink.path or sink.place), "rows": sink.rows,
-             "waiting": sink.waiting, "error": sink.error}
+            _chosen(sink, "operator", "rows", "waiting", "error") | {"place": str(sink.path or sink.place)}
             for sink in status.sinks
         ],
-        "connections": [
-            asdict(each) for link in (*status.imports, *status.exports) for each in link.connections
-        ],
-    }  # fmt: skip
+        "connections": [asdict(each) for link in (*status.imports, *status.exports) for each in link.connections],
+    }
+
+
+def _chosen(value: object, *names: str) -> Document:
+    """Return attributes of a value by their names."""
+    return {name: getattr(value, name) for name in names}
+
+
+def _pes(status: api.ApplicationStatus, metrics: api.ApplicationMetrics, now: float) -> Iterator[Document]:
+    busy: dict[int, float] = {}
+    for operator in metrics.operators:
+        busy[operator.pe] = busy.get(operator.pe, 0.0) + (operator.cores or 0.0)
+    rates = {pe.pe: pe.rows_per_second for pe in metrics.pes}
+    troubles = _troubles(status, now)
+    for pe in status.pes:
+        yield _chosen(pe, *_OF_PE) | {
+            "state": status.state_of(pe),
+            "trouble": troubles.get(pe.id),
+            "rate": _rounded(rates.get(pe.id)),
+            "cores": _rounded(busy.get(pe.id)),
+        }
 
 
 def _troubles(status: api.ApplicationStatus, now: float) -> dict[int, str]:
@@ -133,36 +139,26 @@ def _stream(stream: api.StreamMetrics) -> Document:
         "pe": stream.pe,
         "rate": _rounded(stream.tuples_per_second),
         "readers": [
-            {"pe": reader.pe, "segments": reader.lag_segments, "tuples": reader.lag_tuples,
-             "seconds": reader.lag_seconds, "pressure": min(reader.lag_segments / api.OUTSTANDING_LIMIT, 1.0)}
+            {
+                "pe": reader.pe,
+                "segments": reader.lag_segments,
+                "tuples": reader.lag_tuples,
+                "seconds": reader.lag_seconds,
+                "pressure": min(reader.lag_segments / api.OUTSTANDING_LIMIT, 1.0),
+            }
             for reader in stream.readers
         ],
-    }  # fmt: skip
+    }
 
 
 def _unit(unit: api.UnitStatus, cuts: Sequence[api.Cut], now: float) -> Document:
     recent = api.recent_resets(unit, now)
-    return {
-        "name": unit.name,
-        "region": unit.region,
-        "since": unit.since,
-        "generation": unit.generation,
-        "completed_epoch": unit.completed_epoch,
-        "open_epoch": unit.open_epoch,
-        "completed_at": unit.completed_at,
-        "period": unit.period,
-        "attempts": unit.attempts,
-        "max_attempts": unit.max_attempts,
-        "resets": unit.resets,
+    return _chosen(unit, *_OF_UNIT) | {
         "pes": list(unit.pes),
-        "cause": unit.cause,
-        "lost": unit.lost,
-        "phases": unit.phases,
         "unstable": None if recent is None else str(recent),
         "cuts": [[cut.epoch, cut.completed_at, cut.seconds] for cut in cuts],
         "recoveries": [
-            {"began": each.began, "ended": each.ended, "cause": each.cause, "epoch": each.epoch,
-             "given_up": each.given_up, "phases": each.phases}
+            _chosen(each, "began", "ended", "cause", "epoch", "given_up", "phases")
             for each in api.recoveries(unit.events)
         ],
-    }  # fmt: skip
+    }

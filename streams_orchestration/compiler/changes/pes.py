@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.changes.matching import best_matches
 from streams_orchestration.compiler.compilation import Compilation
 
@@ -76,28 +77,18 @@ def match_pes(
     peers_after = _peers(new, after, ids)
     kept: list[int] = []
     restart: list[PeRestart] = []
-    for pe in new.fusion.pes:
-        if pe.id not in goes_on:
-            continue
-        previous = old.fusion.pes[goes_on[pe.id]]
-        was = {before[operator] for operator in previous.operators}
-        members = {after[operator] for operator in pe.operators}
-        why: list[str] = []
-        different = sum(member in changed for member in members)
-        if different:
-            why.append(f"{different} of its operators {'changes' if different == 1 else 'change'}")
-        if members - was:
-            why.append(f"{len(members - was)} {'operator' if len(members - was) == 1 else 'operators'} added to it")
-        if was - members:
-            why.append(f"{len(was - members)} {'operator' if len(was - members) == 1 else 'operators'} removed from it")
+    for number, former in sorted(goes_on.items()):
+        pe, previous = new.fusion.pes[number], old.fusion.pes[former]
+        members, was = {after[each] for each in pe.operators}, {before[each] for each in previous.operators}
+        why = tuple(_reasons(members, was, changed))
         if pe.host != previous.host:
-            why.append(f"it moves from host {previous.host} to host {pe.host}")
-        if not why and peers_before[previous.id] != peers_after[pe.id]:
-            why.append("operators that it exchanges tuples with are in another PE")
+            why += (f"it moves from host {previous.host} to host {pe.host}",)
+        if not why and peers_before[former] != peers_after[number]:
+            why = ("operators that it exchanges tuples with are in another PE",)
         if why:
-            restart.append(PeRestart(ids[pe.id], tuple(why)))
+            restart.append(PeRestart(ids[number], why))
         else:
-            kept.append(ids[pe.id])
+            kept.append(ids[number])
     stopped = set(range(len(old.fusion.pes))) - set(goes_on.values())
     return PeChange(
         ids=tuple(ids),
@@ -107,6 +98,16 @@ def match_pes(
         start=tuple(id_ for pe, id_ in enumerate(ids) if pe not in goes_on),
         stop=tuple(sorted(numbers.ids[pe] for pe in stopped)),
     )
+
+
+def _reasons(members: Set[Hashable], was: Set[Hashable], changed: Set[Hashable]) -> Iterator[str]:
+    """Yield the reasons for a restart of a PE that are in its operators, by their identities now and before."""
+    if different := len(members & changed):
+        yield f"{different} of its operators {'changes' if different == 1 else 'change'}"
+    if added := len(members - was):
+        yield f"{plural(added, 'operator')} added to it"
+    if removed := len(was - members):
+        yield f"{plural(removed, 'operator')} removed from it"
 
 
 def _peers(compilation: Compilation, operators: Sequence[Hashable], ids: Sequence[int]) -> list[set[Hashable]]:

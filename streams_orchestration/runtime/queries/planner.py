@@ -224,7 +224,6 @@ class Planner:
             StreamsRuntimeError: a task failed, or the commit was refused; the scratch directory has the reason.
         """
         launched = self.scratch.launched
-        log = _log_of(launched)
         failed = next((result for result in results if result.error is not None), None)
         try:
             _require_success(launched, plan, results, failed)
@@ -233,27 +232,32 @@ class Planner:
             self.commit_seconds = world.monotonic() - began
         except CatalogUnavailableError:
             raise
-        except StaleGenerationError as error:
-            if self._view() is None:
-                log.info("%s", error)
-                return False
-            log.error("%s", error)
-            self.scratch.fail(str(error), permanent=False)
-            raise
         except StreamsRuntimeError as error:
-            log.error("%s", error)
-            if failed is None:
-                self.scratch.fail(str(error), permanent=False, outside=is_outside(error), disk=is_of_disk(error))
-            else:
-                self.scratch.fail(
-                    str(error),
-                    permanent=failed.permanent,
-                    failure=failed.failure,
-                    outside=failed.outside,
-                    disk=failed.disk,
-                )
+            if isinstance(error, StaleGenerationError) and self._view() is None:
+                _log_of(launched).info("%s", error)
+                return False
+            self._fail(error, failed)
             raise
         return True
+
+    def _fail(self, error: StreamsRuntimeError, failed: TaskResult | None) -> None:
+        """Log why a batch was not committed, and leave the reason in the scratch directory.
+
+        Args:
+            error: the error.
+            failed: the result of the task that failed; None if the commit was refused.
+        """
+        _log_of(self.scratch.launched).error("%s", error)
+        if failed is None:
+            self.scratch.fail(str(error), permanent=False, outside=is_outside(error), disk=is_of_disk(error))
+        else:
+            self.scratch.fail(
+                str(error),
+                permanent=failed.permanent,
+                failure=failed.failure,
+                outside=failed.outside,
+                disk=failed.disk,
+            )
 
     def _source_pause(self, plan: BatchPlan, results: Sequence[TaskResult]) -> float:
         """Return the seconds until a source of the PE may have tuples: as the sources report, else a growing pause."""
