@@ -7,7 +7,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, Literal
 
@@ -49,9 +49,13 @@ class RowOptions:
     block_size: int | None = None
 
 
-def opens_alike(encoding: str) -> bool:
-    """Return True if line feeds and separators are single bytes in an encoding, as in UTF-8 and ISO 8859."""
-    return all(mark.encode(encoding) == mark.encode() for mark in "\n\r,#\"'")
+def require_single_bytes(encoding: str) -> None:
+    """Raise ValueError unless line feeds and separators are single bytes in an encoding, as in UTF-8 and ISO 8859."""
+    with suppress(LookupError, UnicodeError):
+        if all(mark.encode(encoding) == mark.encode() for mark in "\n\r,#\"'"):
+            return
+    message = f"encoding: {encoding!r} is not an encoding with a line feed of one byte, such as UTF-8 or ISO-8859-1"
+    raise ValueError(message)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.files.part_formats import SinkFormat
-from streams_orchestration.operators.files.row_options import Compression, opens_alike
+from streams_orchestration.operators.files.row_options import Compression, require_single_bytes
 from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, OWN_FORMATS, LineWriting
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
@@ -176,16 +176,7 @@ class FileSinkParameters(CsvParameters):
         if self.holds_files and self.partition_by:
             message = f"closeMode: {self.close_mode} cannot be combined with partitionBy"
             raise ValueError(message)
-        try:
-            alike = opens_alike(self.encoding)
-        except (LookupError, UnicodeError):
-            alike = False
-        if not alike:
-            message = (
-                f"encoding: {self.encoding!r} is not an encoding with a line feed of one byte, such as UTF-8 or "
-                "ISO-8859-1"
-            )
-            raise ValueError(message)
+        require_single_bytes(self.encoding)
 
     @property
     def holds_files(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from streams_orchestration.operators.files.identity import TEXT_FORMATS
-from streams_orchestration.operators.files.row_options import Compression, opens_alike
+from streams_orchestration.operators.files.row_options import Compression, require_single_bytes
 from streams_orchestration.operators.files.source_file import Format
 from streams_orchestration.operators.logic.program import SplLogic
 from streams_orchestration.operators.standard.row_reading import LINES, RowReadingParameters
@@ -55,16 +55,7 @@ class FileParameters(RowReadingParameters):
             if name in given and self.format not in formats:
                 message = f"{name} is for format {' or '.join(formats)}, not for {self.format}"
                 raise ValueError(message)
-        try:
-            alike = opens_alike(self.encoding)
-        except (LookupError, UnicodeError):
-            alike = False
-        if not alike:
-            message = (
-                f"encoding: {self.encoding!r} is not an encoding with a line feed of one byte, such as UTF-8 or "
-                "ISO-8859-1"
-            )
-            raise ValueError(message)
+        require_single_bytes(self.encoding)
         return self
 
     @property
