@@ -61,11 +61,9 @@ def preview_compiled(home: api.Home, compilation: Compilation) -> Redeployment:
     return outcome if outcome.verdict != "refused" else api.preview_redeploy(home, wanted)
 
 
-def status_when_running(
-    home: api.Home, application: str, timeout: float, unit: str | None = None, failed: int | None = None
-) -> api.ApplicationStatus:
+def status_when_running(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
     """Return the status once every PE runs. Arguments and errors: see `runtime.deployment.awaiting.await_running`."""
-    api.await_running(home, application, timeout, unit, failed)
+    api.await_running(home, application, timeout)
     return api.read_status(home, application)
 
 

@@ -117,7 +117,6 @@ def run_job_in_process(
     defs: dg.Definitions,
     run_config: Mapping[str, Any] | None = None,
     tags: Mapping[str, str] | None = None,
-    location: str = LOCATION,
 ) -> dg.DagsterRun:
     """Run a job to its end in this process, recorded like a run that the UI started.
 
@@ -129,7 +128,6 @@ def run_job_in_process(
         defs: the definitions with the job.
         run_config: the config of the run, as in the launchpad.
         tags: the tags of the run, besides the job's.
-        location: the code location in which the UI shows the job.
 
     Raises:
         Exception: an op failed; its own exception is raised, without Dagster's wrapping.
@@ -138,7 +136,7 @@ def run_job_in_process(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", OWN_WARNING)
         job = defs.resolve_job_def(job_name)
-    filed = {".dagster/repository": f"{REPOSITORY}@{location}"}
+    filed = {".dagster/repository": f"{REPOSITORY}@{LOCATION}"}
     try:
         return job.execute_in_process(
             {**(run_config or {}), **QUIET}, instance=instance, tags={**NOT_AGAIN, **filed, **(tags or {})}

@@ -77,20 +77,18 @@ class SpecState:
         )
 
 
-def in_time(spec: Path, call: Callable[[], Result], seconds: float | None = None) -> Result:
+def in_time(spec: Path, call: Callable[[], Result]) -> Result:
     """Return the result of a call that may run the code of a spec in Python.
 
     Args:
         spec: the spec that the call reads.
         call: the function that reads the spec.
-        seconds: the time limit of a spec in Python, by default `LOAD_SECONDS`.
 
     Raises:
-        SpecTimeoutError: the call has not ended in time. Its thread goes on, since a thread cannot be stopped.
+        SpecTimeoutError: the call has not ended within `LOAD_SECONDS`. Its thread goes on, since it cannot be stopped.
     """
     if not is_python(spec):
         return call()
-    seconds = LOAD_SECONDS if seconds is None else seconds
     results: list[Result] = []
     errors: list[BaseException] = []
 
@@ -102,11 +100,11 @@ def in_time(spec: Path, call: Callable[[], Result], seconds: float | None = None
 
     thread = threading.Thread(target=run, name=f"spec {spec.name}", daemon=True)
     thread.start()
-    thread.join(seconds)
+    thread.join(LOAD_SECONDS)
     if errors:
         raise errors[0]
     if not results:
-        raise SpecTimeoutError(spec, seconds)
+        raise SpecTimeoutError(spec, LOAD_SECONDS)
     return results[0]
 
 

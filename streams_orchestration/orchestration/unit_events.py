@@ -17,6 +17,8 @@ LONGEST_CAUSE = 120
 """The most characters of a cause in a table; the PE's page and the log have the whole text."""
 PLOTTED_REGIONS = 8
 """The most regions that have numeric metadata of their own, which Dagster plots over time."""
+NAMED_OPERATORS = 8
+"""The most operators of a unit that are named in a table."""
 RECOVERY_COLUMNS = {"to epoch": "int", "took (s)": "float"}
 
 
@@ -132,8 +134,9 @@ def _table(rows: Sequence[Mapping[str, str | int | float | None]], numbers: Mapp
     return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows], dg.TableSchema(columns))
 
 
-def _first_names(names: Sequence[str], most: int = 8) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def _first_names(names: Sequence[str]) -> str:
+    more = len(names) - NAMED_OPERATORS
+    return ", ".join(names[:NAMED_OPERATORS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _time(at: float | None, now: float) -> str:

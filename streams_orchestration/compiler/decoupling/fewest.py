@@ -33,7 +33,7 @@ _SAME = 1e-9
 """The relative difference of two loads that counts as rounding."""
 
 
-def fewest_machines(problem: Problem, capacity: float, *, most: int, solver: SolverChoice = "highs") -> Decision:
+def fewest_machines(problem: Problem, capacity: float, *, most: int) -> Decision:
     """Return a decision with the fewest machines such that no machine's load exceeds the capacity.
 
     Among decisions with that many machines, it has the smallest peak load, then the smallest sum. An operator that
@@ -43,7 +43,6 @@ def fewest_machines(problem: Problem, capacity: float, *, most: int, solver: Sol
         problem: a checked problem; its own number of machines is ignored.
         capacity: the largest load of a machine.
         most: the most machines. If they are not enough, the decision with the smallest peak load is returned.
-        solver: HiGHS, or a search.
 
     Raises:
         ApplicationError: no decision is allowed with `most` machines.
@@ -59,7 +58,7 @@ def fewest_machines(problem: Problem, capacity: float, *, most: int, solver: Sol
         return _fewest_of_large(fitted, fits, least, most)
     best: Decision | None = None
     for count in range(least, most + 1):
-        decision = best_use(fitted.with_machines(count), solver=solver)
+        decision = best_use(fitted.with_machines(count))
         if best is None or decision.evaluation.worst < best.evaluation.worst * (1 - _SAME):
             best = decision
         if fits(decision):

@@ -20,10 +20,10 @@ _IN_VALUES = frozenset("0123456789+-.:=/")
 """
 
 
-def check_csv_schema(schema: pa.Schema, format: str = "csv") -> None:
+def check_csv_schema(schema: pa.Schema) -> None:
     """Raise ValueError if an attribute has a nested type, which CSV cannot represent."""
     if nested := next((field for field in schema if pa.types.is_nested(field.type)), None):
-        message = f"format {format}: the attribute {nested.name} is {type_name(nested.type)}, which csv cannot hold"
+        message = f"format csv: the attribute {nested.name} is {type_name(nested.type)}, which csv cannot hold"
         raise ValueError(message)
 
 

@@ -23,7 +23,7 @@ def _of_scalars(types: tuple[Type, ...]) -> bool:
     return not collections_first(types)
 
 
-def _float_function(name: str, function: Callable[..., float], at_fault: float = math.nan) -> None:
+def _float_function(name: str, function: Callable[..., float]) -> None:
     """Register a function of floats; outside of its domain it returns NaN or an infinity, as in C."""
 
     def make(types: tuple[Type, ...], _: Type) -> Callable[..., float]:
@@ -34,7 +34,7 @@ def _float_function(name: str, function: Callable[..., float], at_fault: float =
             try:
                 value = function(*values)
             except ValueError:
-                return math.nan if any(map(math.isnan, values)) else at_fault
+                return math.nan
             except OverflowError:
                 return math.inf
             return wrap(value) if narrow else value
