@@ -151,8 +151,7 @@ class Agent:
         """
         named = select(tables.machine).where(tables.machine.c.name == self._machine.name)
         lease: float | None = None
-        with self._catalog.note() as connection:
-            shorten_leases(connection)
+        shorten_leases(self._catalog)
         while not self._ended:
             with self._catalog.read() as connection:
                 row = MachineRow.one_or_none(connection, named)
@@ -199,10 +198,10 @@ class Agent:
         values = {"lease_until": lease, "load": world.load_average()[0], "standbys": self._launcher.waiting}
         with self._catalog.note() as connection:
             renewed: CursorResult[tuple[()]] = connection.execute(update(m).where(*self._mine()).values(**values))
-            shorten_leases(connection)
         if renewed.rowcount == 0:
             message = f"machine {self._machine.name} was removed, or another agent has registered it"
             raise MachineError(message)
+        shorten_leases(self._catalog)
 
     def _leave(self) -> None:
         m = tables.machine

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -210,6 +212,28 @@ def test_a_lease_in_the_future_ends_as_one_that_is_renewed_now(place: Place):
     with place.catalog.read() as connection:
         lease = MachineRow.one(connection, select(tables.machine).where(tables.machine.c.name == "m")).lease_until
     assert lease <= clock.now() + LEASE_SECONDS
+
+
+def test_an_agent_writes_leases_of_others_only_in_its_turn(place: Place, monkeypatch: pytest.MonkeyPatch):
+    """Otherwise two agents that write each other's rows could wait for each other in a circle."""
+    there, far = tables.machine.c.name == "m", clock.now() + 3_600.0
+    place.set(tables.machine, space=ELSEWHERE, lease_until=far)
+    agent = place.unregistered("n")
+    agent._register()
+    noted: list[float] = []
+    note = agent._catalog.note
+
+    @contextlib.contextmanager
+    def watched() -> Iterator[Connection]:
+        with note() as connection:
+            yield connection
+            noted.extend(connection.scalars(select(tables.machine.c.lease_until).where(there)))
+
+    monkeypatch.setattr(agent._catalog, "note", watched)
+    agent._renew()
+    with place.catalog.read() as connection:
+        lease = MachineRow.one(connection, select(tables.machine).where(there)).lease_until
+    assert (noted, lease <= clock.now() + LEASE_SECONDS) == ([far], True)
 
 
 def test_an_agent_that_is_heard_keeps_its_machine(place: Place, monkeypatch: pytest.MonkeyPatch):
