@@ -32,8 +32,11 @@ def left(
         sound: the machines that are not broken for good.
         late: addresses of objects that arrived after their writers had ended, perhaps behind the last sweep.
     """
+    # a command on a broken machine may hold the start lock, for which other commands wait up to ten minutes
+    commands = [process for process in scheduler.processes if process.alive and process.name in NAMES]
+    waiting = commands if any(process.machine not in sound for process in commands) else []
     for process in scheduler.processes:
-        if process.alive and process.machine in sound and _is_of_application(process):
+        if process.alive and process.machine in sound and _is_of_application(process) and process not in waiting:
             yield f"process {process.pid} {process.name} is left on {process.machine.name}"
     s, f, t = tables.segment, tables.sink_file, tables.trial
     with Catalog(home).read() as connection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.awaiting import require_machines
 from streams_orchestration.runtime.deployment.control import launch
@@ -46,9 +47,11 @@ def await_trial(home: Home, application: str, catalog: Catalog | None = None) ->
     Raises:
         OnTrialError: the application is stopped.
         NotDeployedError: the application is not deployed.
+        CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
     """
     catalog = opened_catalog(home, application, catalog)
     healed = world.monotonic()
+    outage = Outage()
     while True:
         try:
             mark = catalog.changes.mark()
@@ -56,6 +59,7 @@ def await_trial(home: Home, application: str, catalog: Catalog | None = None) ->
             status = read_units(home, application, catalog)
             with catalog.read() as connection:
                 trial = read_trial(connection, application)
+            outage.over()
             if trial is None or trial.state != "OPEN":
                 return trial
             if status.state == "STOPPED":
@@ -64,8 +68,8 @@ def await_trial(home: Home, application: str, catalog: Catalog | None = None) ->
                 healed = world.monotonic()
                 start(home, application)
             catalog.changes.wait(mark, LOOK_SECONDS)
-        except CatalogUnavailableError:
-            world.sleep(LOOK_SECONDS)
+        except CatalogUnavailableError as error:
+            outage.met(error)
 
 
 def start(home: Home, application: str) -> None:

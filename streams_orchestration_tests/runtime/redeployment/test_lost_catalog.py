@@ -1,0 +1,45 @@
+"""A command that awaits a trial outlasts an outage of the catalog of minutes, and no longer one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration import world
+from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS
+from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.redeployment import trying
+from streams_orchestration.runtime.redeployment.trying import await_trial
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+
+@pytest.mark.parametrize(("seconds", "given_up"), [(LIMIT_SECONDS - 10.0, False), (1e9, True)])
+def test_awaiting_a_trial_ends_if_the_catalog_stays_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, given_up: bool
+):
+    file = write_rows(tmp_path / "rows.parquet", 4)
+    local = LocalApplication(Home(tmp_path / "home"), compiled([source("Rows", file), sink("Out", "Rows")]))
+    now = [0.0]
+    observe = trying.observe
+
+    def sleep(pause: float) -> None:
+        now[0] += pause
+
+    def observe_when_there(*arguments: object) -> None:
+        if now[0] < seconds:
+            message = "the catalog does not answer"
+            raise CatalogUnavailableError(message)
+        observe(local.catalog, local.name)
+
+    monkeypatch.setattr(world, "monotonic", lambda: now[0])
+    monkeypatch.setattr(world, "sleep", sleep)
+    monkeypatch.setattr(trying, "observe", observe_when_there)
+    if given_up:
+        with pytest.raises(CatalogUnavailableError):
+            await_trial(local.home, local.name, local.catalog)
+    else:
+        assert await_trial(local.home, local.name, local.catalog) is None
+    assert LIMIT_SECONDS - 10.0 <= now[0] < LIMIT_SECONDS + 10.0
