@@ -149,6 +149,16 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         pytest.fail("\n".join(news), pytrace=False)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Free the clients of Kafka of a module's tests: each has threads, which work until the collector finds it."""
+    done = yield
+    uses_clients = "kafka" in needs(item) or hasattr(getattr(item, "module", None), "confluent_kafka")
+    if uses_clients and (nextitem is None or nextitem.path != item.path):
+        gc.collect()
+    return done
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Two workers more than processors that this process may use: tests with servers wait more than they work.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib.util
 import io
 from collections.abc import Awaitable, Callable
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import RenderableType
+from textual._wait import wait_for_idle
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -28,6 +30,8 @@ from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration_tests.cli.made_up import NOW, metrics, operator_metrics, pe, status, unit
 
+SOON = functools.partial(wait_for_idle, max_sleep=0.1)
+"""The wait behind each key. Where other threads of the worker work it would last a second; the screen is awaited."""
 UNITS = (unit(pes=(0,)), unit(name="pe-1", region=None, pes=(1,), resets=2))
 PES = (pe(0, operators=("In", "Slow")), pe(1, unit="pe-1", operators=("Out",)))
 OPERATORS = (
@@ -161,7 +165,10 @@ def played(
         async with screen.run_test(size=(120, 30)) as pilot:
             await play(pilot, screen)
 
-    asyncio.run(run())
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("textual.app", "textual.pilot"):
+            patch.setattr(f"{module}.wait_for_idle", SOON)
+        asyncio.run(run())
 
 
 async def looked(pilot: Pilot[None], screen: Screen) -> None:
