@@ -114,7 +114,7 @@ def test_another_process_posts_everything_again_under_the_same_keys(web: Receive
 
 REFUSALS = [
     (301, "requests are not redirected"),
-    (400, "it refuses"),
+    (400, "refused"),
     (401, "check the credentials"),
     (403, "check the credentials in token and headers, and their rights"),
     (404, "check the path"),
@@ -122,9 +122,9 @@ REFUSALS = [
     (410, "check what the receiver requires"),
     (413, "reduce batchSize"),
     (415, "check which format"),
-    (422, "it refuses"),
-    (501, "it refuses"),
-    (505, "it refuses"),
+    (422, "refused"),
+    (501, "refused"),
+    (505, "refused"),
 ]
 
 

@@ -254,7 +254,7 @@ def emptied(kafka: Broker) -> str:
 def test_lost_data_fails_with_partition_and_offsets_or_is_skipped(kafka: Broker, tmp_path: Path):
     topic = emptied(kafka)
     offset = {"next": {topic: {"0": 4}}, "end": {topic: {"0": 20}}}
-    with pytest.raises(DataError, match=rf"topic {topic}, partition 0: offset 4 comes next.*10 to 19"):
+    with pytest.raises(DataError, match=rf"topic {topic}, partition 0: offset 4 is next.*10 to 19"):
         run(source(kafka, tmp_path, topic), offset)
     skipping = source(kafka, tmp_path, topic, onLostData="skip")
     run(skipping, offset)
