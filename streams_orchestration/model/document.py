@@ -36,10 +36,7 @@ _CONSTANTS: dict[str, Any] = {
 
 
 class LocatedMapping(dict[str, Any]):
-    """A mapping of a spec, with its file, and the line of each key. Columns are known for SPL only.
-
-    Otherwise they are 0.
-    """
+    """A mapping of a spec, with its file, and the line of each key. Columns are known for SPL only, and 0 otherwise."""
 
     def __init__(self, file: str, line: int, column: int = 0) -> None:
         super().__init__()

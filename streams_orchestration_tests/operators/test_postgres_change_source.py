@@ -232,7 +232,7 @@ def test_lost_changes_are_an_error_or_left_out(target: Target):
     operator_of(bench)._let_go()
     target.run(f"SELECT pg_drop_replication_slot('{slot_of(target)}')")
     with pytest.raises(
-        DataError, match=r"slot slot_\w+: it is gone; changes of table events after .* are lost; .*--fr"
+        DataError, match=r"slot slot_\w+: it is gone, so changes of table events after .* are lost; .*--fr"
     ):
         source(target).produce(offset)
     skipping = source(target, onLostData="skip")
@@ -255,7 +255,7 @@ def test_a_slot_that_the_server_gave_up_is_named_with_the_remedy(target: Target)
         alone(target, "CHECKPOINT")
         with pytest.raises(
             DataError,
-            match=r"slot slot_\w+: it was invalidated by the server because of max_slot_wal_keep_size; changes .*--fr",
+            match=r"slot slot_\w+: it was invalidated by the server because of max_slot_wal_keep_size, so .*--fr",
         ):
             source(target).produce(offset)
         skipping = source(target, onLostData="skip")

@@ -117,7 +117,7 @@ def test_a_slot_or_server_in_the_place_of_the_one_that_was_read_is_named(changed
     change_slots.operator_of(bench)._let_go()
     change, what = CHANGED[case]
     offset = change(changed, offset)
-    with pytest.raises(DataError, match=rf"slot slot_\w+: it {what}; changes of table events after .* are lost"):
+    with pytest.raises(DataError, match=rf"slot slot_\w+: it {what}, so changes of table events after .* are lost"):
         change_slots.source(changed).produce(offset)
     skipping = change_slots.source(changed, onLostData="skip")
     offset = change_slots.drained(skipping, offset)
