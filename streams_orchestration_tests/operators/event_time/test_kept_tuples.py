@@ -64,6 +64,17 @@ def test_the_watermark_follows_tuples_that_a_control_stream_in_event_time_lets_g
     assert switch.items()[1:] == [(3, "a"), (5, "b"), Watermark(10)]
 
 
+@pytest.mark.parametrize("in_event_time", [False, True])
+def test_the_watermark_follows_each_tuple_that_one_of_several_acknowledgements_lets_go(in_event_time: bool):
+    role = EventTimeRole("at", 1000, "heldInput", 0, 0, (0, 1) if in_event_time else (0,), (0,))
+    gate = OperatorHarness(Gate, [TUPLE, TUPLE], [TUPLE], parameters={"maxUnackedTupleCount": 1}, event_time=role)
+    gate.send([(1, "a"), (5, "b"), (9, "c"), Watermark(20)])
+    if in_event_time:
+        gate.watermark(20, 1)
+    gate.send([(20, "ack"), (21, "ack")], 1)
+    assert gate.items() == [(1, "a"), Watermark(5), (5, "b"), Watermark(9), (9, "c"), Watermark(20)]
+
+
 def test_the_watermark_follows_tuples_that_the_clock_lets_go():
     delay = OperatorHarness(Delay, [TUPLE], [TUPLE], parameters={"by": "clock", "delay": 5.0}, event_time=HELD)
     delay.at(100.0).send([(1, "a"), Watermark(2)]).at(104.0)
