@@ -173,3 +173,28 @@ def test_a_count_over_the_window_goes_with_order_of_arrival():
     parameters = {"window": "timeInterval, intervalDuration(1)", "output": {"n": "CountAll()"}}
     with pytest.raises(ValueError, match=r"output.n: 'CountAll\(\)' is for windows by order of arrival"):
         OperatorHarness(Aggregate, ["at timestamp"], ["n bigint"], parameters=parameters, event_time="at")
+
+
+LISTS = st.sampled_from([None, [], [0.0], [-0.0], [1.5, math.nan], [math.nan, 1.5], [1.5, -math.nan]])
+MAPS = st.sampled_from([[], [("a", [1]), ("b", [])], [("b", []), ("a", [1])], [("a", None)]])
+
+
+@given(st.lists(st.tuples(LISTS, MAPS), min_size=1, max_size=9), SPLIT, st.booleans())
+@examples(60)
+def test_nested_values_are_distinct_as_keys_are(rows: list[Any], cuts: set[int], sliding: bool):
+    bench = Bench(
+        Aggregate, ["l array<double>, m map<string, array<int>>"],
+        ["a int, b array<int>, c array<array<double>>, d array<map<string, array<int>>>"],
+        window=f"{'sliding' if sliding else 'tumbling'}, count({len(rows)})", functions="streams",
+        output={
+            "a": "CountDistinct(m)", "b": "CountByDistinct(l)", "c": "CollectDistinct(l)", "d": "CollectDistinct(m)",
+        },
+    )  # fmt: skip
+    for part in division(rows, sorted(cuts)):
+        bench.send(part).restart()
+    known = [[0.0 if x == 0 else abs(x) if math.isnan(x) else x for x in each] for each, _ in rows if each is not None]
+    lists = Counter(map(repr, known))
+    maps = Counter(repr(sorted(each)) for _, each in rows)
+    [number, counts, different, of_maps] = bench.rows()[-1]
+    assert (number, counts, list(map(repr, different))) == (len(maps), list(lists.values()), list(lists))
+    assert [repr(sorted(each)) for each in of_maps] == list(maps)

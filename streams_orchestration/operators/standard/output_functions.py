@@ -50,7 +50,7 @@ OUTPUT_FUNCTIONS: tuple[OutputFunction, ...] = (
     OutputFunction(
         "CountDistinct",
         ("e",),
-        ("CountDistinct(e ordered) -> bigint",),
+        ("CountDistinct(e any) -> bigint",),
         "Count the different values exactly; all of them are kept as state.",
         "Null is left out; 0 without a value.",
         (("CountDistinct(n)", 2),),
@@ -210,7 +210,7 @@ STREAMS_FUNCTIONS: tuple[OutputFunction, ...] = (
     OutputFunction(
         "CollectDistinct",
         ("e",),
-        ("CollectDistinct(e ordered) -> array<type of e>",),
+        ("CollectDistinct(e any) -> array<type of e>",),
         "Return the different values, in the order of their first arrival.",
         _EMPTY,
         (("CollectDistinct(n)", [3, 1]),),
@@ -218,7 +218,7 @@ STREAMS_FUNCTIONS: tuple[OutputFunction, ...] = (
     OutputFunction(
         "CountByDistinct",
         ("e",),
-        ("CountByDistinct(e ordered) -> array<bigint>",),
+        ("CountByDistinct(e any) -> array<bigint>",),
         "Return how often each different value came, in the order of `CollectDistinct`.",
         _EMPTY,
         (("CountByDistinct(n)", [2, 1]),),

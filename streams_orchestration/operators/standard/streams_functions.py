@@ -24,6 +24,7 @@ from streams_orchestration.operators.standard.value_functions import (
     ORDERED,
     VALUE_FUNCTIONS,
     first_type,
+    frozen,
     is_ordered,
     listed,
     rank,
@@ -43,7 +44,7 @@ class Tally(Sequence[Any]):
     """
 
     def __init__(self, stored: Sequence[Mapping[str, Any]] = ()) -> None:
-        self.counts: dict[Any, int] = {same(each["value"]): int(each["count"]) for each in stored}
+        self.counts: dict[Any, int] = {frozen(each["value"]): int(each["count"]) for each in stored}
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -65,7 +66,7 @@ def _tally(state: Any) -> Tally:
 
 def _tallied(state: Any, row: Sequence[Any]) -> Any:
     tally = _tally(state)
-    tally.add(same(row[0]))
+    tally.add(frozen(row[0]))
     return tally
 
 
@@ -170,12 +171,12 @@ FURTHER_FUNCTIONS: dict[str, ValueFunction] = {
         lambda state, _: [] if state is None else state, takes_null=True, by_arrival=True,
     ),
     "CollectDistinct": ValueFunction(
-        ORDERED, _tallies, listed, _tallied, _both_tallies,
-        lambda state, _: list(_tally(state).counts), by_arrival=True,
+        ANY, _tallies, listed, _tallied, _both_tallies,
+        lambda state, _: list(_tally(state).counts), by_arrival=True, by_key=True,
     ),
     "CountByDistinct": ValueFunction(
-        ORDERED, _tallies, _bigints, _tallied, _both_tallies,
-        lambda state, _: list(_tally(state).counts.values()), by_arrival=True,
+        ANY, _tallies, _bigints, _tallied, _both_tallies,
+        lambda state, _: list(_tally(state).counts.values()), by_arrival=True, by_key=True,
     ),
     "MinCount": _extreme_count(largest=False),
     "MaxCount": _extreme_count(largest=True),

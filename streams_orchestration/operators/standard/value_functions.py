@@ -96,14 +96,27 @@ def _extreme_by(*, largest: bool) -> tuple[Callable[[Any, Sequence[Any]], Any], 
 
 def _distinct(state: Any, row: Sequence[Any]) -> Any:
     """Add a value to the set of distinct values. A state that was restored is a list."""
-    known = state if isinstance(state, set) else {same(each) for each in state or ()}
-    known.add(same(row[0]))
+    known = state if isinstance(state, set) else set(map(frozen, state or ()))
+    known.add(frozen(row[0]))
     return known
 
 
 def same(value: Any) -> Any:
     """Return a value that equals itself, so that NaN counts as one value."""
     return math.nan if isinstance(value, float) and math.isnan(value) else value
+
+
+def frozen(value: Any) -> Any:
+    """Return a value that can be hashed: `same`, with tuples for the lists and structs of Arrow's Python values.
+
+    >>> frozen([{"a": [1, None]}]), frozen([("key", [1.5])])
+    ((((1, None),),), (('key', (1.5,)),))
+    """
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return same(value)
+    return tuple(map(frozen, value))
 
 
 def _moments(state: Any, row: Sequence[Any]) -> Any:
@@ -191,12 +204,13 @@ VALUE_FUNCTIONS: dict[str, ValueFunction] = {
         by_arrival=True,
     ),
     "CountDistinct": ValueFunction(
-        ORDERED,
+        ANY,
         listed,
         _bigint,
         _distinct,
-        lambda one, other: {*map(same, one), *map(same, other)},
+        lambda one, other: {*map(frozen, one), *map(frozen, other)},
         lambda state, _: 0 if state is None else len(state),
+        by_key=True,
     ),
     "StdDev": ValueFunction(
         NUMBER,

@@ -10,7 +10,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Expression
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.states.keys import normalised
+from streams_orchestration.operators.states.keys import canonical, normalised
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class ValueFunction:
         takes_null: True if tuples with a null argument count.
         by_arrival: True if the result depends on the order of arrival, so parts of a group that are not consecutive
             cannot be merged.
+        by_key: True if the function compares its argument as a key, so that nested values are in one form.
     """
 
     accepts: tuple[Callable[[pa.DataType], bool], ...]
@@ -38,6 +39,7 @@ class ValueFunction:
     finish: Callable[[Any, pa.DataType], Any]
     takes_null: bool = False
     by_arrival: bool = False
+    by_key: bool = False
 
 
 class Reached(NamedTuple):
@@ -114,7 +116,7 @@ class ValueMeasure:
 
     def __init__(self, function: ValueFunction, expressions: Sequence[Any], types: Sequence[Any]) -> None:
         self.function = function
-        self.expressions = expressions
+        self.expressions = [each.keyed() if self._is_key(each) else each for each in expressions]
         self.by_arrival = function.by_arrival
         self.state_type = function.state(types)
         self.result_type = function.result(types)
@@ -166,8 +168,13 @@ class ValueMeasure:
 
     def _arguments(self, batch: Evaluated) -> Any:
         """Return an iterator over the arguments of every tuple."""
-        columns = [normalised(batch.value(each)).to_pylist() for each in self.expressions]
+        forms = [canonical if self._is_key(each) else normalised for each in self.expressions]
+        columns = [form(batch.value(each)).to_pylist() for form, each in zip(forms, self.expressions, strict=True)]
         return zip(*columns, strict=True)
+
+    def _is_key(self, expression: Any) -> bool:
+        """Return True for a nested argument that is compared as a key. Texts of decimals keep their zeros."""
+        return self.function.by_key and pa.types.is_nested(expression.arrow_type)
 
     def _counts(self, row: Sequence[Any]) -> bool:
         return self.function.takes_null or row[-1] is not None
