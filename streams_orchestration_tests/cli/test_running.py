@@ -118,7 +118,7 @@ def test_a_changed_spec_is_refused_and_no_continuation_is_announced(
     assert "the parameters of operator Lines changed" in err
     assert ("streams redeploy" in err) == (state != "COMPLETED"), "what is complete cannot be redeployed"
     assert "--fresh" in err
-    assert "going on" not in err
+    assert "continuing from" not in err
 
 
 def test_a_stopped_application_continues_and_names_the_epoch(
