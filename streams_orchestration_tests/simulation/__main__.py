@@ -15,7 +15,7 @@ from typing import Any
 
 from streams_orchestration_tests.simulation import mutant_table
 from streams_orchestration_tests.simulation.cases import SIMULATED
-from streams_orchestration_tests.simulation.fault_kinds import KINDS
+from streams_orchestration_tests.simulation.fault_kinds import KINDS, USUAL
 from streams_orchestration_tests.simulation.marks import Marks
 from streams_orchestration_tests.simulation.mutants import MUTANTS
 from streams_orchestration_tests.simulation.pieces import counts, search
@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--shape", choices=sorted(SIMULATED), default="diamond", help="Shape of the application.")
     parser.add_argument("--variant", type=int, default=0, help="Which application of the shape.")
     parser.add_argument("--rate", type=float, default=0.06, help="Part of the steps that have a fault.")
-    parser.add_argument("--kind", choices=sorted(KINDS), nargs="+", default=tuple(KINDS), help="Kinds of faults.")
+    parser.add_argument("--kind", choices=sorted(KINDS), nargs="+", default=USUAL, help="Kinds of faults.")
     parser.add_argument("--machines", type=int, default=0, choices=range(4), help="Machines with agents.")
     parser.add_argument("--storage", choices=("local", "s3"), default="local", help="Place of the files.")
     parser.add_argument("--catalog", choices=("sqlite", "postgresql"), default="sqlite", help="Kind of the catalog.")

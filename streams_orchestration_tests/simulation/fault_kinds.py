@@ -7,6 +7,7 @@ from collections.abc import Callable
 from streams_orchestration_tests.simulation.disk_faults import bad_disk, directory, flip, full, power
 from streams_orchestration_tests.simulation.faults import AWAY_SECONDS, Faults
 from streams_orchestration_tests.simulation.mailbox import OFFICE
+from streams_orchestration_tests.simulation.plan_faults import ZOMBIE_SECONDS, late, redeploy, savepoint, spoil
 from streams_orchestration_tests.simulation.sweeps import swept_pe
 
 STOP_SECONDS = (0.5, 2.0, 8.0, 40.0)
@@ -25,8 +26,6 @@ MORE_DELIVERIES = 2
 """Deliveries that others make meanwhile, of all sinks together, so that one that comes late was made before."""
 COMMIT_SECONDS = 8.0
 """Seconds for which a query stops within its commit; a server ends such a session after ten."""
-ZOMBIE_SECONDS = 60.0
-"""Most seconds that a query is held at its commit."""
 SWEEP_SECONDS = 4.0
 """Seconds in which a sweep that was held comes to its end."""
 
@@ -148,29 +147,6 @@ def lost_behind(faults: Faults, _step: str) -> str | None:
         return None
     faults.shared.lose_next = "before"
     return f"before the commit of {process.name}"
-
-
-def late(faults: Faults, step: str) -> str | None:
-    """Freeze the machine of a host at a transaction until its application has another plan, to which one redeploys."""
-    assert faults.scheduler.current is not None
-    machine, plan = faults.scheduler.current.process.machine, faults.checks.plan()
-    if not machine.takes_hosts:
-        return None
-    faults.redeploys.redeploy()
-    held = faults.machines.freeze(machine, 2 * ZOMBIE_SECONDS)
-    faults.held += [(each, lambda: faults.checks.plan() > plan) for each in held]
-    faults.lasts(2 * ZOMBIE_SECONDS)
-    return f"{machine.name} at {step} of {faults.scheduler.current.process.name}"
-
-
-def redeploy(faults: Faults, _step: str) -> str | None:
-    """Begin a redeploy to another plan, to the same, or to the one before."""
-    return faults.redeploys.redeploy()
-
-
-def savepoint(faults: Faults, _step: str) -> str | None:
-    """Begin to take a savepoint."""
-    return faults.redeploys.save()
 
 
 def die(faults: Faults, step: str) -> str | None:
@@ -386,4 +362,7 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "unacknowledged": unacknowledged,
     "unheard": unheard,
     "slow_commit": slow_commit,
+    "spoil": spoil,
 }
+USUAL = tuple(kind for kind in KINDS if kind != "spoil")
+"""Kinds that come unless others are asked for; a trial that is to fail takes some 5,000 steps."""

@@ -20,6 +20,8 @@ AT_ONCE = 2
 NAMES = ("redeployer", "saver")
 WITHIN_SECONDS = (120.0, 2.0, 10.0)
 """Seconds that a redeploy gives its units; with few of them it is often refused, or taken back."""
+SHORT_SECONDS = 10.0
+"""Seconds that a trial has which is to fail."""
 MOST_SAVEPOINTS = 3
 
 
@@ -48,6 +50,12 @@ class Redeploys:
             return self._begin("redeployer", name, lambda: reverting.restore_previous_plan(self.home, application))
         name = f"redeploy to plan {number} within {within:g} s"
         return self._begin("redeployer", name, lambda: self._redeploy(number, within))
+
+    def try_another(self) -> str | None:
+        """Start a redeploy to another plan, whose trial is short; return None if enough is under way."""
+        number = 1 + self.scheduler.choices.pick("plan", (1,) * (len(self.plans) - 1))
+        name = f"redeploy to plan {number} within {SHORT_SECONDS:g} s"
+        return self._begin("redeployer", name, lambda: self._redeploy(number, SHORT_SECONDS))
 
     def save(self) -> str | None:
         """Start to take a savepoint; return None if enough is under way, or there are enough savepoints."""
