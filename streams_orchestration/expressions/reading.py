@@ -38,14 +38,6 @@ UNITS = frozenset(
     ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "dayofyear")
 )
 """Units of time that are the first argument of some functions, written without quotes."""
-KEYWORDS = frozenset(
-    (
-        *("true", "false", "null", "current_date", "current_timestamp", "localtimestamp", "interval", "date"),
-        *("timestamp", "timestamp_ntz", "timestamp_ltz", "select", "with", "distinct", "both", "leading", "trailing"),
-        *("any", "some", "all", "escape", "div", "over", "filter", "from", "for", "placing", "regexp", "to"),
-    )
-).union(RESERVED, UNITS)
-"""Words with a meaning in some context; a name like one of them is safe only in quotes."""
 
 
 class TokenReader:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.spl.language.definition_printing import text_of_unit
 from streams_orchestration.spl.language.parsing import Parsed, parse
 from streams_orchestration.spl.language.tokens import KEYWORDS, MOST_FINDINGS, Tokens, tokenize
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.spl.programs import WELL_FORMED
+from streams_orchestration_tests.spl.unit_texts import text_of_unit
 
 TOKENS = {name: tokenize(text) for name, text in WELL_FORMED.items()}
 MARKS = ("a", "b", "$c", "::", "1", "1.5", "//", "/*", "*/", '"s"', "?:", *":;,.()[]{}<>=+-!?@\n\"'")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from streams_orchestration.spl.language.definition_printing import text_of_unit
 from streams_orchestration.spl.language.definitions import CompilationUnit
 from streams_orchestration.spl.language.expressions import expression_of
 from streams_orchestration.spl.language.parsing import parse
@@ -14,6 +13,7 @@ from streams_orchestration.spl.language.tree import Expression
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.spl.generation import EXPRESSIONS, UNITS
 from streams_orchestration_tests.spl.programs import WELL_FORMED
+from streams_orchestration_tests.spl.unit_texts import text_of_unit
 
 
 @pytest.mark.slow

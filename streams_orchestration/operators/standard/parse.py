@@ -36,8 +36,6 @@ from streams_orchestration.operators.states.state import State
 
 _PREFIX = "@logic."
 """The beginning of the names of the parts of a state with the variables of the logic."""
-_OF_STREAMS = (*SPL_FORMATS, "block")
-"""Formats with a reader of their own; a `line` with an `eolMarker` is read like them."""
 
 
 class ParseParameters(RowReadingParameters):

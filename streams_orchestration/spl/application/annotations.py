@@ -29,8 +29,6 @@ _KNOWN = {
     "threading": {key: key for key in ("model", "threads", "elastic")},
     "eventTime": {key: key for key in ("eventTimeAttribute", "resolution", "lag", "minimumGap")},
 }
-_TYPES = {"width": "int32", "threads": "int32", "maxConsecutiveResetAttempts": "int32", "elastic": "boolean"}
-"""Keys whose submission-time values have a type other than float64, with that type."""
 _IGNORED = frozenset(("view", "endpoint", "service", "icon", "spl_category", "spl_note", "spl_tags", "spl_function"))
 _CONFIGS = ("placement", "threadedPort", "restartable", "relocatable", "checkpoint", "hostPool")
 _WITHOUT_EFFECT = frozenset(

@@ -33,7 +33,6 @@ from streams_orchestration.spl.typing.statements import signature_of
 from streams_orchestration.spl.typing.typed import Call, Constant, Expression, Mistake, Span
 
 Known = Callable[[Call], Expression | None]
-SUBMISSION = ("getSubmissionTimeValue", "getSubmissionTimeListValue")
 
 
 @dataclass(frozen=True, eq=False)

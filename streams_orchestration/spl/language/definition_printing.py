@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from streams_orchestration.spl.language.definitions import (
     Annotation,
     Argument,
-    CompilationUnit,
     Composite,
     CompositePort,
     Definition,
@@ -24,13 +23,6 @@ from streams_orchestration.spl.language.definitions import (
 )
 from streams_orchestration.spl.language.printing import inner_of, text_of, texts_of
 from streams_orchestration.spl.language.tree import Expression, Name, TupleType, Type, TypeDefinition
-
-
-def text_of_unit(unit: CompilationUnit) -> str:
-    """Return the canonical text of a file."""
-    namespace = [] if unit.namespace is None else [f"namespace {unit.namespace.name};"]
-    uses = [f"use {each.namespace}::{each.name};" for each in unit.uses]
-    return "\n".join([*namespace, *uses, *(text_of_definition(each) for each in unit.definitions), ""])
 
 
 def text_of_definition(definition: Definition) -> str:
