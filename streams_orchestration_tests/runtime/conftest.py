@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from streams_orchestration.runtime.catalog import address, postgresql
 from streams_orchestration.runtime.catalog.changes import Changes
 from streams_orchestration.runtime.hosts import launcher
 from streams_orchestration.runtime.hosts.launcher import HostStart
+from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.running import FakeHosts, Running
@@ -113,3 +115,13 @@ def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
 @pytest.fixture
 def running(tmp_path: Path, hosts: FakeHosts) -> Running:
     return Running(tmp_path, hosts)
+
+
+@pytest.fixture(autouse=True)
+def no_publisher_stays(no_listener_stays: None) -> Iterator[None]:
+    """End the publishers of hosts in this process: each would look fifty times a second while the process lives."""
+    yield
+    for thread in threading.enumerate():
+        publisher = getattr(getattr(thread, "_target", None), "__self__", None)
+        if isinstance(publisher, Publisher):
+            publisher.stop()
