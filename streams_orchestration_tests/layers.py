@@ -9,7 +9,7 @@ LAYERS = (
 OPERATOR_LAYERS = (
     *("libraries", "errors", "mentions", "packages", "region", "import_path"),
     *("durable_files", "background", "metrics", "references", "outside", "read_ahead", "faults"),
-    *("arrow_types", "encoding"),
+    *("arrow_types", "encoding", "keys"),
     *("expression", "spl"),
     *(
         "storage",

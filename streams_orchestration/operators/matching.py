@@ -13,10 +13,10 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.key_columns import KeyColumns, has_expressions, names_of
+from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog

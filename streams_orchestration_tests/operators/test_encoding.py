@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.encoding import encoded, forget, remember
-from streams_orchestration.operators.states.keys import count_keys, distinct
+from streams_orchestration.operators.keys.comparison import count_keys, distinct
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", None]), max_size=12)
 

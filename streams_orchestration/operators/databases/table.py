@@ -31,10 +31,10 @@ from streams_orchestration.operators.databases.errors import (
 )
 from streams_orchestration.operators.databases.fitting import check_fit, check_transactions
 from streams_orchestration.operators.databases.refusals import RefusedRow, Row, write_one_by_one, write_rows
+from streams_orchestration.operators.keys.comparison import with_normalised
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.undeliverable import REMEDY, SetAside, Undeliverable
-from streams_orchestration.operators.states.keys import with_normalised
 
 MARKS = "streams_deliveries"
 

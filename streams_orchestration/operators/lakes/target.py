@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from streams_orchestration import world
+from streams_orchestration.operators.keys.comparison import with_normalised
 from streams_orchestration.operators.lakes.data_files import DataFile
 from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError
 from streams_orchestration.operators.lakes.fitting import Fit, WantedTable
@@ -16,7 +17,6 @@ from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import WaitingFileError, read_batches
 from streams_orchestration.operators.sinks.undeliverable import REMEDY, SetAside, Undeliverable
-from streams_orchestration.operators.states.keys import with_normalised
 
 TRIES = 10
 """The number of attempts for a commit that conflicts with other writers."""

@@ -6,10 +6,10 @@ import decimal
 from collections.abc import Sequence
 from typing import Any
 
+from streams_orchestration.operators.keys.comparison import comparable
+from streams_orchestration.operators.keys.nested import map_entries
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.states.keys import comparable
-from streams_orchestration.operators.states.nested_keys import map_entries
 from streams_orchestration.spl.types.columns import has_canonical_column
 from streams_orchestration.spl.types.types import DECIMALS, Collection, Optional, Tuple, Type
 

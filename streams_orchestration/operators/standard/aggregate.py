@@ -11,6 +11,7 @@ from streams_orchestration.operators.contract import OperatorContext, Punctuatio
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.failed_tuples import Sieve
 from streams_orchestration.operators.key_columns import KeyColumns, expressions_of, names_of
+from streams_orchestration.operators.keys.comparison import canonical, distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.aggregate_columns import compile_aggregate
@@ -25,7 +26,6 @@ from streams_orchestration.operators.standard.group_results import GroupResults
 from streams_orchestration.operators.standard.number_measure import WindowCount
 from streams_orchestration.operators.standard.value_measures import Reached
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.states.keys import canonical, distinct, key_batch, key_schema
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.window_results import submit_windows

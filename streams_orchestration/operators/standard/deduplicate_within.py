@@ -13,9 +13,9 @@ from streams_orchestration.operators.event_time_input import (
     least_watermark,
     refuse_different_watermarks,
 )
+from streams_orchestration.operators.keys.comparison import distinct
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.states.keys import distinct
 from streams_orchestration.operators.states.rescaling import divide_keyed
 from streams_orchestration.operators.states.state import State
 

@@ -12,11 +12,11 @@ from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import report
+from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 

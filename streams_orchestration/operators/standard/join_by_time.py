@@ -13,10 +13,10 @@ from streams_orchestration.operators.event_time_input import (
     least_watermark,
     refuse_different_watermarks,
 )
+from streams_orchestration.operators.keys.comparison import key_schema
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.join_within import Leaving, TimedSide, divided_sides
 from streams_orchestration.operators.states.key_index import KeyIndex
-from streams_orchestration.operators.states.keys import key_schema
 from streams_orchestration.operators.states.rescaling import PortKeys, Route
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import FEW

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from streams_orchestration.operators.context import OperatorContext
+from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.join_parameters import SIDES
 from streams_orchestration.operators.states.key_index import KeyIndex
-from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import FEW, TupleLog

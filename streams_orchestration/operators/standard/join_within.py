@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from streams_orchestration.operators.event_time.moments import NEVER, Moments, shifted
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.times import times_of
+from streams_orchestration.operators.keys.comparison import key_batch
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.join_side import known_keys
 from streams_orchestration.operators.states.key_index import KeyIndex, hashes_of
-from streams_orchestration.operators.states.keys import key_batch
 from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog

@@ -26,6 +26,7 @@ from streams_orchestration.operators.kafka.client import (
     MessagesRefusedError,
 )
 from streams_orchestration.operators.kafka.producer import KafkaMessage, TransactionalProducer
+from streams_orchestration.operators.keys.comparison import normalised
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
@@ -43,7 +44,6 @@ from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.sinks.undeliverable import REMEDY, OnUndeliverable, Undeliverable
-from streams_orchestration.operators.states.keys import normalised
 
 
 class KafkaSinkParameters(KafkaParameters, CsvParameters):

@@ -15,10 +15,10 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.formats.checks import check_values
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
+from streams_orchestration.operators.keys.comparison import count_keys, key_batch, key_schema, normalised
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa, pq
 from streams_orchestration.operators.states.key_index import KeyIndex
-from streams_orchestration.operators.states.keys import count_keys, key_batch, key_schema, normalised
 from streams_orchestration.operators.storage.input_files import resolve_input
 
 REPEATED = 4

@@ -26,6 +26,7 @@ from streams_orchestration.operators.key_columns import (
     has_expressions,
     names_of,
 )
+from streams_orchestration.operators.keys.comparison import distinct, key_batch
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
@@ -33,7 +34,6 @@ from streams_orchestration.operators.standard.event_time_groups import keeps_pan
 from streams_orchestration.operators.standard.sort_by_pane import PaneOrder
 from streams_orchestration.operators.standard.sort_by_time import TimeOrder
 from streams_orchestration.operators.standard.sort_parameters import Order, SortParameters
-from streams_orchestration.operators.states.keys import distinct, key_batch
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog

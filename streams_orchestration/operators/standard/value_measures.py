@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Protocol
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Expression
+from streams_orchestration.operators.keys.comparison import canonical, normalised
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.states.keys import canonical, normalised
 
 
 @dataclass(frozen=True)

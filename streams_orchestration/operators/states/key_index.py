@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from streams_orchestration.operators.expressions import frame
+from streams_orchestration.operators.keys.comparison import as_given, comparable, comparable_type
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.columns import Cells, StateColumn, grown
-from streams_orchestration.operators.states.keys import as_given, comparable, comparable_type
 
 FULLNESS = 2
 """The table has at least this many slots per row."""

@@ -14,9 +14,9 @@ from math import gcd
 from typing import Any
 
 from streams_orchestration.operators.event_time.steps import Steps
+from streams_orchestration.operators.keys.comparison import distinct_numbers
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.states.keys import distinct_numbers
 from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.operators.windows.interval_grid import Grid, IntervalGrid
 from streams_orchestration.operators.windows.pane_cells import (

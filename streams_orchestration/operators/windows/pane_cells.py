@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema
 
 ALL = -1
 """The number that denotes all partitions. Numbers of single partitions are at least 0."""

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from streams_orchestration.operators.event_time.steps import Steps
+from streams_orchestration.operators.keys.comparison import distinct
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.states.keys import distinct
 from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.operators.windows.pane_cells import (
     CellRanges,

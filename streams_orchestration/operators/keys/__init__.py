@@ -1,0 +1,1 @@
+"""Equality and hashing of keys, flat and nested."""
