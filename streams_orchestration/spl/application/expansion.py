@@ -301,7 +301,7 @@ class _Body:
 
     def _actuals(self, composite: Composite, invocation: Invocation, inputs: tuple[Port, ...]) -> dict[str, Meaning]:
         """Return the actual parameters of an invocation, whose expressions may read its input streams."""
-        scope = port_scope(self.scope, inputs)
+        scope = port_scope(self.scope, inputs, most=len(composite.inputs))
         formals = {each.name.name.removeprefix("$"): each for each in composite.formals}
         given: dict[str, Argument] = {each.label.name: each for each in invocation.arguments}
         actuals: dict[str, Meaning] = {}

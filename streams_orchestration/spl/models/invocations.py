@@ -103,7 +103,7 @@ def check_parameters(
         outputs: the output ports, which functions such as `outputPort` may name.
     """
     scope = output_scope(scope, outputs)
-    typing = ExpressionTyping(source, port_scope(scope, inputs), mistakes)
+    typing = ExpressionTyping(source, port_scope(scope, inputs, most=model.input_counts[1]), mistakes)
     given: dict[str, tuple[Expression, ...]] = {}
     for argument in written.arguments:
         name = argument.label.name
@@ -161,7 +161,8 @@ def check_outputs(
         inputs: the input ports.
         outputs: the output ports.
     """
-    typing = ExpressionTyping(source, port_scope(output_scope(scope, outputs), inputs), mistakes)
+    within = port_scope(output_scope(scope, outputs), inputs, most=model.input_counts[1])
+    typing = ExpressionTyping(source, within, mistakes)
     assigned: dict[int, dict[str, Assigned]] = {number: {} for number in range(len(outputs))}
     for clause in written.assignments:
         label = clause.port.name

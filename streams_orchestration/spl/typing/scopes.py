@@ -263,14 +263,18 @@ class Scope:
                     self.names[word] = EnumWord((*known.types, type_))
 
 
-def port_scope(parent: Scope, ports: Sequence[Port], first: int = 0) -> Scope:
+def port_scope(parent: Scope, ports: Sequence[Port], first: int = 0, *, most: int | None = None) -> Scope:
     """Return the scope of a `param`, `output` or `window` clause, with the input ports and their attributes.
 
     Args:
         parent: the scope around the clause.
         ports: the input ports.
         first: the number of the first one.
+        most: the number of ports that the operator has; None for no limit. An invocation with more ports is reported,
+            so the names of the surplus ones make no other name ambiguous.
     """
+    if most is not None and len(ports) > most:
+        return port_scope(port_scope(parent, ports[-1:], first + len(ports) - 1), ports[:-1], first, most=most)
     names: dict[str, Meaning] = {}
     attributes: dict[str, Meaning] = {}
     owners: dict[str, list[str]] = {}
