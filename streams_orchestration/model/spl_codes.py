@@ -33,7 +33,10 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0018E": error(
         "Several input ports have an attribute of this name.", "Write the port in front: Port.attribute."
     ),
-    "CDISP0025E": error("A name is declared twice in one block.", "Give one of the two another name."),
+    "CDISP0025E": error(
+        "A name is declared twice: in one block or file, as a stream, or as the alias of a port.",
+        "Give one of the two another name.",
+    ),
     "CDISP0050E": error("A name that is not a type is used as one.", "Write a type, or the name of one."),
     "CDISP0051E": error("A tuple has no attribute of this name.", "Correct the spelling, or add it to the type."),
     "CDISP0052E": error("There is no function of this name.", _NAME),
@@ -96,6 +99,9 @@ SPL_CODES: dict[str, Code] = {
     # invocations of operators
     "CDISP0048E": error("A parameter of an operator has the wrong type.", "Cast the value to the type that is needed."),
     "CDISP0054E": error("An operator has no parameter of this name.", "Correct the spelling, or remove it."),
+    "CDISP0086E": error(
+        "The alias of an input port is the name of a stream of the port.", "Remove the alias, or choose another name."
+    ),
     "CDISP0088E": error(
         "A parameter's value is not one of its keywords.", "Write one of the keywords, without quotes."
     ),

@@ -8,7 +8,13 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.spl.application.stream_names import UNKNOWN_TUPLE
 from streams_orchestration.spl.application.values import ConstantReader
 from streams_orchestration.spl.language import tree
-from streams_orchestration.spl.language.definitions import Annotation, Composite, Invocation, InvocationOutput
+from streams_orchestration.spl.language.definitions import (
+    Annotation,
+    Composite,
+    Invocation,
+    InvocationInput,
+    InvocationOutput,
+)
 from streams_orchestration.spl.types.types import DECIMALS, parts_of_type
 from streams_orchestration.spl.typing.scopes import Meaning, Port, StreamName
 
@@ -24,6 +30,20 @@ def check_composite_ports(invocation: Invocation, kind: str, composite: Composit
         if given != wanted:
             ports, verb = "port" if wanted == 1 else "ports", "is" if given == 1 else "are"
             report(code, f"{kind} has {wanted} {what} {ports}, but {given} {verb} given", invocation.operator)
+
+
+def check_aliases(invocation: Invocation, report: Report) -> None:
+    """Report an alias that two ports of an invocation have, or an input port and one of its own streams."""
+    known: set[str] = set()
+    for port in (*invocation.outputs, *invocation.inputs):
+        alias = port.alias
+        if alias is None:
+            continue
+        if alias.name in known:
+            report("CDISP0025E", f"{alias} is the alias of another port, too", alias)
+        elif isinstance(port, InvocationInput) and alias.name in {stream.name for stream in port.streams}:
+            report("CDISP0086E", f"{alias} is an alias, and a stream of the same input port", alias)
+        known.add(alias.name)
 
 
 def check_composite_clauses(invocation: Invocation, kind: str, report: Report) -> None:

@@ -16,6 +16,7 @@ from streams_orchestration.spl.application.adapting import adapted
 from streams_orchestration.spl.application.annotations import annotations_of, configs_of, host_pools, mistake_reporter
 from streams_orchestration.spl.application.bodies import Bodies
 from streams_orchestration.spl.application.clause_checks import (
+    check_aliases,
     check_composite_clauses,
     check_composite_ports,
     check_partitioning,
@@ -100,7 +101,7 @@ class _Body:
             for output in invocation.outputs:
                 name = output.stream.name
                 if name in seen:
-                    self.report("CDISP0029E", f"the stream {name} is defined twice", output.stream)
+                    self.report("CDISP0025E", f"the stream {name} is defined twice", output.stream)
                 seen.add(name)
                 self.known.pending[name] = lambda of=invocation, written=output.type: self._output_type(of, written)
 
@@ -154,6 +155,7 @@ class _Body:
 
     def invocation(self, invocation: Invocation) -> LocatedMapping:
         """Return one invocation in the form of the document."""
+        check_aliases(invocation, self.report)
         operator = self._operator(invocation.operator)
         inputs = tuple(self._input(each) for each in invocation.inputs)
         outputs = tuple(self._output(each) for each in invocation.outputs)
