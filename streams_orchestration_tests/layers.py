@@ -136,6 +136,7 @@ SPL_LAYERS = {
             "format_rows",
             "deployment_checks",
             "file_checks",
+            "fixed_arguments",
             "intrinsics",
             "subscriptions",
             "parameters",

@@ -158,6 +158,10 @@ SPL_CODES: dict[str, Code] = {
         "An output function is called within another expression.",
         "Assign the call alone, and compute with its value in a Functor after the operator.",
     ),
+    "CDISP0238E": error(
+        "The name or the default of a submission-time or compile-time value is not a constant.",
+        "Write a literal, or an expression of literals and of parameters whose values are literals.",
+    ),
     "CDISP0531E": error(
         "A submission-time value has two defaults in one composite.", "Write the same default at both places."
     ),

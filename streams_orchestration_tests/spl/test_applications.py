@@ -169,6 +169,26 @@ def test_composites_that_multiply_one_another_are_refused(monkeypatch: pytest.Mo
     assert [each.code for each in read_application(file).diagnostics] == ["SO0707"]
 
 
+def test_defaults_of_submission_time_values_are_computed_from_constants(tmp_path: Path):
+    arguments = {
+        '"a" + lower("B"), (rstring) ($n + 1)': ("ab", "6"),
+        '"c", substring("text", 0, 2)': ("c", "te"),
+        '"d", "xyz"[1]': ("d", "y"),
+        '"e", $n > 4 ? "x" : "y"': ("e", "x"),
+    }
+    calls = "".join(f"getSubmissionTimeValue({each}) + " for each in arguments)
+    calls += 'getSubmissionTimeListValue("f", ["u", (rstring) $n])[0]'
+    file = tmp_path / "Main.spl"
+    file.write_text(
+        "composite Main { param expression<int32> $n : 5; graph stream<rstring s> A = Beacon() { }"
+        f'() as K = FileSink(A) {{ param file : {calls} + "k"; }} }}'
+    )
+    document, findings = read_tree(file)
+    assert errors_of(findings) == []
+    defaults = {name: entry["default"] for name, entry in document["submission"].items()}
+    assert defaults == dict(arguments.values()) | {"f": '["u", "5"]'}
+
+
 def test_sinks_of_the_network_write_literals_as_in_streams(tmp_path: Path):
     file = tmp_path / "Main.spl"
     source = "stream<int32 n, set<int32> s> I = Beacon() { }"

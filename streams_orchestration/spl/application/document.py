@@ -16,6 +16,7 @@ from streams_orchestration.spl.application.companion import companion_of
 from streams_orchestration.spl.application.deployment_checks import deployment_findings
 from streams_orchestration.spl.application.expansion import Expansion
 from streams_orchestration.spl.application.file_checks import check_file
+from streams_orchestration.spl.application.fixed_arguments import with_fixed_arguments
 from streams_orchestration.spl.application.intrinsics import Intrinsics
 from streams_orchestration.spl.application.names import CompositeOperator, Files
 from streams_orchestration.spl.application.native_operators import NativeOperators
@@ -80,7 +81,7 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
             directory = directories.get(call.signature.name)
             if directory is not None and not call.arguments:
                 return Constant(call.span, RSTRING, str(directory))
-            return _known(call, options, submission)
+            return _known(with_fixed_arguments(call, mistakes), options, submission)
 
         mistakes: list[Mistake] = []
         natives = Natives(companion.functions, companion.file)

@@ -1,0 +1,74 @@
+"""Arguments of calls whose values are part of the application, such as the name of a submission-time value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from streams_orchestration.spl.application.values import SUBMISSION, SUBMISSION_LIST, parts_of
+from streams_orchestration.spl.types.types import UNKNOWN, Collection, Type
+from streams_orchestration.spl.types.types import Tuple as TupleType
+from streams_orchestration.spl.typing.typed import (
+    Call,
+    Constant,
+    Expression,
+    ListOf,
+    Mistake,
+    OutputCall,
+    PortAttribute,
+    PortTuple,
+    Typed,
+    Variable,
+)
+
+_FIXED = (SUBMISSION, SUBMISSION_LIST, "getCompileTimeValue", "getCompileTimeListValue")
+"""Functions whose arguments are literals, or computed from literals alone."""
+_SURE = frozenset(("spl.collection", "spl.math", "spl.string"))
+"""Namespaces of built-in functions that depend on their arguments alone."""
+
+
+def with_fixed_arguments(call: Call, mistakes: list[Mistake]) -> Call:
+    """Return a call with constants in place of its arguments, if it is one whose arguments must be constants.
+
+    Args:
+        call: the call.
+        mistakes: the list that gets a mistake for each argument that is not a constant.
+    """
+    if call.signature.name not in _FIXED or not call.signature.is_standard:
+        return call
+    return replace(call, arguments=tuple(_fixed(each, call.signature.name, mistakes) for each in call.arguments))
+
+
+def _fixed(argument: Expression, function: str, mistakes: list[Mistake]) -> Expression:
+    parts = [each for each in parts_of(argument) if isinstance(each, Typed)]
+    elements = argument.elements if isinstance(argument, ListOf) else (argument,)
+    if all(isinstance(each, Constant) for each in elements) or any(each.type == UNKNOWN for each in parts):
+        return argument
+    if not all(map(_is_fixed, parts)):
+        message = f"{function} needs a constant here, but this value is known only at run time"
+        mistakes.append(Mistake("CDISP0238E", message, argument.span))
+        return argument
+    from streams_orchestration.spl.programs.errors import ProgramError
+    from streams_orchestration.spl.programs.expression import compiled
+    from streams_orchestration.spl.programs.outcome import FailedError
+
+    try:
+        *_, evaluate = compiled(argument, ("", TupleType(())))
+        value = evaluate({}, 1)[0].as_py()
+    except (ProgramError, FailedError) as error:
+        mistakes.append(Mistake("CDISP0143E", f"this constant cannot be computed: {error}", argument.span))
+        return argument
+    return _literal(argument, argument.type, value)
+
+
+def _is_fixed(part: Typed) -> bool:
+    if isinstance(part, Call):
+        return part.signature.namespace in _SURE and part.signature.is_pure
+    return not isinstance(part, Variable | PortAttribute | PortTuple | OutputCall)
+
+
+def _literal(argument: Expression, type_: Type, value: Any) -> Expression:
+    """Return the tree of a text, or of a list of texts."""
+    if isinstance(type_, Collection):
+        return ListOf(argument.span, type_, tuple(_literal(argument, type_.elements[0], each) for each in value))
+    return Constant(argument.span, type_, value)
