@@ -64,7 +64,10 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
 }
 SESSIONS = "SELECT k, session_window.start AS ts, count(*) AS n FROM Timed GROUP BY k, session_window(ts, '1 minute')"
 AWAITED = "the delay of its results against the watermark of its input is not known: a session window"
-TOGETHER = "the colocated operators are one query, but First has outputMode append and Second has"
+TOGETHER = (
+    "the colocated operators are one query, but First has outputMode append and Second has outputMode update; give "
+    "them the same outputMode, or do not colocate them"
+)
 
 
 def document() -> dict[str, Any]:

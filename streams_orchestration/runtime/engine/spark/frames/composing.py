@@ -49,7 +49,7 @@ from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.tasks.instances import operator_context
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -146,10 +146,10 @@ class Composition:
             modes.setdefault(frame_parameters(operator).output_mode, operator.name)
         if len(modes) > 1:
             both = " and ".join(f"{name} has outputMode {mode}" for mode, name in modes.items())
-            message = (
-                f"the colocated operators are one query, but {both}; give them the same outputMode, or remove them "
+            remedy = "give them the same outputMode, or do not colocate them"
+            raise OperatorError(
+                list(modes.values())[-1], f"the colocated operators are one query, but {both}; {remedy}"
             )
-            raise OperatorError(list(modes.values())[-1], f"{message}apart")
         return next(iter(modes))
 
     def compose(self) -> None:
