@@ -98,7 +98,7 @@ def test_the_row_of_a_failed_pe_has_the_cause_and_the_remedy():
 
 
 @pytest.mark.parametrize(
-    ("arrangement", "expected"),
+    ("view", "expected"),
     [
         (TableView(tree=False), ["Slow", "Out", "In"]),
         (TableView(tree=False, inverted=True), ["In", "Out", "Slow"]),
@@ -110,8 +110,8 @@ def test_the_row_of_a_failed_pe_has_the_cause_and_the_remedy():
         (TableView(words="nothing has these"), []),
     ],
 )
-def test_rows_are_arranged(arrangement: TableView, expected: list[str]):
-    assert names(arrangement.of(rows_of(snapshot()))) == expected
+def test_rows_are_arranged(view: TableView, expected: list[str]):
+    assert names(view.of(rows_of(snapshot()))) == expected
 
 
 @given(
@@ -120,7 +120,7 @@ def test_rows_are_arranged(arrangement: TableView, expected: list[str]):
     inverted=st.booleans(),
     tree=st.booleans(),
 )
-def test_no_arrangement_loses_a_row_or_puts_one_before_its_parent(
+def test_no_view_loses_a_row_or_puts_one_before_its_parent(
     cores: list[float | None], column: str, inverted: bool, tree: bool
 ):
     rows = [Row(("a",), "application"), Row(("a", "PE 0"), "pe")]
@@ -141,11 +141,11 @@ def test_numbers_in_names_count_as_numbers():
 
 
 def test_sorting_goes_round_the_columns():
-    arrangement = TableView()
+    view = TableView()
     for _ in COLUMNS:
-        arrangement = arrangement.moved(1)
-    assert arrangement == TableView()
-    assert arrangement.moved(1).moved(-1) == arrangement
+        view = view.moved(1)
+    assert view == TableView()
+    assert view.moved(1).moved(-1) == view
 
 
 def played(
@@ -190,11 +190,11 @@ def test_keys_are_those_of_htop():
         await pilot.press("I")
         assert names(screen.shown) == ["In", "Out", "Slow"]
         await pilot.press("I", "N")
-        assert screen.arrangement.column == "name"
+        assert screen.view.column == "name"
         await pilot.press("f6")
-        assert screen.arrangement.column == "state"
+        assert screen.view.column == "state"
         await pilot.press("less_than_sign", "t")
-        assert (screen.arrangement.column, screen.arrangement.tree) == ("name", True)
+        assert (screen.view.column, screen.view.tree) == ("name", True)
         await pilot.press("slash", *"slow")
         assert names(screen.shown) == ["flights", "region-0", "PE 0", "Slow"]
         await pilot.press("enter")
@@ -216,7 +216,7 @@ def test_keys_that_come_before_the_screen_are_no_words_of_a_filter():
         assert screen.focused is screen.table
         screen.query_one(Input).focus()
         await pilot.press("t")
-        assert (screen.arrangement.tree, screen.arrangement.words) == (False, "")
+        assert (screen.view.tree, screen.view.words) == (False, "")
 
     played(play, snapshot())
 

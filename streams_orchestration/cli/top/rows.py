@@ -106,7 +106,7 @@ class TableView:
     """A text that a row must have in its path to be shown; empty for all rows."""
 
     def moved(self, by: int) -> TableView:
-        """Return the arrangement sorted by the column that is this many columns to the right, or left if negative."""
+        """Return the view sorted by the column that is `by` columns further right, or left if negative."""
         titles = [column.title for column in COLUMNS]
         return replace(self, column=titles[(titles.index(self.column) + by) % len(titles)])
 
@@ -129,7 +129,7 @@ class TableView:
             yield from self._below(row.path, children)
 
     def _sorted(self, rows: Iterable[Row]) -> list[Row]:
-        """Return the rows sorted by the arrangement's column, then by name; rows without a value come last."""
+        """Return the rows sorted by the view's column, then by name; rows without a value come last."""
         by = next(column.value for column in COLUMNS if column.title == self.column)
         rows = sorted(rows, key=lambda row: [_natural(part) for part in row.path])
         known = [row for row in rows if by(row) is not None]

@@ -16,7 +16,7 @@ from textual.widgets import DataTable, Footer, Input, Static
 from streams_orchestration.cli.metrics import facts
 from streams_orchestration.cli.terminal import printable_text
 from streams_orchestration.cli.top.command import cells
-from streams_orchestration.cli.top.rows import COLUMNS, Row, TableView, rows_of
+from streams_orchestration.cli.top.rows import ASCENDING, COLUMNS, Row, TableView, rows_of
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.runtime import api
 
@@ -65,7 +65,7 @@ class Screen(App[None]):
         """Create the screen with a first snapshot; `look` returns the next one every `delay` seconds."""
         super().__init__()
         self.snapshot = snapshot
-        self.arrangement = TableView()
+        self.view = TableView()
         self.held = False
         self.problem = ""
         self.shown: list[Row] = []
@@ -112,15 +112,15 @@ class Screen(App[None]):
         self.refill()
 
     def refill(self) -> None:
-        """Fill the table with the snapshot's rows in the current arrangement; the cursor stays on its row."""
+        """Fill the table with the snapshot's rows in the current view; the cursor stays on its row."""
         before = self.selected
-        rows = self.arrangement.of(rows_of(self.snapshot))
+        rows = self.view.of(rows_of(self.snapshot))
         self.shown = rows[:MOST_ROWS]
-        table, tree = self.table, self.arrangement.tree
+        table, tree = self.table, self.view.tree
         x, y = table.scroll_offset
         table.clear(columns=True)
         for column in COLUMNS:
-            mark = (" ▲" if self._ascends(column.title) else " ▼") if column.title == self.arrangement.column else ""
+            mark = (" ▲" if self._ascends(column.title) else " ▼") if column.title == self.view.column else ""
             table.add_column(Text(f"{column.title}{mark}"), key=column.title)
         for row in self.shown:
             first, second, *figures = cells(row, tree=tree)
@@ -145,7 +145,7 @@ class Screen(App[None]):
         self._detail()
 
     def _ascends(self, title: str) -> bool:
-        return (title in ("name", "state")) != self.arrangement.inverted
+        return (title in ASCENDING) != self.view.inverted
 
     def _head(self, rows: int) -> Group:
         lines = [self._line()]
@@ -162,8 +162,8 @@ class Screen(App[None]):
         line = Text.assemble((states or "nothing is deployed", "bold"))
         if failed:
             line.append(f"  {plural(failed, 'unit')} failed", "bold red")
-        if self.arrangement.words:
-            line.append(f"  filter: {self.arrangement.words}", "yellow")
+        if self.view.words:
+            line.append(f"  filter: {self.view.words}", "yellow")
         if self.held:
             line.append("  held", "yellow")
         return line
@@ -174,16 +174,16 @@ class Screen(App[None]):
         self.query_one("#detail", Static).update(Text(HELP, "dim") if self._keys else printable_text(Text(trouble)))
 
     def _arrange(self, **changes: object) -> None:
-        self.arrangement = replace(self.arrangement, **changes)  # type: ignore[arg-type]
+        self.view = replace(self.view, **changes)  # type: ignore[arg-type]
         self.refill()
 
     def action_tree(self) -> None:
         """Switch between the tree and a list of operators only."""
-        self._arrange(tree=not self.arrangement.tree)
+        self._arrange(tree=not self.view.tree)
 
     def action_sort(self, by: int) -> None:
         """Sort by the column that is this many columns to the right, or left if negative."""
-        self.arrangement = self.arrangement.moved(by)
+        self.view = self.view.moved(by)
         self.refill()
 
     def action_by(self, column: str) -> None:
@@ -192,7 +192,7 @@ class Screen(App[None]):
 
     def action_invert(self) -> None:
         """Reverse the order."""
-        self._arrange(inverted=not self.arrangement.inverted)
+        self._arrange(inverted=not self.view.inverted)
 
     def action_hold(self) -> None:
         """Stop reading the catalog, or start it again."""
