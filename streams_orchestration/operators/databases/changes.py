@@ -43,10 +43,9 @@ class LogPosition(NamedTuple):
 
 
 class ChangedRow(NamedTuple):
-    """A change of the table: an inserted, updated or deleted row, or a truncation, which has no values."""
+    """A changed row of the table."""
 
     kind: str
-    """`insert`, `update`, `delete` or `truncate`."""
     transaction: Begin
     values: tuple[Any, ...]
     """Values by column; None in a deleted row where only the key is known."""

@@ -267,7 +267,7 @@ def _ticks(times: Any) -> np.ndarray:
     """Return times as int64.
 
     Raises:
-        DataError: the times are not signed whole numbers, or one is missing.
+        DataError: a time is missing or no whole number.
     """
     values = times.to_numpy(zero_copy_only=False) if isinstance(times, pa.Array) else np.asarray(times)
     if len(values) and values.dtype.kind != "i":

@@ -336,7 +336,7 @@ def places_of(values: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Return for each value its position in `known`; -1 if `known` does not have it."""
     if not len(known):
         return np.full(len(values), -1)
-    order = np.argsort(known, kind="stable")
+    order = np.arange(len(known)) if (known[1:] >= known[:-1]).all() else np.argsort(known, kind="stable")
     at = order[np.minimum(np.searchsorted(known, values, sorter=order), len(known) - 1)]
     return np.where(known[at] == values, at, -1)
 
@@ -379,7 +379,7 @@ def within(slices: np.ndarray, partitions: np.ndarray | None, ranges: CellRanges
 
 
 def _within(slices: np.ndarray, ranges: CellRanges, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find the items in some ranges, regardless of partition; return for each its range's number and its position."""
+    """Find the items of all partitions whose slices lie in some of the ranges."""
     order = np.argsort(slices, kind="stable")
     ordered = slices[order]
     starts = np.searchsorted(ordered, ranges.first[which])

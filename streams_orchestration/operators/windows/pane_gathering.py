@@ -13,6 +13,7 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.key_index import hashes_of
 from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.windows.pane_cells import places_of
 
 _NUMBERS = {
     "keys": ("number", "partition"),
@@ -43,7 +44,7 @@ class PaneTables(NamedTuple):
         for name, table in tables.items():
             if name != "keys":
                 known = numbers if name == "cells" else partitions
-                owners[name] = _rows_of(table.column(_NUMBERS[name][0]).to_numpy(), known)
+                owners[name] = places_of(table.column(_NUMBERS[name][0]).to_numpy(), known)
         return cls(tables, owners, state["next"])
 
     def partition_hashes(self, chosen: np.ndarray, width: int) -> np.ndarray:
@@ -91,14 +92,3 @@ def gathered_panes(
         keys, values = (table.select(schema.names) for schema in (former.keys_schema, former.values_schema))
         parts[name] = KeyedState.load({"keys": keys, "values": values})
     return parts
-
-
-def _rows_of(numbers: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return for each number the row of `known` that has this number; -1 if there is none."""
-    if not len(known):
-        return np.full(len(numbers), -1)
-    ascending = (known[1:] >= known[:-1]).all()
-    order = None if ascending else np.argsort(known, kind="stable")
-    at = np.minimum(np.searchsorted(known, numbers, sorter=order), len(known) - 1)
-    rows = at if order is None else order[at]
-    return np.where(known[rows] == numbers, rows, -1)
