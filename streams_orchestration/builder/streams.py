@@ -358,7 +358,7 @@ def source(stream: Stream | str) -> DraftSource:
 
 
 def ports_of(inputs: Sequence[Input]) -> list[DraftPort]:
-    """Make an input port for each input; the streams of a list share one port."""
+    """Return the input ports of an invocation."""
     ports: list[DraftPort] = []
     for each in inputs:
         if isinstance(each, DraftPort):

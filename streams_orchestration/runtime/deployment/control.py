@@ -36,6 +36,7 @@ def launch(
     asked_at: float | None = None,
     launcher: HostLauncher | None = None,
     heal: bool = True,
+    catalog: Catalog | None = None,
 ) -> tuple[str, ...]:
     """Start every missing host of an application that is wanted to run. Concurrent callers start each host once.
 
@@ -47,6 +48,7 @@ def launch(
         asked_at: the time at which the command was entered, in unix seconds; the start-up time counts from there.
         launcher: starts the hosts; None for processes on this machine.
         heal: also take up the resets that units need, for example because their host died.
+        catalog: as of `opened_catalog`.
 
     Returns:
         The hosts in words. `host 0, pid 4711` was started here; an agent starts `host 0 on north`; `host 0 waits: ...`
@@ -56,7 +58,7 @@ def launch(
         NotDeployedError: the application is not deployed.
         HostLaunchError, JavaError: a host could not be started on this machine.
     """
-    catalog = opened_catalog(home, application)
+    catalog = opened_catalog(home, application, catalog)
     read_units(home, application, catalog)
     asked_at = None if asked_at is None else clock.shared(asked_at)
     observe(catalog, application)
@@ -77,7 +79,7 @@ def launch(
     begun = start_claimed(catalog, launcher or LocalLauncher(), chosen.here)
     if unknown is not None and (chosen.elsewhere or len(begun) < len(chosen.here)):
         raise unknown
-    stop_orphans(home, application)
+    stop_orphans(home, application, catalog)
     return (*chosen.elsewhere, *begun)
 
 
@@ -100,18 +102,19 @@ def _lost(connection: Connection, application: str) -> list[str]:
     return lost
 
 
-def cancel(home: Home, application: str, timeout: float = STOP_SECONDS) -> UnitsStatus:
+def cancel(home: Home, application: str, timeout: float = STOP_SECONDS, catalog: Catalog | None = None) -> UnitsStatus:
     """Stop an application. It keeps its state, and continues from it when it is deployed again.
 
     Hosts finish the batches under way. A host that does not end within `timeout` seconds is killed, without data loss.
+    `catalog` is as in `opened_catalog`.
 
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    read_units(home, application)
+    catalog = opened_catalog(home, application, catalog)
+    read_units(home, application, catalog)
     report_failure(home, application)
     a, h, p, u = tables.application, tables.host, tables.pe, tables.unit
-    catalog = Catalog(home)
     with catalog.write() as connection:
         connection.execute(update(a).where(a.c.name == application).values(wanted="STOPPED", runs_until=None))
     await_status(home, application, catalog, timeout, lambda status: not any(host.alive for host in status.hosts))
@@ -129,6 +132,6 @@ def cancel(home: Home, application: str, timeout: float = STOP_SECONDS) -> Units
                 .values(state="STOPPED")
             )
         connection.execute(update(a).where(a.c.name == application, a.c.state != "COMPLETED").values(state="STOPPED"))
-    stop_orphans(home, application)
+    stop_orphans(home, application, catalog)
     remove_empty(catalog, application)
-    return read_units(home, application)
+    return read_units(home, application, catalog)

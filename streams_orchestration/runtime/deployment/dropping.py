@@ -48,8 +48,8 @@ def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
 
 def forget(home: Home, catalog: Catalog, application: str, programs: tuple[PeProgram, ...]) -> None:
     """Stop the application's hosts, and remove its state and published results, but not its savepoints."""
-    if application in deployed_applications(home):
-        cancel(home, application)
+    if application in deployed_applications(home, catalog):
+        cancel(home, application, catalog=catalog)
     for path in _published(home, programs):
         path.unlink(missing_ok=True)
     with catalog.write() as connection:

@@ -25,7 +25,7 @@ from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.controller import advance, mark_taken_up, unit_row
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.health import read_health
-from streams_orchestration.runtime.units.reading import read_units
+from streams_orchestration.runtime.units.reading import opened_catalog, read_units
 from streams_orchestration.runtime.units.region_events import Event, ResetRequested, TimerFired
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.unit_facts import ENDED
@@ -64,7 +64,8 @@ def reset(
         StreamsRuntimeError: the application is stopped, the unit does not exist, no attempts are left, or a file that
             the cut needs is missing.
     """
-    status = read_units(home, application)
+    catalog = opened_catalog(home, application)
+    status = read_units(home, application, catalog)
     if status.state == "STOPPED":
         message = f"{application} is stopped; run or deploy it again, and it continues from its last commits"
         raise StreamsRuntimeError(message)
@@ -72,7 +73,6 @@ def reset(
     if unit not in names:
         message = f"{application}: there is no unit {unit}{nearest(unit, names)}"
         raise StreamsRuntimeError(message)
-    catalog = Catalog(home)
     if not force:
         _refuse_lost(catalog, application, unit)
     _end_hosts(catalog, application, unit, generation)
@@ -80,7 +80,7 @@ def reset(
     begin_reset(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do this as well, in case this process dies
     # also if the unit was reset before: that call may have died before it launched the hosts
-    launch(home, application, launcher=launcher, heal=False)
+    launch(home, application, launcher=launcher, heal=False, catalog=catalog)
     with catalog.read() as connection:
         row = unit_row(connection, application, unit)
     if row.state == LIMIT and not force:

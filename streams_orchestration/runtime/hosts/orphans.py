@@ -56,13 +56,14 @@ def record_processes(
         connection.execute(_RECORD, rows)
 
 
-def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
+def stop_orphans(home: Home, application: str, catalog: Catalog | None = None) -> tuple[Orphan, ...]:
     """Kill the processes left behind by hosts of an application that ended or were restarted since.
 
     In a stopped application, processes of live hosts are killed, too. Processes of other machines are not touched. A
     process of this machine is killed only if its pid, start time and command line are those that its host recorded.
+    `catalog` is as in `opened_catalog`.
     """
-    catalog = Catalog(home)
+    catalog = catalog or Catalog(home)
     if not catalog.exists:
         return ()
     p, h, a = tables.process, tables.host, tables.application

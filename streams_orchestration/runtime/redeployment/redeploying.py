@@ -79,9 +79,9 @@ def redeploy(opened: OpenedApplication, *, drop: Collection[str] = (), within: f
         return redeployment
     if trial.state == "REVERTED":
         if stopped:
-            cancel(home, application)
-        else:
-            start(home, application)  # another process may have taken the plan back, and starts no hosts
+            cancel(home, application, catalog=opened.catalog)
+        else:  # another process may have taken the plan back, and starts no hosts
+            start(home, application, opened.catalog)
         raise RevertedError(redeployment, trial.cause or "")
     return replace(redeployment, measured_seconds=trial.pause)
 
@@ -118,10 +118,10 @@ def begin_redeploy(opened: OpenedApplication, drop: Collection[str], within: flo
         garbage = change.put_in_place(within)
     except BaseException:
         if stopped:
-            cancel(home, application)
+            cancel(home, application, catalog=catalog)
         raise
     remove_files(catalog.store, garbage)
-    start(home, application)
+    start(home, application, catalog)
     return redeployment, stopped
 
 
@@ -167,7 +167,7 @@ class PlanChange:
                 while (garbage := self._try_switch(within)) is None:
                     hold(self.catalog, self.application, changed)  # it may have expired
                     # hosts are needed only now: if all units were at cuts, the switch would have succeeded without them
-                    launch(self.opened.home, self.application)
+                    launch(self.opened.home, self.application, catalog=self.catalog)
                     if rest := drain(self.catalog, self.application, self.programs, changed, until):
                         late = f"{rest} after {within:.0f} s"
                         raise NotDrainedError(late)

@@ -58,9 +58,10 @@ def end_trial_by_hand(home: Home, application: str) -> bool:
     Returns:
         False if no redeploy is on trial; then nothing was changed.
     """
-    if revert_open(opened_catalog(home, application), application, BY_HAND) is None:
+    catalog = opened_catalog(home, application)
+    if revert_open(catalog, application, BY_HAND) is None:
         return False
-    launch(home, application)
+    launch(home, application, catalog=catalog)
     return True
 
 

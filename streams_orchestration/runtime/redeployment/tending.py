@@ -95,7 +95,7 @@ class Tending:
     ) -> None:
         now = clock.now()
         if arrange(residents(rows, application, waiting, now), machines, now).refused.keys() < set(waiting):
-            for host in launch(self._home, application, heal=False):
+            for host in launch(self._home, application, heal=False, catalog=self._catalog):
                 log.info("%s: %s", application, host)
 
     def _put_right(self, application: str, reasons: Sequence[str], situation: tuple[object, ...]) -> None:

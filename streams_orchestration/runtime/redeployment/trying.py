@@ -66,23 +66,23 @@ def await_trial(home: Home, application: str, catalog: Catalog | None = None) ->
                 raise OnTrialError(application)
             if world.monotonic() - healed > HEAL_SECONDS and failures(status, clock.now()):
                 healed = world.monotonic()
-                start(home, application)
+                start(home, application, catalog)
             catalog.changes.wait(mark, LOOK_SECONDS)
         except CatalogUnavailableError as error:
             outage.met(error)
 
 
-def start(home: Home, application: str) -> None:
+def start(home: Home, application: str, catalog: Catalog) -> None:
     """Start the hosts that a new plan needs; if one cannot be started, or no machine takes it, revert the trial."""
     try:
-        launch(home, application)
-        with Catalog(home).read() as connection:
+        launch(home, application, catalog=catalog)
+        with catalog.read() as connection:
             if is_on_trial(connection, application):
-                require_machines(read_units(home, application))
+                require_machines(read_units(home, application, catalog))
     except HostLaunchError as error:
-        if not revert_open(Catalog(home), application, str(error)):
+        if not revert_open(catalog, application, str(error)):
             raise
-        launch(home, application)
+        launch(home, application, catalog=catalog)
 
 
 def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | None:

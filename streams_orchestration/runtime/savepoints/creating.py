@@ -129,7 +129,7 @@ def _at_rest(
 ) -> Generator[None]:
     """Hold the application at a cut within the block; on exit it runs or is stopped as before."""
     units = {program.unit for program in programs}
-    status = read_units(home, application)
+    status = read_units(home, application, catalog)
     hopeless = [failure for failure in failures(status, clock.now()) if failure.exhausted]
     if status.state in ("RUNNING", "WAITING") and hopeless:
         message = (
@@ -145,11 +145,12 @@ def _at_rest(
             if rest:
                 resumed = stopped
                 _resume(home, catalog, application, for_a_while=stopped)
-                launch(home, application)
+                launch(home, application, catalog=catalog)
                 rest = drain(catalog, application, programs, units, world.monotonic() + within, mend=False)
             if rest:
+                standing = _standing(home, application, catalog, rest)
                 message = (
-                    f"{application} is unchanged, and no savepoint was taken: {_standing(home, application, rest)} "
+                    f"{application} is unchanged, and no savepoint was taken: {standing} "
                     f"after {within:.0f} s. See `streams status {application}` for the cause of the delay, then "
                     "try again, or wait longer with --within"
                 )
@@ -157,7 +158,7 @@ def _at_rest(
             yield
         finally:
             if resumed:
-                cancel(home, application)
+                cancel(home, application, catalog=catalog)
 
 
 def _resume(home: Home, catalog: Catalog, application: str, *, for_a_while: bool) -> None:
@@ -174,9 +175,9 @@ def _resume(home: Home, catalog: Catalog, application: str, *, for_a_while: bool
             connection.execute(update(a).where(a.c.name == application).values(runs_until=until))
 
 
-def _standing(home: Home, application: str, rest: str) -> str:
+def _standing(home: Home, application: str, catalog: Catalog, rest: str) -> str:
     """Describe why an application reaches no cut: failed units, and units whose operator ends epochs."""
-    units = read_units(home, application).units
+    units = read_units(home, application, catalog).units
     failing = [f"{unit.name} is {unit.state}" for unit in units if unit.state in ("UNHEALTHY", "RESETTING")]
     driven = [
         f"{unit.name} ends an epoch only when its start operator requests it"

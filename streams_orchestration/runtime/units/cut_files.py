@@ -19,7 +19,7 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import ConnectionRow, StateRow, StoredPosition, UnitEventRow, UnitRow
 from streams_orchestration.runtime.storage.home import Home, data_of
 from streams_orchestration.runtime.storage.store import Store, StoreError
-from streams_orchestration.runtime.units.reading import read_units
+from streams_orchestration.runtime.units.reading import opened_catalog, read_units
 from streams_orchestration.runtime.units.unit_facts import ENDED
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
 
@@ -186,9 +186,9 @@ def look_at_cuts(home: Home, application: str) -> dict[str, str]:
     Raises:
         NotDeployedError: the catalog does not know the application.
     """
-    if read_units(home, application).state not in ("RUNNING", "WAITING"):
+    catalog = opened_catalog(home, application)
+    if read_units(home, application, catalog).state not in ("RUNNING", "WAITING"):
         return {}
-    catalog = Catalog(home)
     with catalog.read() as connection:
         turns = -(-len(cut_files(connection, application)) // MOST_FILES)
     for turn in range(turns):

@@ -43,9 +43,9 @@ _PES = select(_p).where(_p.c.application == bindparam("of")).order_by(_p.c.id)
 _MACHINES = select(tables.machine)
 
 
-def deployed_applications(home: Home) -> tuple[str, ...]:
-    """Return the names of all applications that the catalog knows, sorted."""
-    catalog = Catalog(home)
+def deployed_applications(home: Home, catalog: Catalog | None = None) -> tuple[str, ...]:
+    """Return the names of all applications that the catalog knows, sorted; `catalog` as in `opened_catalog`."""
+    catalog = catalog or Catalog(home)
     if not catalog.exists:
         return ()
     with catalog.read() as connection:

@@ -14,6 +14,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
@@ -195,7 +196,7 @@ def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
 ):
     plans: list[str] = []
 
-    def fail(home: Home, application: str) -> None:
+    def fail(home: Home, application: str, _: Catalog) -> None:
         plans.append(read_status(home, application).fingerprint)
         if len(plans) == 1:
             an_operator_raises(local)
