@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.nexmark.application import ALIKE, EVENT_TIME, QUERIES, STREAMED, Way, document, sql
-from benchmarks.nexmark.events import events, out_of_order, write_events
-from benchmarks.nexmark.expected import SQL, expected
+from benchmarks.nexmark.events import Events, events, numbered, out_of_order, write_events
+from benchmarks.nexmark.expected import ON_TIME, SQL, arrivals, expected
 from benchmarks.nexmark.throughput import compare, total
 from streams_orchestration.builder.testing import run_in_process, spark_engine
 from streams_orchestration.compiler.options import Options
@@ -81,6 +81,33 @@ def test_windows_of_event_time_give_what_duckdb_does_whatever_the_order_of_event
     assert (numbers[1:] < numbers[:-1]).any()
     assert wanted
     assert rows(actual) == wanted
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("query", EVENT_TIME)
+def test_windows_of_event_time_give_what_sql_in_batches_does_without_late_events(query: str, tmp_path: Path):
+    every, seed = 20_000, 37  # so that late events would change the result of every query
+    numbers = out_of_order(EVENTS, every, seed=seed)
+    write_events(tmp_path / "events", EVENTS, 1_000, every, numbers=numbers)
+    made = document(query, EVENTS, every, how="event_time", files=str(tmp_path / "events"))
+    for source in made["graph"][: len(QUERIES[query]["reads"])]:
+        source["annotations"]["eventTime"]["minimumGap"] = 0.0  # the watermark of SQL rises with every event
+    (actual,) = run_in_process(made, {}, options=ONE_PE).values()
+    arrived = numbered(numbers, every)
+    assert rows(actual) == rows(by_spark(query, arrived)) == rows(expected(query, arrived, in_order=False))
+    assert rows(actual) != rows(expected(query, arrived))
+
+
+def by_spark(query: str, arrived: Events) -> pa.Table:
+    """Return the result of a query that Spark runs at once over the events that are not late."""
+    spark = spark_engine().session.newSession()
+    for name, value in {"spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "1"}.items():
+        spark.conf.set(name, value)
+    made = arrivals(arrived)
+    for stream in QUERIES[query]["reads"]:
+        spark.createDataFrame(made[stream.lower()]).createOrReplaceTempView(f"arrived_{stream}")
+        spark.sql(ON_TIME.replace("$arrived", f"arrived_{stream}")).createOrReplaceTempView(stream)
+    return spark.sql(sql(query, EVERY)[0]).toArrow()
 
 
 def test_slices_of_files_are_the_events(tmp_path: Path):

@@ -143,15 +143,16 @@ def _batch(ddl: str, *columns: np.ndarray | pa.Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(cast, schema=schema)
 
 
-def out_of_order(count: int, every: int = 100, late: float = 0.01) -> np.ndarray:
+def out_of_order(count: int, every: int = 100, late: float = 0.01, seed: int = 7) -> np.ndarray:
     """Return the numbers of the first events, shuffled within 4 s of their times.
 
     Args:
         count: of the events.
         every: microseconds between two events.
         late: the share of events that come later than that.
+        seed: the seed of the order.
     """
-    return arrival_order(np.arange(count) * every, np.random.default_rng(7), late)
+    return arrival_order(np.arange(count) * every, np.random.default_rng(seed), late)
 
 
 def write_events(

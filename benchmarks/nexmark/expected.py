@@ -5,6 +5,7 @@ from __future__ import annotations
 import duckdb
 import pyarrow as pa
 
+from benchmarks.disorder import LAG
 from benchmarks.nexmark.events import Events
 
 _CLOSING = """SELECT a.id, a.category, a.seller, a.expires, max(b.price) AS final
@@ -44,10 +45,34 @@ SQL = {
 }
 
 
-def expected(query: str, events: Events) -> pa.Table:
-    """Return the result of a query, in no order."""
+ON_TIME = f"""SELECT * FROM (
+    SELECT *, max(moment) OVER (ORDER BY arrival ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS latest
+    FROM $arrived)
+    WHERE latest IS NULL OR moment >= latest - INTERVAL {LAG} MICROSECONDS"""
+"""The tuples of a stream that are not late at its watermark: the greatest time of all tuples before, minus the lag.
+
+DuckDB and Spark both run this text.
+"""
+
+
+def expected(query: str, events: Events, *, in_order: bool = True) -> pa.Table:
+    """Return the result of a query, in no order.
+
+    Args:
+        query: as in `queries.yaml`.
+        events: the events.
+        in_order: False if the events come in this order of arrival, and those that are late do not count.
+    """
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        for name, batch in events._asdict().items():
-            connection.register(name, pa.Table.from_batches([batch]))
+        for name, arrived in arrivals(events).items():
+            connection.register(f"arrived_{name}", arrived)
+            text = "FROM $arrived" if in_order else ON_TIME
+            connection.execute(f"CREATE VIEW {name} AS {text.replace('$arrived', f'arrived_{name}')}")
         return connection.sql(SQL[query]).to_arrow_table()
+
+
+def arrivals(events: Events) -> dict[str, pa.Table]:
+    """Return the events by kind, with the attribute `arrival`, which numbers them in their order."""
+    tables = {name: pa.Table.from_batches([batch]) for name, batch in events._asdict().items()}
+    return {name: table.append_column("arrival", pa.array(range(len(table)))) for name, table in tables.items()}
