@@ -96,6 +96,7 @@ def told(verdict: Verdict) -> str:
     head = (
         f"{verdict.shape} (seed {verdict.seed}, {verdict.pes} PEs, {how}): {len(verdict.faults)} faults, "
         f"{verdict.redeploys} redeploys, {verdict.resets} resets, {verdict.tuples} tuples, "
+        f"{f'{verdict.idle} times idle, ' if verdict.idle else ''}"
         f"at most {verdict.most_bytes / 1e6:.1f} MB, "
         f"{verdict.seconds:.0f} s"
     )

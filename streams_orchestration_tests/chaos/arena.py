@@ -97,6 +97,8 @@ class Verdict:
     resets: int = 0
     redeploys: int = 0
     """The number of redeploys that were done: plans after the first."""
+    idle: int = 0
+    """The number of decisions that partitions of a source are idle, as far as they were seen."""
     most_bytes: int = 0
     last_bytes: int = 0
 
@@ -143,15 +145,9 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
         spec.write_text(yaml.safe_dump(shape.spec(hurry)))
         compilation = shape.compiled(hurry)
         verdict = Verdict(
-            case.shape,
-            case.seed,
-            case.healer,
-            case.engine,
-            case.catalog,
-            case.storage,
-            case.faults,
+            case.shape, case.seed, case.healer, case.engine, case.catalog, case.storage, case.faults,
             len(compilation.fusion.pes),
-        )
+        )  # fmt: skip
         choose = random.Random(f"{case.shape} {case.seed} faults")
         began = time.time()
         healer = HEALERS[case.healer](home, shape.name, spec, choose)
@@ -161,8 +157,9 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
             verdict.most_bytes = max((size for _, size in watch.bytes), default=0)
             verdict.last_bytes = watch.bytes[-1][1] if watch.bytes else 0
             verdict.resets, verdict.redeploys = watch.resets, watch.plan - FIRST_PLAN
+            verdict.idle = len(watch.idle)
             programs = [pe.program for pe in deployed_pes(Catalog(home), shape.name)]
-            _judge(shape, home, verdict, programs, wanted)
+            judge(shape, home, verdict, programs, wanted)
         finally:
             with contextlib.suppress(StreamsRuntimeError):
                 cancel(home, shape.name, 5.0)
@@ -331,13 +328,14 @@ class _Course:
             )
 
 
-def _judge(shape: Shape, home: Home, verdict: Verdict, programs: Iterable[PeProgram], wanted: Outcome | None) -> None:
+def judge(shape: Shape, home: Home, verdict: Verdict, programs: Iterable[PeProgram], wanted: Outcome | None) -> None:
     """Results, states, what is left, and whose resets there were."""
     if verdict.wrong:
         return
     programs = tuple(programs)
     left = outcome(shape, home, programs)
     if isinstance(shape, FedPanes):
+        verdict.wrong += [] if verdict.idle else ["no partition was idle"]
         wanted, left = Outcome({"Out": shape.wanted()}, {}), left._replace(states={})
     assert wanted is not None
     verdict.tuples = sum(map(len, wanted.results.values()))

@@ -50,6 +50,8 @@ class Watch:
         self.plan = FIRST_PLAN
         """Number of the deployed one."""
         self.resets = 0
+        self.idle = set[tuple[str, int]]()
+        """Source and number of each decision that partitions are idle."""
         self._reset_counts: dict[str, int] = {}
         self.bytes: list[tuple[float, int]] = []
         """The bytes of streams and states on disk, by time."""
@@ -90,9 +92,12 @@ class Watch:
         with self._catalog.read() as connection:
             units = connection.execute(select(u).where(u.c.application == self.application)).all()
             committed = connection.execute(
-                select(p.c.unit, p.c.committed_at).where(p.c.application == self.application)
+                select(p.c.unit, p.c.committed_at, p.c.position).where(p.c.application == self.application)
             ).all()
             self.plan = connection.scalar(select(a.c.plan).where(a.c.name == self.application)) or FIRST_PLAN
+        for _, _, position in committed:
+            for source, decisions in position.get("idle", {}).items():
+                self.idle |= {(source, each["number"]) for each in decisions}
         now = time.time()
         # a redeploy begins some units and stops others
         self.units = {unit.name: self.units.get(unit.name, Track()) for unit in units}
@@ -101,7 +106,7 @@ class Watch:
             self._reset_counts[unit.name] = unit.reset_count
             track = self.units[unit.name]
             track.state = "LAST" if unit.final_epoch is not None else unit.state
-            newest = max((at or 0.0 for name, at in committed if name == unit.name), default=0.0)
+            newest = max((at or 0.0 for name, at, _ in committed if name == unit.name), default=0.0)
             for entries, at, value in (
                 (track.generations, now, unit.generation),
                 (track.epochs, unit.completed_at or now, unit.completed_epoch),
