@@ -30,6 +30,7 @@ UNITS = (
     "SELECT u.name, a.plan, u.generation, u.state, u.held_until, t.state AS trial "
     "FROM unit u JOIN application a ON a.name = u.application LEFT JOIN trial t ON t.application = a.name"
 )
+REVERTED = "SELECT 1 FROM trial WHERE state = 'REVERTED' AND plan = ?"
 PHASES = {
     "resetting": {"RESETTING"},
     "unhealthy": {"UNHEALTHY", LIMIT},
@@ -68,7 +69,9 @@ class Histories:
     """The phase of the application at the last commit."""
     wrong: list[str] = field(default_factory=list[str])
     _segments: dict[tuple[int, str, int], str] = field(default_factory=dict[tuple[int, str, int], str])
-    """Plan, stream and number -> the file; another plan may begin a stream anew."""
+    """Line, stream and number -> the file; a redeploy may begin a stream anew."""
+    _lines: dict[int, int] = field(default_factory=dict[int, int])
+    """Plan -> its line: the plan itself; for a plan that a revert has restored, the line of the plan on trial."""
     _closed: dict[tuple[int, int, int], int] = field(default_factory=dict[tuple[int, int, int], int])
     """PE, epoch and generation -> the batch that closed it."""
     _units: dict[str, tuple[int, int, str]] = field(default_factory=dict[str, tuple[int, int, str]])
@@ -174,11 +177,15 @@ class Histories:
             yield f"{unit} works again, and PE {pe} has not begun in generation {generation}"
 
     def _look_at_segments(self) -> Iterator[str]:
-        """A number of a segment is used once."""
+        """A number of a segment is used once, also after a revert."""
         for plan, stream, number, path in self.rows(SEGMENTS):
-            if (known := self._segments.setdefault((plan, stream, number), path)) != path:
+            if plan not in self._lines:
+                tried = self._lines.get(plan - 1)
+                self._lines[plan] = plan if tried is None or not self.rows(REVERTED, plan - 1) else tried
+            place = self._lines[plan], stream, number
+            if (known := self._segments.setdefault(place, path)) != path:
                 yield f"segment {number} of {stream} was {known} and is {path}"
-                self._segments[plan, stream, number] = path
+                self._segments[place] = path
 
     def _look_at_epochs(self) -> Iterator[str]:
         """An epoch of a PE is closed once in a generation."""
