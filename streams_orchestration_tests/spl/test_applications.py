@@ -189,6 +189,19 @@ def test_defaults_of_submission_time_values_are_computed_from_constants(tmp_path
     assert defaults == dict(arguments.values()) | {"f": '["u", "5"]'}
 
 
+def test_parameters_before_the_tuples_read_constant_variables_of_the_logic(tmp_path: Path):
+    state = 'int32 c = 2 + 1; int32 twice = 2 * c; mutable int32 m = 0; rstring name = "in.csv";'
+    beacon = f"A = Beacon() {{ logic state : {{ {state} }} param iterations : twice; output A : n = m++ + c; }}"
+    source = f"B = FileSource() {{ logic state : {{ {state} }} param file : name; }}"
+    (tmp_path / "in.csv").write_text("7\n")
+    file = tmp_path / "Main.spl"
+    sink = '() as K = FileSink(A, B) { param file : "k"; }'
+    file.write_text(f"composite Main {{ graph stream<int32 n> {beacon} stream<int32 n> {source} {sink} }}")
+    document, _ = read_tree(file)
+    tables = run_in_process(document, {}, options=Options())
+    assert sorted(tables["K"].column("n").to_pylist()) == [3, 4, 5, 6, 7, 7, 8]
+
+
 def test_sinks_of_the_network_write_literals_as_in_streams(tmp_path: Path):
     file = tmp_path / "Main.spl"
     source = "stream<int32 n, set<int32> s> I = Beacon() { }"

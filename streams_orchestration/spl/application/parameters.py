@@ -15,7 +15,7 @@ from streams_orchestration.spl.application.operator_checks import check_operator
 from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call, own_parameters
 from streams_orchestration.spl.application.port_reading import beyond_columns, port_of, reads, reads_whole
 from streams_orchestration.spl.application.rewriting import by_attributes
-from streams_orchestration.spl.application.state_reading import StateReading
+from streams_orchestration.spl.application.state_reading import StateReading, before_tuples
 from streams_orchestration.spl.application.subscriptions import subscription_text
 from streams_orchestration.spl.application.values import (
     CHANNELS,
@@ -106,6 +106,8 @@ class ParameterWriter:
     """True if expressions are evaluated with the logic, which then holds their functions and submission-time values."""
     state: StateReading = field(default_factory=lambda: StateReading({}))
     """The state variables of the logic, if expressions are evaluated apart from the logic."""
+    fixed: StateReading = field(default_factory=lambda: StateReading({}))
+    """The state variables of the logic, for parameters that are evaluated before the first tuple."""
 
     def parameters(self, invocation: Invocation) -> dict[str, Any]:
         """Return the document's parameters, with `output`, and with `spl` for logic and functions."""
@@ -122,7 +124,8 @@ class ParameterWriter:
             self.outputs,
             submits=self.kind == "Custom",
         )
-        self.state = StateReading({} if self.with_logic else {each.name: each for each in logic.state}, self.inputs)
+        self.fixed = StateReading({each.name: each for each in logic.state})
+        self.state = StateReading({} if self.with_logic else self.fixed.variables, self.inputs)
         model = self.model
         if model is None:
             parameters = self._without_model(invocation, port_scope(known, self.inputs), typed)
@@ -177,6 +180,7 @@ class ParameterWriter:
             parameter = model.parameters.get(each.label.name)
             if parameter is not None and parameter.mode == "Text" and isinstance(each.values, tuple):
                 parameters[parameter.name] = subscription_text(each.values[0], parameter.name, self._report)
+        given = before_tuples(model, given, self.fixed, self.mistakes)
         for name, values in given.items():
             if self.kind == "Export" and name == "properties" and isinstance(values[0], TupleOf):
                 parameters[name] = {each: self.expression(value, typed) for each, value in values[0].attributes}
@@ -186,8 +190,6 @@ class ParameterWriter:
                 continue
             mode = model.parameters[name].mode if name in model.parameters else ""
             self.state.port = None if self.native else port_of(self.kind, name)
-            for each in values if mode == "AttributeFree" else ():
-                self._refuse_changing(each, columns=False)
             written = [
                 each.name
                 if isinstance(each, PortAttribute)
@@ -302,9 +304,9 @@ class ParameterWriter:
         }
         return {key: value for key, value in program.items() if value or key == "spl"}
 
-    def _refuse_changing(self, checked: Expression, *, columns: bool = True) -> None:
+    def _refuse_changing(self, checked: Expression) -> None:
         """Report a variable of the logic that an expression reads although it cannot."""
-        if (variable := self.state.changing(checked, columns=columns)) is not None:
+        if (variable := self.state.changing(checked)) is not None:
             message = f"this reads {variable.name} of the logic, which changes; compute it in a Custom upstream"
             self.mistakes.append(Mistake("SO0724", message, variable.span))
 

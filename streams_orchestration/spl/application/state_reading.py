@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from streams_orchestration.spl.application.rewriting import by_attributes, with_values
 from streams_orchestration.spl.application.values import parts_of
+from streams_orchestration.spl.models.operators import SplOperatorModel
 from streams_orchestration.spl.types.columns import type_of_column
 from streams_orchestration.spl.typing.scopes import Port
-from streams_orchestration.spl.typing.typed import Call, Cast, Declare, Expression, PortAttribute, Variable
+from streams_orchestration.spl.typing.typed import Call, Cast, Declare, Expression, Mistake, PortAttribute, Variable
 
 
 @dataclass
@@ -27,16 +28,13 @@ class StateReading:
     port: int | None = None
     """The input port whose tuples the present parameter is about, of several ports; None for other parameters."""
 
-    def changing(self, checked: Expression, *, columns: bool = True) -> Variable | None:
-        """Return the first state variable that an expression cannot read: one that is neither a constant nor a column.
+    def changing(self, checked: Expression) -> Variable | None:
+        """Return the first state variable that an expression cannot read.
 
-        Args:
-            checked: the expression.
-            columns: True if the expression is evaluated for tuples, so that a variable may be a column.
+        It is neither a constant nor a column. Without input ports no variable is a column.
         """
         for each in _read(checked):
-            is_column = columns and self._column(each) is not None
-            if each.name in self.variables and self._value(each, ()) is None and not is_column:
+            if each.name in self.variables and self._value(each, ()) is None and self._column(each) is None:
                 return each
         return None
 
@@ -71,6 +69,39 @@ class StateReading:
             return None
         value = with_values(declared.value, {name: each for name, each in inner.items() if each is not None})
         return value if value.type == declared.type else Cast(value.span, declared.type, value)
+
+
+def before_tuples(
+    model: SplOperatorModel,
+    given: Mapping[str, tuple[Expression, ...]],
+    state: StateReading,
+    mistakes: list[Mistake],
+) -> dict[str, tuple[Expression, ...]]:
+    """Return parameters with initial expressions for state variables in those that are evaluated before the tuples.
+
+    A parameter that reads another variable is left out.
+
+    Args:
+        model: the model of the operator.
+        given: the values of the parameters.
+        state: the state variables, without input ports.
+        mistakes: the list that gets a mistake for each variable that such a parameter cannot read.
+    """
+    made: dict[str, tuple[Expression, ...]] = {}
+    for name, values in given.items():
+        if name not in model.parameters or model.parameters[name].mode != "AttributeFree":
+            made[name] = values
+            continue
+        wrong = [variable for each in values if (variable := state.changing(each)) is not None]
+        for each in wrong:
+            message = (
+                f"{name} of {model.name} is evaluated before the first tuple, but {each.name} of the logic has no "
+                "constant value; write the value itself, or a submission-time value"
+            )
+            mistakes.append(Mistake("SO0724", message, each.span))
+        if not wrong:
+            made[name] = tuple(map(state.without, values))
+    return made
 
 
 def _read(checked: Expression) -> list[Variable]:
