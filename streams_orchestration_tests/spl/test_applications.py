@@ -202,6 +202,22 @@ def test_parameters_before_the_tuples_read_constant_variables_of_the_logic(tmp_p
     assert sorted(tables["K"].column("n").to_pylist()) == [3, 4, 5, 6, 7, 7, 8]
 
 
+def test_an_alias_hides_the_stream_of_another_port(tmp_path: Path):
+    file = tmp_path / "Main.spl"
+    file.write_text(
+        "composite Main { graph stream<int32 n> A = Beacon() { param iterations : 1; }"
+        "(stream<int32 n> D as E; stream<int32 n> E as D) = Functor(A) { output E : n = 1; D : n = 2; }"
+        "(stream<int32 n> F as G; stream<int32 n> G as F) = Custom(A) {"
+        "  logic onTuple A : { submit({n = 3}, G); submit({n = 4}, F); } }"
+        + "".join(f'() as K{each} = FileSink({each}) {{ param file : "{each}"; }}' for each in "DEFG")
+        + "}"
+    )
+    document, _ = read_tree(file)
+    tables = run_in_process(document, {}, options=Options())
+    rows = {sink: table.column("n").to_pylist() for sink, table in tables.items() if sink.startswith("K")}
+    assert rows == {"KD": [1], "KE": [2], "KF": [3], "KG": [4]}
+
+
 def test_sinks_of_the_network_write_literals_as_in_streams(tmp_path: Path):
     file = tmp_path / "Main.spl"
     source = "stream<int32 n, set<int32> s> I = Beacon() { }"

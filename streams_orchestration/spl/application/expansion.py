@@ -28,7 +28,7 @@ from streams_orchestration.spl.application.meeting import meet
 from streams_orchestration.spl.application.names import CompositeOperator, FileNames, Files, Operator, PrimitiveOperator
 from streams_orchestration.spl.application.native_operators import NativeOperators, is_mutable
 from streams_orchestration.spl.application.parameters import ParameterWriter
-from streams_orchestration.spl.application.stream_names import UNKNOWN_TUPLE, StreamNames, stream_entry
+from streams_orchestration.spl.application.stream_names import UNKNOWN_TUPLE, StreamNames, named_apart, stream_entry
 from streams_orchestration.spl.application.submission import Submission, references
 from streams_orchestration.spl.application.values import ConstantReader
 from streams_orchestration.spl.application.windows import WindowReading
@@ -157,8 +157,8 @@ class _Body:
         """Return one invocation in the form of the document."""
         check_aliases(invocation, self.report)
         operator = self._operator(invocation.operator)
-        inputs = tuple(self._input(each) for each in invocation.inputs)
-        outputs = tuple(self._output(each) for each in invocation.outputs)
+        inputs = named_apart(map(self._input, invocation.inputs), invocation)
+        outputs = named_apart(map(self._output, invocation.outputs), invocation)
         entries: dict[str, Any] = {"name": (invocation.alias or invocation.outputs[0].stream).name}
         reader = ConstantReader(self.source, self.scope, self.mistakes)
         if isinstance(operator, CompositeOperator):

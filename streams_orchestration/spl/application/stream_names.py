@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from streams_orchestration.spl.application.located import mapping
 from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.language.definitions import Invocation
 from streams_orchestration.spl.types.columns import ddl_of
 from streams_orchestration.spl.types.types import COMPILED_ONLY, UNKNOWN, Tuple, Type, parts_of_type
-from streams_orchestration.spl.typing.scopes import Meaning, Scope, StreamName, TypeName, Unclear
+from streams_orchestration.spl.typing.scopes import Meaning, Port, Scope, StreamName, TypeName, Unclear
 from streams_orchestration.spl.typing.typed import Source
 
 UNKNOWN_TUPLE = Tuple(())
@@ -47,6 +49,20 @@ class StreamNames(dict[str, Meaning]):
             self[name] = Unclear("CDISP0050E", f"the type of the stream {name} contains itself")
             self[name] = StreamName(compute())
         return super().get(name, default)
+
+
+def named_apart(ports: Iterable[Port], invocation: Invocation) -> tuple[Port, ...]:
+    """Return ports without the names of streams that are aliases of other ports, since an alias hides a stream.
+
+    Args:
+        ports: the input or output ports of the invocation.
+        invocation: the invocation.
+    """
+    aliases = {port.alias.name for port in (*invocation.inputs, *invocation.outputs) if port.alias is not None}
+    return tuple(
+        replace(port, names=tuple(name for name in port.names if name == port.label or name not in aliases))
+        for port in ports
+    )
 
 
 def stream_entry(stream: tree.Name, type_: Tuple, source: Source, report: Callable[[str, str, tree.Node], None]) -> Any:
