@@ -42,7 +42,7 @@ def main() -> None:
     names = (*NAMES, *OTHERS)
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="Ratios of time, memory and traffic to what the targets name, measured on this machine.",
+        description="Ratios of time, memory and traffic to the targets, measured on this machine.",
         epilog=f"Without names: {', '.join(NAMES)}. Only when named: flights_long, flights_parquet, "
         "and soak, which takes ten minutes (one with --quick) and draws docs/soak.svg.",
     )

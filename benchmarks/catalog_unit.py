@@ -55,7 +55,7 @@ def times(pes: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the times of units of so many PEs."""
+    """Print the times of units with the given numbers of PEs."""
     for pes in map(int, sys.argv[1:]):
         print(pes, {name: round(seconds, 4) for name, seconds in times(pes).items()}, flush=True)
 

@@ -29,7 +29,7 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 
 ATTRIBUTES, BATCHES, READERS = 100, 2, 3
 IN_A_ROW = 5
-"""Micro-batches of one variant before the next has its turn, as in a worker that goes on."""
+"""Micro-batches of one variant before the next has its turn, as in a worker that continues."""
 NEW = {"MALLOC_MMAP_THRESHOLD_": "131072"}
 """An environment in which the C library gives large memory back at once, so that each copy has to map its pages."""
 KEPT = {"MALLOC_MMAP_THRESHOLD_": "33554432", "MALLOC_TRIM_THRESHOLD_": "1073741824"}

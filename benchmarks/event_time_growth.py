@@ -62,7 +62,7 @@ KINDS: dict[str, tuple[type[Operator], int, str, dict[str, Any]]] = {
 
 
 def tuples(seconds: int) -> pa.RecordBatch:
-    """Return the tuples of so many seconds of event time, out of order."""
+    """Return the tuples of a number of seconds of event time, out of order."""
     random, count = np.random.default_rng(3), seconds * RATE
     times = np.arange(count) * (SECOND // RATE)
     times = times[arrival_order(times, random)]

@@ -106,7 +106,7 @@ class Channels:
 
 
 def opened(parameters: dict[str, Any], count: int, channel: int, width: int) -> bytes:
-    """Return the stored state of one channel of so many partitions, each with tuples in one open pane."""
+    """Return the stored state of one channel with a number of partitions, each with tuples in one open pane."""
     harness = _partitions(parameters)
     keys = np.arange(count)
     moments = pa.array(keys % OPEN_PANES * 10 * SECOND).cast(pa.timestamp("us", "UTC"))

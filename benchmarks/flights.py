@@ -51,7 +51,7 @@ class Data:
     format: str = "csv"
     copies: int = COPIES
     every: int = 1
-    """Only every so many-th flight."""
+    """The step from one flight that is read to the next."""
     divided: bool = True
     """The directory of files, too."""
     tuples: int = 0

@@ -41,7 +41,7 @@ def write(directory: Path, name: str, graph: Sequence[dict[str, Any]], composite
 
 
 def beacon(name: str, tuples: int | None = None) -> dict[str, Any]:
-    """Return a source of so many tuples, or endless, that starts a region with an epoch every two seconds."""
+    """Return a source of some tuples, or an endless one, that starts a region with an epoch every two seconds."""
     parameters: dict[str, Any] = {"output": {"k": "'k' || (IterationCount() % 5)", "n": "IterationCount()"}}
     return {
         "name": name,

@@ -61,7 +61,7 @@ def produce(brokers: str, topic: str, messages: str) -> None:
     began, number = time.time(), 0
     while number < int(messages):
         due = min(int((time.time() - began) * RATE), int(messages))
-        for number in range(number + 1, due + 1):  # noqa: B020  goes on behind the last one
+        for number in range(number + 1, due + 1):  # noqa: B020  continues behind the last one
             text = f'{{"n": {number}, "sent": {time.time():.6f}, "agent": "'
             producer.produce(topic, f'{text}{"x" * (MESSAGE_BYTES - len(text) - 2)}"}}', partition=number % PARTITIONS)
         producer.poll(0)

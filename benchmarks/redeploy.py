@@ -35,7 +35,7 @@ ROUNDS = 3
 WARM_SECONDS = 15.0
 LOOK_SECONDS = 0.05
 BATCHES, SPARE = 3.0, 1.0
-"""A pause may take so many micro-batches, and so many seconds more."""
+"""The number of micro-batches that a pause may take, and of seconds in addition."""
 NEW_HOST, DIVIDED, UNDISTURBED = 15.0, 5.0, 0.9
 
 

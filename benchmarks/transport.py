@@ -53,7 +53,7 @@ def numbers(_directory: Path) -> pa.Table:
 
 
 def batches(table: pa.Table, rows: int, number: int = 1) -> list[Item]:
-    """Return the first rows, in so many record batches."""
+    """Return the first rows, in a number of record batches."""
     parts = table.slice(0, rows).combine_chunks().to_batches(max_chunksize=max(rows // number, 1))
     return [TupleBatch(batch) for batch in parts]
 

@@ -61,11 +61,11 @@ class Server(DebianServer):
     _who: Any = field(default_factory=_identity)
 
     def url(self, schema: str) -> str:
-        """The address of a catalog in a schema of its own."""
+        """Return the address of a catalog in a schema of its own."""
         return f"postgresql://{ROLE}@/postgres?host={self.directory}&schema={schema}"
 
     def url_of_network(self, schema: str) -> str:
-        """The same, by the address where it listens."""
+        """Return the address of the same catalog by the server's network address."""
         return f"postgresql://{ROLE}@{self.address}:{self.port}/postgres?schema={schema}"
 
     def create(self) -> None:

@@ -57,13 +57,21 @@ RIDDLES = re.compile(
 )
 """Constructions that no message may have, since they name neither the fault nor the remedy."""
 UNIDIOMATIC = re.compile(
-    r"(?<!here )\b(?:is|are|was|were) no (?!longer\b|\w+er than\b)|\b(?:is|are) none\b|\bany more\b"
+    r"(?<!here )\b(?:is|are|was|were) no (?!longer\b|\w+er than\b)|(?<!here )\b(?:is|are) none\b|\bany more\b"
     r"|\b(?:those|that) of\b|\bwhat (?:is|are|was|were|has|have)\b|\b[Gg]o(?:es)? on\b|\bwent on\b|\bso many\b"
     r"|, and th(?:is|ese) (?:is|are)\b"
 )
-"""Constructions that no message may have, since English says them in other words: "is not a", "no longer"."""
+"""Constructions that no text may have, since English says them in other words: "is not a", "no longer"."""
 COMMENT = re.compile(r"(What|Of|That|In which|Where|Those|Which|Who|Whose|Whether)\b", re.IGNORECASE)
 """Openings of a comment that leave out its subject."""
+HELPER = re.compile(
+    r"((?:^ *@[^\n]*\n)*)^( *)(?:async )?def (?!test_)\w+\((?:[^\n]*|\n(?:\2    [^\n]*\n)+\2\)[^\n]*):\n"
+    r'\2    "{3}([^\n"]*)',
+    re.MULTILINE,
+)
+"""A function of the tests that is not a test: its decorators, and the first line of its docstring."""
+OLD_HELPERS = 431
+"""The number of helpers of the tests that may name a value in place of an act. It may only fall."""
 BUDGETS = {"runtime": 4}
 """Map packages to their budgets of vague constructions in docstrings. A budget may only fall; all others have none."""
 RAISES = re.compile(r"^Raises:\n((?:    .*\n?|\s*\n)*)", re.MULTILINE)
@@ -85,6 +93,15 @@ def opens_wrongly(docstring: Docstring) -> bool:
 def sentences(text: str) -> list[str]:
     prose = re.sub(r"(?ms)^\s*>>>.*?(?:\n\s*\n|\Z)", "", text)
     return [" ".join(each.split()).lower() for each in re.split(r"(?<=[.:;])\s+", prose) if len(each.split()) > 3]
+
+
+def old_helpers(source: str) -> list[str]:
+    """Return the openings of docstrings of helpers that name a value or a fragment; of no fixture or property."""
+    return [
+        text
+        for decorators, _, text in HELPER.findall(source)
+        if (FRAGMENT.match(text) or NOUN.match(text)) and "fixture" not in decorators and "property" not in decorators
+    ]
 
 
 def of_package(package: str) -> list[Docstring]:
@@ -148,6 +165,25 @@ def test_openings_are_judged(source: str, wrong: list[str]):
 @pytest.mark.parametrize("package", PACKAGES)
 def test_docstrings_name_their_subject_first(package: str):
     assert [f"{each.place}: {each.text:.60}" for each in of_package(package) if opens_wrongly(each)] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "opening"),
+    [
+        ('def f(a: int) -> str:\n    """The rows."""', ["The rows."]),
+        ('class A:\n    def f(\n        self, a: int,\n    ) -> str:\n        """Of rows."""', ["Of rows."]),
+        ('@fixture\ndef f():\n    """The rows."""\n@property\ndef g(self):\n    """The rows."""', []),
+        ('def test_f():\n    """The rows."""\ndef g():\n    """Return the rows."""', []),
+    ],
+)
+def test_old_helpers_are_found(source: str, opening: list[str]):
+    assert old_helpers(source) == opening
+
+
+def test_few_helpers_of_tests_name_a_value_in_place_of_an_act():
+    sources = (path.read_text(encoding="utf-8") for path in modules_in("streams_orchestration_tests"))
+    found = [text for source in sources for text in old_helpers(source)]
+    assert len(found) <= OLD_HELPERS, "begin with a verb, as in the product"
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -226,7 +262,7 @@ def test_riddles_are_found_in_messages(source: str, riddles: list[str]):
     ("text", "words"),
     [
         ("x is no type, y is none of these", ["is no ", "is none"]),
-        ("there is no table t; it is no longer read, and is no newer than s", []),
+        ("there is no table t; it is no longer read, and is no newer than s; None if there is none", []),
         ("the type is int, and this is string; it has no key any more", [", and this is", "any more"]),
         ("the values are those of the state; it goes on with what is left", ["those of", "goes on", "what is"]),
     ],
@@ -244,6 +280,12 @@ def test_messages_are_plain(package: str):
         for word in (*RIDDLES.findall(text), *UNIDIOMATIC.findall(text))
     ]
     assert found == [], "name the thing, its place and the remedy instead"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_docstrings_are_idiomatic(package: str):
+    found = [f"{each.place}: {word}" for each in of_package(package) for word in UNIDIOMATIC.findall(each.text)]
+    assert found == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -265,11 +307,12 @@ def test_comments_are_read(source: str, texts: list[str]):
 
 @pytest.mark.parametrize("package", [*PACKAGES, "streams_orchestration_tests"])
 def test_comments_name_their_subject(package: str):
+    of_product = package in PACKAGES
     found = [
         f"{path.relative_to(ROOT.parent)}:{line}: {text}"
         for path in modules_in(package)
         for line, text in comments(path.read_text(encoding="utf-8"))
-        if COMMENT.match(text) or VAGUE.search(text)
+        if COMMENT.match(text) or VAGUE.search(text) or (of_product and UNIDIOMATIC.search(text))
     ]
     assert found == [], "name the noun, and say why"
 

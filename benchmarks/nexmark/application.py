@@ -25,8 +25,8 @@ def document(query: str, events: int, every: int = 100, *, how: Way = "operators
 
     Args:
         query: as in `queries.yaml`.
-        events: how many there are.
-        every: microseconds between two events.
+        events: the number of events.
+        every: the microseconds between two events.
         how: with standard operators, as a query of Spark's, with windows of event time, or with the same kinds of
             operators for events in order.
         files: a directory of `write_events`; else the source makes the events.

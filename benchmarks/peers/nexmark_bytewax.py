@@ -1,7 +1,7 @@
 """Nexmark in Bytewax: `python -m benchmarks.peers.nexmark_bytewax FILES EVENTS QUERY...`.
 
-One worker reads the slices of `FILES` up to so many events, as tuples with the attributes that a query reads, in order.
-Windows are of event time. The last line printed is JSON, query -> events a second, from the first slice on.
+One worker reads the slices of `FILES` up to `EVENTS` events, as tuples with the attributes that a query reads, in
+order. Windows are of event time. The last line printed is JSON, query -> events a second, from the first slice on.
 """
 
 # pyright: reportMissingImports=false, reportUntypedFunctionDecorator=false, reportUnknownLambdaType=false
@@ -228,7 +228,7 @@ FLOWS: dict[str, Flow] = {
     "q12": counts,
     "q15": ranks,
 }
-"""The flows of all queries but q6, for which no operator keeps so many rows."""
+"""The flows of all queries but q6, for which no operator keeps enough rows."""
 
 
 def run(query: str, files: str, slices: int) -> tuple[list[tuple], float]:

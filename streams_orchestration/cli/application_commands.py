@@ -100,7 +100,7 @@ def deploy() -> None:
 def redeploy() -> None:
     """Deploy an application again, with its deployed compiler options and the options that are given.
 
-    Units that do not change keep running. Changed units stop at their last cut and go on from there with the new plan:
+    Units that do not change keep running. Changed units stop at their last cut and continue with the new plan:
     state, positions and results are kept. If an operator of the new plan fails, or a unit completes no epoch in time,
     the old plan is restored at its cut and the exit status is 1. Compiler options that are given stay until another
     redeploy changes them. If the new plan would lose state that --drop-state does not name, nothing is changed and the

@@ -235,7 +235,7 @@ def run_in_foreground(
     Raises:
         KeyboardInterrupt: the second interrupt came; the application runs on.
         HostLaunchError: the application did not start; the hosts that did start were stopped.
-        ResetsExhaustedError: a unit has failed and must not be reset any more; the application was stopped.
+        ResetsExhaustedError: a unit has failed and must no longer be reset; the application was stopped.
     """
     display.wait("Waiting for hosts and Spark ...")
 

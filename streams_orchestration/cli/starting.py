@@ -26,7 +26,7 @@ from streams_orchestration.runtime import api
 
 
 def compiled_to_go_on(home: api.Home, read: ReadSpec, given: GivenOptions) -> Identified:
-    """Compile an application that goes on from its state, if it is deployed, with the options of its deployment.
+    """Compile an application that continues from its state, if it is deployed, with the options of its deployment.
 
     An older catalog is upgraded first. A deployment by another version of the product gives no options.
 

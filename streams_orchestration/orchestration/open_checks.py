@@ -30,10 +30,10 @@ def said_again(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> dg.AssetC
     history = instance.event_log_storage.get_asset_check_execution_history(key, limit=RECENT)
     evaluations = (record.evaluation for record in history)
     made = next((each for each in evaluations if isinstance(each, dg.AssetCheckEvaluation)), None)
-    return None if made is None else recorded_anew(made)
+    return None if made is None else repeated(made)
 
 
-def recorded_anew(made: dg.AssetCheckEvaluation) -> dg.AssetCheckEvaluation:
+def repeated(made: dg.AssetCheckEvaluation) -> dg.AssetCheckEvaluation:
     """Return a copy of an evaluation without the materialization that it was made for."""
     return dg.AssetCheckEvaluation(
         asset_key=made.asset_key,

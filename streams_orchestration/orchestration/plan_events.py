@@ -17,7 +17,7 @@ from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.cut_checks import Judgement
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.epochs import LIFE_DIGITS, VERSION_TAG
-from streams_orchestration.orchestration.open_checks import recorded_anew
+from streams_orchestration.orchestration.open_checks import repeated
 from streams_orchestration.orchestration.previews import KEEPS_STATE
 from streams_orchestration.runtime import api
 
@@ -82,6 +82,6 @@ def _keeps_state(instance: dg.DagsterInstance, key: dg.AssetKey, since: float) -
     made = record.evaluation if record is not None and record.create_timestamp > since else None
     # a failed evaluation is of a refused redeploy, whose plan is not deployed
     if isinstance(made, dg.AssetCheckEvaluation) and made.passed:
-        return recorded_anew(made)
+        return repeated(made)
     words = "compiling the stored spec gives this plan"
     return dg.AssetCheckEvaluation(asset_key=key, check_name=KEEPS_STATE, passed=True, description=words)

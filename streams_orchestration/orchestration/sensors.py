@@ -158,9 +158,9 @@ class _Tick:
             reset.result()
         for application in sorted(looked_at):
             self.stop_orphans(application)
-        self.check_anew()
+        self.repeat_checks()
 
-    def check_anew(self) -> None:
+    def repeat_checks(self) -> None:
         """Record the checks of a deployment again if a run has materialized it, or has ended before it evaluated them.
 
         Otherwise Dagster would show them as not evaluated: a check that the sensor recorded while the run was under way

@@ -85,7 +85,7 @@ def in_time(spec: Path, call: Callable[[], Result]) -> Result:
         call: the function that reads the spec.
 
     Raises:
-        SpecTimeoutError: the call has not ended within `LOAD_SECONDS`. Its thread goes on, since it cannot be stopped.
+        SpecTimeoutError: the call has not ended within `LOAD_SECONDS`. Its thread runs on, since it cannot be stopped.
     """
     if not is_python(spec):
         return call()

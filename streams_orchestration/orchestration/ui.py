@@ -81,7 +81,7 @@ def serve(home: api.Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> 
             while True:
                 _require_alive(children)
                 for log in children:
-                    with suppress(OSError):  # a full disk, say; the log goes on as it is
+                    with suppress(OSError):  # a full disk, say; the log is not rotated
                         api.rotate(log, log_size)
                 time.sleep(0.5)
         except KeyboardInterrupt:

@@ -64,7 +64,7 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
 
     Args:
         home: the state directory.
-        lock: the start lock of the application, so that no other process changes what is deployed meanwhile.
+        lock: the start lock of the application, so that no other process changes the deployment meanwhile.
         wanted: the application.
         request: the state that it begins with.
 

@@ -1,4 +1,4 @@
-"""Rotation of logs: the oldest bytes move to a file beside the log, while other processes go on appending to it.
+"""Rotation of logs: the oldest bytes move to a file beside the log, while other processes append to it.
 
 A log's writers are a host, its JVM and their Python processes, most of which have its descriptor by inheritance and
 could not open another file. So the log stays the same file. Its first bytes are copied to a file beside it, and then

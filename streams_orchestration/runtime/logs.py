@@ -40,7 +40,7 @@ class OperatorLogger(logging.Logger):
     """A logger that writes to the log of a PE.
 
     It is not registered with `logging`, which keeps its loggers for ever. So the file is closed when no operator has
-    the logger any more; otherwise a process that tries many applications would have too many open files.
+    the logger; otherwise a process that tries many applications would have too many open files.
     """
 
     def getChild(self, suffix: str) -> OperatorLogger:  # noqa: N802  `logging` gives it this name

@@ -6,7 +6,7 @@ can ask for more. Here one is added: `Scale[1]` is in the PE of the splitter, wh
 and gets its tuples from the transport.
 
 Then threads are counted. Besides queues, they begin at sources, at every input port without a queue, and once more at a
-port that is fed from another PE; they go on downstream as far as calls go. So two threads enter `Scale[0]`. `Write` is
+port that is fed from another PE; they reach downstream as far as calls go. So two threads enter `Scale[0]`. `Write` is
 entered by four: those two, and two that begin at its own input port. An operator that several threads can enter is
 *locked* (rule 77).
 

@@ -110,7 +110,7 @@ class Compilers:
         """Return the kept plan of this number.
 
         Raises:
-            UnknownPlanError: the plan is not kept any more.
+            UnknownPlanError: the plan is no longer kept.
         """
         with self._keeping:
             if number not in self._plans:

@@ -91,7 +91,7 @@ def answer(task: PlanRequest) -> Answer:
 
 
 def _base(task: PlanRequest, spec: ReadSpec, deployed: Compilation | None) -> FittedOptions:
-    """Return the options without any choice, with remarks on deployed options that do not fit the spec any more."""
+    """Return the options without any choice, with remarks on deployed options that no longer fit the spec."""
     if task.options is not None:
         return FittedOptions(task.options)
     return FittedOptions(Options()) if deployed is None else fit(spec, options_of(deployed))

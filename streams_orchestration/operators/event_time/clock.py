@@ -22,7 +22,7 @@ class Clock:
     >>> clock.advance(np.array([1, 3, 6, 5, 10, 11, 20]))
     Watermarks.of((1, 1), (3, 6), (6, 11), (7, 20))
 
-    Two partitions, of which only the first one goes on (EV51, EV52):
+    Two partitions, of which only the first one continues (EV51, EV52):
 
     >>> clock = Clock(lag=0, minimum_gap=1)
     >>> clock.assign(["north", "south"])

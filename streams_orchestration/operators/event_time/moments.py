@@ -60,7 +60,7 @@ class Moments:
         return bounds < last if last < END else np.ones(len(bounds), bool)
 
     def outlived(self, times: np.ndarray, by: int) -> np.ndarray:
-        """Return a mask of the times that, moved by so many ticks, are below the watermark after the batch.
+        """Return a mask of the times that, moved by a number of ticks, are below the watermark after the batch.
 
         >>> Moments.of(Watermarks.of((0, 10)), count=1, before=IDLE).outlived(np.array([4, 5]), 5).tolist()
         [True, False]

@@ -68,7 +68,7 @@ class OperatorWatermark:
         self._sent_at: dict[int, int] = {}
         """The highest watermark that the operator itself has placed at each output port, in the mode `heldInput`."""
         self._restored: int = IDLE
-        """The watermark that was sent last before the state was stored that the operator goes on from."""
+        """The watermark that was sent last before the state was stored from which the operator continues."""
         self._rests = False
         """True if the operator was sent as idle in the mode `heldInput`: its input is, and it keeps no tuple (EV51)."""
 

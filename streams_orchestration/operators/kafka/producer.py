@@ -75,7 +75,7 @@ class TransactionalProducer:
         may be included."""
         self._routes = routes
         self._hangs = False
-        """True if a call of the library has not returned, so that the producer must not be used any more."""
+        """True if a call of the library has not returned, so that the producer must no longer be used."""
         try:
             self._producer: Any = Producer(self._cluster.settings(**{
                 "transactional.id": self.name, "transaction.timeout.ms": TRANSACTION_MILLISECONDS,

@@ -1,4 +1,4 @@
-"""FileSource with `deleteFile` or `moveFileToDirectory`: a file that no cut needs any more is deleted or moved away."""
+"""FileSource with `deleteFile` or `moveFileToDirectory`: a file that cuts no longer need is deleted or moved away."""
 
 from __future__ import annotations
 

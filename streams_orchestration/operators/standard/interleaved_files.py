@@ -341,6 +341,6 @@ class _File:
             self._caught.append((port, batch))
 
         def punctuate(port: int, mark: Punctuation) -> None:
-            """Drop the marker at the end of one file, since tuples of other files go on."""
+            """Drop the marker at the end of one file, since tuples of other files follow."""
 
         return replace(context, submit=submit, punctuate=punctuate, region=None)

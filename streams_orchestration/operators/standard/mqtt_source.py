@@ -203,7 +203,7 @@ class MQTTSource(JournalSource):
         def serve_and_say(**options: Any) -> Any:
             try:
                 return serve(**options)
-            except Exception as error:  # noqa: BLE001  else its thread would be gone, and nothing arrive any more
+            except Exception as error:  # noqa: BLE001  else its thread would be gone, and nothing would arrive
                 say(ConnectionError(f"{settings.url}: the client failed: {error!r}"))
 
         client.loop_forever = serve_and_say

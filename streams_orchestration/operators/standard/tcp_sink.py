@@ -136,7 +136,7 @@ class TCPSink(EpochSink):
         return ConnectionError(f"{self._place}: {reason}")
 
     def close(self) -> None:
-        """Disconnect. A server goes on listening if it only lacked a client."""
+        """Disconnect. A server continues to listen if it only lacked a client."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -28,7 +28,7 @@ CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 10.0
 """Seconds for which Google's library retries by itself, instead of its default of a quarter of an hour."""
 _NATIVE = re.compile(r"Unable to load (libjvm|libhdfs)")
-"""Matches the beginning of a message that goes on to list hundreds of searched places."""
+"""Matches the beginning of a message that lists hundreds of searched places."""
 _HADOOP = (
     "hdfs:// needs Java and Hadoop's native library here; set JAVA_HOME, HADOOP_HOME (or ARROW_LIBHDFS_DIR) and "
     "CLASSPATH, as `hadoop classpath --glob` prints it, for the process that starts the hosts"

@@ -38,7 +38,7 @@ def held_units(connection: Connection, application: str) -> tuple[str, ...]:
 
 
 def end_expired_holds(catalog: Catalog, application: str) -> bool:
-    """Remove expired holds, and return True if no unit is held any more.
+    """Remove expired holds, and return True if units are no longer held.
 
     A redeploy that finds its hold removed does not switch, so its files may be removed.
     """

@@ -1,4 +1,4 @@
-"""The start lock of an application: only its holder may change what is deployed.
+"""The start lock of an application: only its holder may change the deployment.
 
 It is a lock on a file under the state directory. If machines share the catalog, a lock of the database comes second.
 The operating system, or the database, releases a lock when its process ends, so a dead process holds none.
@@ -51,7 +51,7 @@ class Starter:
 class StartLock:
     """A start lock that is held; a context manager that releases it.
 
-    A function that changes what is deployed takes the lock as an argument, so that its caller must hold it.
+    A function that changes the deployment takes the lock as an argument, so that its caller must hold it.
     """
 
     def __init__(self, home: Home, application: str, file: IO[str], shared: SharedLock | None = None) -> None:

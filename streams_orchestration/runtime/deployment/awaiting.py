@@ -25,7 +25,7 @@ HEALING_SECONDS = 12.0
 
 
 def await_engines(home: Home, application: str, timeout: float) -> None:
-    """Wait until no live host is starting its engine any more, but at most `timeout` seconds."""
+    """Wait until no live host is still starting its engine, but at most `timeout` seconds."""
 
     def up(status: UnitsStatus) -> bool:
         return not any(host.alive and host.state == "STARTING" for host in status.hosts)

@@ -62,7 +62,7 @@ def choose_missing(connection: Connection, home: Home, row: ApplicationRow, aske
     open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
     working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
     hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_(working)))
-    # a COMPLETED host may still be alive to tidy up, but it runs no PEs any more
+    # a COMPLETED host may still be alive to tidy up, but it no longer runs PEs
     missing = [host for host in hosts if host.state == "COMPLETED" or not HostStatus.of(host, now).alive]
     rows = HostRow.all(connection, select(h).where(h.c.machine.is_not(None) | (h.c.application == application)))
     failed = read_failed(connection, application, [machine.name for machine in machines])

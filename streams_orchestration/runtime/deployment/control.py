@@ -40,7 +40,7 @@ def launch(
 ) -> tuple[str, ...]:
     """Start every missing host of an application that is wanted to run. Concurrent callers start each host once.
 
-    Orphans of dead hosts are killed while the new hosts come up; they can commit nothing any more.
+    Orphans of dead hosts are killed while the new hosts come up; they can no longer commit.
 
     Args:
         home: the state directory.

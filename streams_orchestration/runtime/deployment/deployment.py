@@ -212,7 +212,7 @@ def resume(connection: Connection, application: str, state: str, settings: Setti
     If it had stopped, every PE continues after its last commit, in a new generation that fences off old processes.
     """
     a, u = tables.application, tables.unit
-    # a bounded run that has stopped by itself is not wanted any more, but may not be marked as STOPPED yet
+    # a bounded run that has stopped by itself is no longer wanted, but may not be marked as STOPPED yet
     ends = connection.scalar(select(a.c.wanted).where(a.c.name == application)) == "STOPPED" and state != "COMPLETED"
     connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING", runs_until=None))
     if state != "STOPPED" and not ends:

@@ -45,7 +45,7 @@ def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKi
 
     Args:
         home: the state directory.
-        lock: the start lock of the application, so that no other process changes what is deployed meanwhile.
+        lock: the start lock of the application, so that no other process changes the deployment meanwhile.
         wanted: the application.
         run: the kind of run that begins.
 

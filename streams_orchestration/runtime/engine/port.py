@@ -111,7 +111,7 @@ class Query(Protocol):
 
     @property
     def idle(self) -> bool:
-        """True if no batch runs and none will begin, because the application is not wanted any more."""
+        """True if no batch runs and none will begin, because the application is no longer wanted."""
         ...
 
     def busy(self) -> list[int]:

@@ -108,7 +108,7 @@ class Heart:
         return self._hung or self._engine.ended(patience)
 
     def _beat(self) -> None:
-        """Report and look for hangs every `LOOK_SECONDS`; log errors and go on."""
+        """Report and look for hangs every `LOOK_SECONDS`; log errors and continue."""
         tasks = HungTasks(self._limit)
         next_beat = 0.0
         while True:

@@ -186,7 +186,7 @@ class Receivers:
             self._run_on_loop(_replace(gone, new))
 
     def trim(self) -> None:
-        """Remove from the journals the messages that no cut needs any more."""
+        """Remove from the journals the messages that cuts no longer need."""
         if self._receivers:
             for name, needed in needed_messages(self._catalog, self._application).items():
                 if name in self._receivers:

@@ -65,7 +65,7 @@ def run_event(
         at: time of the event in unix seconds.
         units: the current units of recovery.
         rows: rows that sinks have published since the run began, by the name of the sink.
-        error: the reason why a unit is not reset any more.
+        error: the reason why a unit is no longer reset.
     """
     engine = processing_engine_run.ProcessingEngineRunFacet(
         version("pyspark"), "Spark", version("streams-orchestration")

@@ -7,7 +7,7 @@ from streams_orchestration.runtime.storage.home import Home
 
 
 def report_failure(home: Home, application: str) -> None:
-    """Send a FAIL event if a unit is not reset any more and the event was not sent yet; take a few seconds at most.
+    """Send a FAIL event if a unit is no longer reset and the event was not sent yet; take a few seconds at most.
 
     Processes that give up or stop an application call this function, since no host may be alive to send the event.
     """

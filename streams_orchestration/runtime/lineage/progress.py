@@ -34,10 +34,10 @@ class RunMoment:
     """The facts about an application at one moment, from which the next event follows."""
 
     state: Literal["RUNNING", "ENDING", "COMPLETE", "ABORT"]
-    """The state; ENDING says that the application is not wanted any more, but its hosts have not ended yet."""
+    """The state; ENDING says that the application is no longer wanted, but its hosts have not ended yet."""
     started_at: float
     failure: str | None
-    """The reason in words why a unit is not reset any more; None while all units run or are being reset."""
+    """The reason in words why a unit is no longer reset; None while all units run or are being reset."""
     condition: tuple[object, ...]
     """Facts whose change makes a RUNNING event due at once."""
     epochs: Mapping[str, int]

@@ -102,7 +102,7 @@ def _state(facts: ApplicationFacts, *, last: bool) -> Literal["RUNNING", "ENDING
 
 
 def _failure(connection: Connection, home: Home, application: str, now: float) -> str | None:
-    """Describe the units that are not reset any more, with reasons; return None while all run or are being reset."""
+    """Describe the units that are no longer reset, with reasons; return None while all run or are being reset."""
     status = units_status(connection, home, application)
     lost = [each for each in failures(status, now) if each.exhausted]
     return " ".join(f"{each.unit}: {each.reason}{each.log_hint}. {each.remedy}" for each in lost) or None

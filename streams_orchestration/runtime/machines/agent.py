@@ -213,7 +213,7 @@ class Agent:
         return (m.c.name == self._machine.name, m.c.space == process_space(), m.c.pid == world.pid())
 
     def _start_alone(self, host: HostRow) -> None:
-        """Start a host. If an unexpected error prevents that, report the error and go on to the other hosts."""
+        """Start a host. If an unexpected error prevents that, report the error and continue with the other hosts."""
         try:
             self._start(host)
         except StreamsRuntimeError:

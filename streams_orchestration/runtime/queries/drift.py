@@ -1,7 +1,7 @@
 """The drift of sources: a source that is too far ahead of its event-time graph is not read (EV65).
 
 Each commit has the watermarks of the sources in graphs with a `maxDrift`. A planner compares the watermarks of its own
-sources with the other watermarks of their graphs. The slowest source of a graph never waits, so a graph always goes on.
+sources with the other watermarks of their graphs. The slowest source of a graph never waits, so a graph never stops.
 """
 
 from __future__ import annotations

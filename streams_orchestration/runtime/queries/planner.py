@@ -82,7 +82,7 @@ class Planner:
         return read_view(self._catalog, self.scratch.launched.program, int(self.options["generation"]))
 
     def _view(self) -> PeView | None:
-        """Return the PE's view of the catalog; None if this query must not plan any more.
+        """Return the PE's view of the catalog; None if this query must no longer plan.
 
         It must not if the query is not wanted, its unit is being reset, or another query has replaced this one.
         """

@@ -262,7 +262,7 @@ def _imported(view: PeView, task: Task) -> Iterator[InputStream]:
 def _connected(program: PeProgram, view: PeView) -> dict[str, dict[str, bool]]:
     """Return the imported streams whose watermarks each operator takes in the next batch, as in `Position` (EV48).
 
-    A stream whose connection a redeploy has ended is not among them any more once it was read to its last segment.
+    A stream whose connection a redeploy has ended is no longer among them once it was read to its last segment.
     """
     takes = (each for each in program.operators.values() if each.event_time is not None and each.event_time.imports)
     connected: dict[str, dict[str, bool]] = {each.name: {} for each in takes}

@@ -125,7 +125,7 @@ def drain(
 def _stay(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> str:
     """Postpone the next epoch of drained regions, and return an empty text.
 
-    If units are not drained any more, nothing is changed, and the text describes the work under way.
+    If units are no longer drained, nothing is changed, and the text describes the work under way.
     """
     u = tables.unit
     periods = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period")

@@ -35,7 +35,7 @@ def floors_of(operator: Operator, move: StateMove, states: Sequence[State], prog
     """Return the watermarks of old channels, which decide for a while whether tuples with their keys are late (EV46).
 
     Return None if the watermarks are equal, or keys do not decide about channels. A channel that has ended gets no
-    tuples any more, so its watermark does not count. If an earlier redeploy has left floors, the old channels are the
+    further tuples, so its watermark does not count. If an earlier redeploy has left floors, the old channels are the
     pairs of a channel from before it and a channel from after it, and the greater watermark of a pair counts.
 
     Args:
@@ -45,7 +45,7 @@ def floors_of(operator: Operator, move: StateMove, states: Sequence[State], prog
         program: the program of a replica of the new plan.
 
     Raises:
-        StateRefusedError: an earlier redeploy has left floors, and keys do not decide about channels any more.
+        StateRefusedError: an earlier redeploy has left floors, and keys no longer decide about channels.
     """
     if move.before is None:
         return None

@@ -74,7 +74,7 @@ def previous_plan(home: Home, application: str) -> Deployable:
         NotRevertedError: no previous plan is kept; the message gives the reason.
         NotDeployedError: the catalog does not know the application.
         OtherVersionError: another version of the product wrote the plan.
-        ApplicationError: the application cannot run here any more.
+        ApplicationError: the application can no longer run here.
     """
     with opened_catalog(home, application).read() as connection:
         application_row(connection, home, application)

@@ -318,7 +318,7 @@ def clear_after_publishers(catalog: Catalog, application: str) -> bool:
 
 
 def remove_empty(catalog: Catalog, application: str) -> None:
-    """Remove the directories of pending files that are empty; call this only when no task can write any more."""
+    """Remove the directories of pending files that are empty; call this only when tasks can no longer write."""
     for directory in _pending_directories(catalog, application):
         places: list[Path] = []
         with contextlib.suppress(FileNotFoundError):  # another ending host may remove the directory at the same time

@@ -34,7 +34,7 @@ def waiting_of(application: str, pe: int) -> str:
 def remove_abandoned(store: Store, application: str, directories: Iterable[Path]) -> bool:
     """Remove the files that killed publishers of an application have left: merged files, and copies they had begun.
 
-    Call this only if all outputs are published, so that no commit can name a merged file any more.
+    Call this only if all outputs are published, so that commits can no longer name a merged file.
 
     Args:
         store: the store of the application.

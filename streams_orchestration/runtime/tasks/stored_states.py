@@ -1,4 +1,4 @@
-"""Stored states of operators in the catalog: which state a commit names, and which files are not needed any more.
+"""Stored states of operators in the catalog: which state a commit names, and which files are no longer needed.
 
 A commit names the whole chain of files of every state that it wrote, so going back to the commit means reading that
 chain. Chains share files; a file is garbage when no chain that is kept has it.
@@ -79,7 +79,7 @@ def drop_states_after(connection: Connection, application: str, unit: str, epoch
         epoch: the epoch that the cut closed.
 
     Returns:
-        The files that are not needed any more.
+        The files that are no longer needed.
     """
     gone = connection.scalars(delete(_s).where(after_cut(_s, application, unit, epoch)).returning(_s.c.files)).all()
     if not gone:
@@ -103,7 +103,7 @@ def drop_unneeded_states(
         cuts: PE -> its batch in the cut of the last complete epoch, if there is one.
 
     Returns:
-        The files that are not needed any more.
+        The files that are no longer needed.
     """
     c, p = tables.commit, tables.pe
     needed: dict[int, list[int]] = defaultdict(list)

@@ -113,7 +113,7 @@ def connect(connection: Connection) -> None:
         for row in ConnectionRow.all(connection, select(_c).where(_c.c.last.is_(None)))
     }
     for link, row in known.items():
-        if link[:4] not in imports:  # nothing takes its tuples any more
+        if link[:4] not in imports:  # its tuples are no longer taken
             connection.execute(delete(_c).where(_c.c.application == row.application, _c.c.key == row.key))
         elif link not in wanted:
             _end(connection, row)

@@ -67,7 +67,7 @@ def outstanding(
 
     A reader outside of the region cannot read the open epoch, so only segments of earlier epochs count for it. If the
     PE waited for more, the epoch would never end. A result below OUTSTANDING_LIMIT may count segments that a reader
-    cannot read, since it is no reason to wait.
+    cannot read, since waiting would not help.
 
     Args:
         connection: the connection of a transaction.
@@ -176,7 +176,7 @@ def _cut(connection: Connection, application: str, pe: int, completed: int) -> S
 
 
 def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str, int], now: float) -> list[str]:
-    """Delete the segments of exported streams that no reader needs any more.
+    """Delete the segments of exported streams that readers no longer need.
 
     Args:
         connection: a connection in a write transaction.
@@ -186,7 +186,7 @@ def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str
         now: unix seconds.
 
     Returns:
-        The files that are not needed any more.
+        The files that are no longer needed.
     """
     s, e, c = tables.segment, tables.stream_export, tables.stream_connection
     exported = connection.scalars(select(e.c.stream).where(e.c.application == exporter).distinct()).all()
@@ -226,7 +226,7 @@ def drop_unread_exports(connection: Connection, exporter: str, written: Collecti
         written: the streams that its PEs write.
 
     Returns:
-        The files that are not needed any more.
+        The files that are no longer needed.
     """
     s, c = tables.segment, tables.stream_connection
     read = {*connection.scalars(select(c.c.stream).where(c.c.exporter == exporter))}
@@ -263,7 +263,7 @@ def _last_epoch(connection: Connection, application: str, stream: str, end: int)
 def exporters_done(connection: Connection, application: str) -> Iterable[str]:
     """Return the completed applications from which this one imports.
 
-    A completed application collects no garbage any more.
+    A completed application no longer collects garbage.
     """
     c, a = tables.stream_connection, tables.application
     return connection.scalars(

@@ -222,6 +222,6 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
 
 
 def lost_cuts(connection: Connection, application: str) -> dict[str, str]:
-    """Return for each unit that cannot be reset any more the reason that was recorded last."""
+    """Return for each unit that can no longer be reset the reason that was recorded last."""
     newest = {row.unit: row for row in UnitEventRow.all(connection, _CUT_EVENTS, {"of": application})}
     return {unit: row.cause or "" for unit, row in newest.items() if row.kind == "cut lost"}

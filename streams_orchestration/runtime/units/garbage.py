@@ -1,4 +1,4 @@
-"""Garbage collection: deletes rows that no cut can need any more, and files that no commit names."""
+"""Garbage collection: deletes rows that cuts can no longer need, and files that no commit names."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Garbage:
         self._importers: object = None
 
     def collect(self) -> bool:
-        """Delete the data that no reader or cut needs any more.
+        """Delete the data that readers and cuts no longer need.
 
         Returns:
             True if there was anything to look at.

@@ -51,7 +51,7 @@ class Healing:
     resets: tuple[ResetRequest, ...]
     """The resets to request. Resets of units with all hosts present come first, since they begin at once."""
     exhausted: tuple[UnitFailure, ...]
-    """Failures of units that are not reset any more."""
+    """Failures of units that are no longer reset."""
     known: dict[str, Known]
     """The state to pass to the next look."""
 

@@ -79,7 +79,7 @@ def _at_cut(pe: _Member, cut: CommitRow | None, completed: int, epoch: int) -> d
         values |= {name: getattr(cut, name) for name in _KEPT} | {"batch": cut.batch}
         if cut.final:
             values |= {"state": "COMPLETED", "epoch": pe.epoch}
-    # numbers of segments are never used twice: who has read some that are taken back goes on behind them
+    # numbers of segments are never used twice: a reader of segments that are taken back continues behind them
     # what a clock has decided since the cut is decided: the replay repeats it at the same places
     kept: dict[str, Any] = {"outputs": pe.position["outputs"]}
     if "idle" in pe.position:

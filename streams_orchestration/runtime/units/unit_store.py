@@ -18,7 +18,7 @@ TRIAL_PERIOD = 0.5
 the trial.
 """
 STEADY_SECONDS = 60.0
-"""Seconds of running after which a PE outside of regions does not count its earlier restarts any more."""
+"""Seconds of running after which a PE outside of regions no longer counts its earlier restarts."""
 KEPT_EVENTS = 100
 """The number of events of a unit that stay in the catalog."""
 

@@ -64,7 +64,7 @@ def test_a_channel_of_a_source_that_has_ended_ends_none_that_takes_its_place(
 
 
 def run(data: Path, directory: Path, application: Application, first: Draft, chain: list[tuple[Events, Draft]]) -> None:
-    """One chain, and what came of it."""
+    """Run one chain of redeploys, and compare the results."""
     if not (data / "rows.parquet").exists():
         write_rows(data / "rows.parquet", COUNT)
     local = LocalApplication(Home(directory), drafted(data, application, first), source_limit=4)

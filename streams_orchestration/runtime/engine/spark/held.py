@@ -31,7 +31,7 @@ class Taking:
 class HeldPayloads:
     """The payloads that this process holds.
 
-    Only the payloads of each task's last batch are kept, since earlier ones are not read any more.
+    Only the payloads of each task's last batch are kept, since earlier ones are no longer read.
 
     Args:
         address: returns the address of this process as an owner.

@@ -64,7 +64,7 @@ Work = Callable[[Any], Any]
 
 
 class SilentOwnerError(StreamsRuntimeError):
-    """The machine of an owner sends no data any more."""
+    """The machine of an owner no longer sends data."""
 
     def __init__(self, connection: OwnerConnection) -> None:
         super().__init__(LOST)

@@ -62,7 +62,7 @@ class ScratchQuery(ABC):
 
     @property
     def idle(self) -> bool:
-        """True if no batch runs and none will begin, because the application is not wanted any more."""
+        """True if no batch runs and none will begin, because the application is no longer wanted."""
         return not self.active or self._scratch.resting
 
     def busy(self) -> list[int]:

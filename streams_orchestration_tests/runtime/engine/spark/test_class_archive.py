@@ -22,7 +22,7 @@ def java(tmp_path: Path) -> Path:
 
 
 def written(archive: ClassArchive) -> ClassArchive:
-    """A JVM has written it."""
+    """Let a JVM write the archive."""
     assert archive.writes is not None
     archive.writes.write_bytes(b"classes")
     archive.keep()

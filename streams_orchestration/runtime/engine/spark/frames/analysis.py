@@ -209,4 +209,4 @@ if __name__ == "__main__":
         sys.stdout.flush()
         os._exit(1)
     sys.stdout.flush()
-    os._exit(0)  # the JVM ends with this process, and nothing of the session is needed any more
+    os._exit(0)  # the JVM ends with this process, and the session is no longer needed

@@ -124,7 +124,7 @@ def link_checkpoint(
         if former_file is not None and _is_same(store, former_file, checkpoint / path):
             files.append(former_file)
             continue
-        with contextlib.suppress(FileNotFoundError):  # Spark has removed it: nothing needs it any more
+        with contextlib.suppress(FileNotFoundError):  # Spark has removed it: it is no longer needed
             address = f"{directories.states}/{_name(prefix, path)}"
             files.append(_kept(store, checkpoint / path, address, batch, path))
     return StoredState(operator, tuple(files))
@@ -191,7 +191,7 @@ def stand_at(checkpoint: Path, batch: int) -> None:
 def name_own_schemas(checkpoint: Path) -> None:
     """Rewrite a restored checkpoint to refer to its own schema files, which Spark names by absolute paths.
 
-    The stored paths lead into the directory of the query that wrote them, which may not exist any more.
+    The stored paths lead into the directory of the query that wrote them, which may no longer exist.
 
     Args:
         checkpoint: the checkpoint of a query that does not run; linked files are replaced, not changed.
