@@ -247,7 +247,11 @@ class Application(Declarations):
     # documents and compilation
 
     def document(self) -> Json:
-        """Return the spec as a mapping. Every part knows the line of Python that made it."""
+        """Return the spec as a mapping. Every part knows the line of Python that made it.
+
+        Raises:
+            BuildError: two different composites have the same name.
+        """
         self._root.reserved = {*self._operators, *STANDARD}
         self._root.name_all()
         document: Json = {"specVersion": 1, "application": self.name}

@@ -172,7 +172,11 @@ class Column:
         return Column(between(self.tree, tree_of(low), tree_of(high)))
 
     def isin(self, *values: Value) -> Column:
-        """Return the condition that the value is one of several."""
+        """Return the condition that the value is one of several.
+
+        Raises:
+            ColumnError: no value is given.
+        """
         if not values:
             message = f"{self}.isin() needs a value; lit(False) is the condition that is never true"
             raise ColumnError(message)

@@ -45,7 +45,11 @@ class Composite:
         self._definition.outputs = [source(stream) for stream in streams]
 
     def __call__(self, *inputs: Input, name: str | None = None, uid: str | None = None) -> Stream:
-        """Add an invocation and return its only output."""
+        """Add an invocation and return its only output.
+
+        Raises:
+            BuildError: the composite does not have exactly one output.
+        """
         outputs = self._invoke(inputs, name, uid)
         if len(outputs) != 1:
             message = f"{self._definition.name} has {len(outputs)} outputs, not one: use its `streams`"

@@ -154,7 +154,11 @@ def _copied(node: LocatedMapping) -> LocatedMapping:
 
 
 def _replace_source(document: Json, stream: str, rows: TestTuples, directory: Path) -> None:
-    """Write the tuples to a file, and make a FileSource that reads it the source of the stream."""
+    """Write the tuples to a file, and make a FileSource that reads it the source of the stream.
+
+    Raises:
+        ValueError: the stream is not the output of a source.
+    """
     sources = {_names(node)[0]: node for node in document["graph"] if not node.get("inputs") and len(_names(node)) == 1}
     if stream not in sources:
         message = (

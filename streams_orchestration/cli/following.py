@@ -104,7 +104,11 @@ class Follower:
                 self.pause(api.SETTLE_SECONDS)
 
     def _heal(self, status: api.ApplicationStatus, now: float) -> None:
-        """Begin a reset of every unit that needs one now."""
+        """Begin a reset of every unit that needs one now.
+
+        Raises:
+            ResetsExhaustedError: a unit has failed and must no longer be reset.
+        """
         healing = api.heal(status, now, self._known, patience=PATIENCE)
         self._known = healing.known
         for failure in healing.exhausted:

@@ -50,7 +50,12 @@ class Logs:
 
 
 def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: bool) -> int:
-    """Show the logs of an application's hosts and PEs; return the exit status."""
+    """Show the logs of an application's hosts and PEs; return the exit status.
+
+    Raises:
+        UsageError: `--follow` and `--format json` are combined.
+        StreamsRuntimeError: there is no log to show.
+    """
     if follow and format_ == "json":
         message = "--follow has no end, and --format json is one document. Leave one of the two out."
         raise click.UsageError(message, click.get_current_context())

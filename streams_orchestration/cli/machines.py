@@ -21,7 +21,11 @@ from streams_orchestration.runtime import api
 
 
 def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
-    """Run the agent of this machine until a signal ends it; return the exit status."""
+    """Run the agent of this machine until a signal ends it; return the exit status.
+
+    Raises:
+        MachineError: the catalog is not in PostgreSQL.
+    """
     home = api.Home.default()
     if api.catalog_url(home).get_backend_name() != "postgresql":
         message = (

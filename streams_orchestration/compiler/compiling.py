@@ -95,6 +95,9 @@ def _compile(
         options: the options of the compiler.
         checked: the errors and warnings on its text, names and declarations.
         stages: the stages to run.
+
+    Raises:
+        CompileError: a stage has found an error.
     """
     diagnostics = list(checked)
     wrong = misled(checked)

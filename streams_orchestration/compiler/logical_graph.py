@@ -184,7 +184,7 @@ class LogicalOperator:
     """(parameter, text, canonical text) of every expression; empty until `deployable` has checked it."""
 
     def location_of(self, parameter: str) -> Location | None:
-        """Return the location of a parameter, or by default the location of the operator."""
+        """Return the location of a parameter, or by default the location of the operator; None if neither is known."""
         return dict(self.parameter_locations).get(parameter, self.location)
 
     @property

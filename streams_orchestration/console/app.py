@@ -117,7 +117,11 @@ class _Documents:
         return listed
 
     def graph(self, request: Request) -> dict[str, Any]:
-        """Return the physical or logical graph of the deployed plan."""
+        """Return the physical or logical graph of the deployed plan.
+
+        Raises:
+            WrongRequestError: `view` is neither `physical` nor `logical`.
+        """
         view = request.query_params.get("view", "physical")
         if view not in ("physical", "logical"):
             message = "`view` must be `physical` or `logical`."
@@ -143,7 +147,11 @@ class _Documents:
         return history.document(request.query_params.get("name", ""))
 
     def sample(self, request: Request) -> dict[str, Any]:
-        """Return a sample of a stream's tuples, or the reason why there is none."""
+        """Return a sample of a stream's tuples, or the reason why there is none.
+
+        Raises:
+            WrongRequestError: the request does not name a stream.
+        """
         application = request.path_params["name"]
         stream = request.query_params.get("stream", "")
         if not stream:

@@ -101,7 +101,11 @@ def _require_token(access: Access) -> None:
 
 
 def _listen(host: str, port: int) -> Listener:
-    """Return a socket that accepts connections already, so that a page that is opened at once can connect."""
+    """Return a socket that accepts connections already, so that a page that is opened at once can connect.
+
+    Raises:
+        ConsoleError: the port cannot be used.
+    """
     try:
         return listen(host, port, Places(CONNECTIONS))
     except OSError as error:

@@ -118,7 +118,10 @@ def _broken(status: api.ApplicationStatus, unit: api.UnitStatus, failed: Sequenc
 
 
 def _rounded(value: float | None) -> float | None:
-    """Round to four digits, since more would make the snapshot of thousands of operators twice as long."""
+    """Round to four digits, since more would make the snapshot of thousands of operators twice as long.
+
+    None stays None.
+    """
     return None if value is None else float(f"{value:.4g}")
 
 

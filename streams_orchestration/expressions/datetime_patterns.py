@@ -263,7 +263,10 @@ def _month(parts: dict[str, tuple[str, int]]) -> int | None:
 
 
 def _placed(local: int, parts: dict[str, tuple[str, int]], zone: dt.tzinfo | None) -> int | None:
-    """Convert a local time to a timestamp, by the parsed zone or else by `zone`; without a zone it stays local."""
+    """Convert a local time to a timestamp, by the parsed zone or else by `zone`; without a zone it stays local.
+
+    None if the parsed zone does not exist.
+    """
     if zone is None:
         return local
     for letter in ("X", "x", "Z", "V", "z"):

@@ -172,7 +172,11 @@ def _amount(number: str, unit: str, offset: int) -> int:
 
 
 def _range(text: str, first: str, last: str, offset: int) -> tuple[int, bool]:
-    """Return the value of an interval text such as `3 02:10` in DAY TO MINUTE, and True if it is in months."""
+    """Return the value of an interval text such as `3 02:10` in DAY TO MINUTE, and True if it is in months.
+
+    Raises:
+        ExpressionError: the text does not fit the fields, or there is no interval of these fields.
+    """
     sign = -1 if text.strip().startswith("-") else 1
     body = text.strip().lstrip("+-")
     if (first, last) == ("year", "month"):

@@ -41,7 +41,11 @@ def _of_clock(unit: int, modulus: int) -> Maker:
 
 
 def _numeric(vector: Any, operation: Callable[[np.ndarray], np.ndarray], arrow: pa.DataType) -> Any:
-    """Return a kernel that applies a numpy function to whole numbers; null stays null."""
+    """Return a kernel that applies a numpy function to whole numbers; null stays null.
+
+    Raises:
+        Unsuitable: the function is applied to a scalar.
+    """
     if isinstance(vector, pa.Scalar):
         raise Unsuitable
     values = operation(filled(vector, 0))

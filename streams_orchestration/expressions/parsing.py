@@ -278,7 +278,11 @@ class _Parser(TokenReader):
         return Choice(tuple(branches), otherwise, offset)
 
     def _call(self, word: str, offset: int) -> Syntax:
-        """Read the arguments of a function; the special forms of standard SQL become plain arguments."""
+        """Read the arguments of a function; the special forms of standard SQL become plain arguments.
+
+        Raises:
+            ExpressionError: the arguments do not suit the syntax of the function.
+        """
         match word:
             case "cast" | "try_cast":
                 argument = self.expression()

@@ -132,7 +132,11 @@ class TokenReader:
         return ""
 
     def type(self) -> Type:
-        """Read a type, including its parameters."""
+        """Read a type, including its parameters.
+
+        Raises:
+            ExpressionError: no type, or an unknown type, is written here.
+        """
         start = self.next
         depth = 0
         words = list[str]()

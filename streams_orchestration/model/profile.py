@@ -178,7 +178,10 @@ def _at(amounts: tuple[float, ...], port: int) -> float:
 
 
 def _dearest(profiles: tuple[Profile, ...]) -> Transport | None:
-    """Return the transport that costs most for a tuple of 100 bytes; measured transports precede calibrated ones."""
+    """Return the transport that costs most for a tuple of 100 bytes; measured transports precede calibrated ones.
+
+    None if no profile has a transport.
+    """
     known = [each.transport for each in profiles if each.transport is not None]
     order = {"calibrated": 0, "scaled": 1, "measured": 2}
     return max(

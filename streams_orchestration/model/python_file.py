@@ -84,7 +84,11 @@ def _is_application(value: object) -> bool:
 
 
 def _run(file: Path) -> ModuleType:
-    """Run a spec file as a new module, and make the module importable by its name."""
+    """Run a spec file as a new module, and make the module importable by its name.
+
+    Raises:
+        ImportError: another module with this name is already loaded.
+    """
     name, directory = file.stem, str(file.absolute().parent)
     known = sys.modules.get(name)
     if known is not None and not hasattr(known, _MARK) and getattr(known, "__file__", None) != str(file.absolute()):

@@ -95,7 +95,7 @@ class HttpParameters(Parameters):
 
 
 def check_token(token: str | None) -> str | None:
-    """Check that the parameter is a reference, and return it.
+    """Check that the parameter is a reference, and return it; None is accepted.
 
     Raises:
         ValueError: it is a literal secret.

@@ -154,7 +154,7 @@ class WaitingOperator(ClockOperator):
             self.submit(batch.slice(begin).with_watermarks(marks))
 
     def held(self) -> int | None:
-        """Return the least event time of a waiting tuple."""
+        """Return the least event time of a waiting tuple; None if none waits."""
         log = self.waiting.log
         return least_time(log.take(log.places()), self.context.event_time)
 

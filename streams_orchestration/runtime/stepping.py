@@ -154,7 +154,11 @@ class SteppedApplication:
         return True
 
     def _await_batch(self, program: PeProgram) -> bool:
-        """Wait for the next micro-batch of a Spark query; return False if there is nothing to do."""
+        """Wait for the next micro-batch of a Spark query; return False if there is nothing to do.
+
+        Raises:
+            StepError: the query has failed, or makes no batch in time.
+        """
         before = read_view(self.catalog, program)
         if before.waits or plan_batch(program, before, source_limit=self.source_limit, now=world.now()) is None:
             return False

@@ -136,7 +136,7 @@ class Screen(App[None]):
 
     @property
     def selected(self) -> Row | None:
-        """The row under the cursor."""
+        """The row under the cursor; None without rows."""
         row = self.table.cursor_row
         return self.shown[row] if 0 <= row < len(self.shown) else None
 

@@ -183,7 +183,10 @@ def _raised(each: CheckedOperator, error: Exception) -> OperatorFault:
 
 
 def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -> str | None:
-    """Return the first contradiction between the class and the model that the application declares for it."""
+    """Return the first contradiction between the class and the model that the application declares for it.
+
+    None if they agree.
+    """
     mode, name = implementation.watermark_mode, operator.kind.rpartition(":")[2]
     if mode is not None and mode != operator.watermark_mode and not is_standard(operator):
         return (

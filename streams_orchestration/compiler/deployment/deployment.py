@@ -131,7 +131,11 @@ def _plan(compilation: Compilation) -> DeploymentPlan:
 
 
 def _initial(program: PeProgram) -> dict[str, dict[str, object]]:
-    """Return the initial positions of the sources of a PE."""
+    """Return the initial positions of the sources of a PE.
+
+    Raises:
+        CannotRunError: the code of a source raises an error in `initial_offset`.
+    """
     offsets: dict[str, dict[str, object]] = {}
     for source in program.sources:
         operator = program.operators[source]

@@ -52,7 +52,11 @@ class _Parts:
 
 
 def _join_regions(compilation: Compilation, parts: _Parts) -> None:
-    """Join the PEs of each region, and so of regions that share a PE."""
+    """Join the PEs of each region, and so of regions that share a PE.
+
+    Raises:
+        CannotRunError: a PE has operators of several regions, one of which is operator-driven (A28).
+    """
     for place, inside in enumerate(parts.regions):
         if driven := _driven(compilation, inside):
             message = (

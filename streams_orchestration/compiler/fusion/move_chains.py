@@ -184,7 +184,7 @@ class MoveChains:
     ) -> tuple[int, int] | None:
         """Return the best move after which at most one container is too large.
 
-        If a container is too large already, the move takes a unit out of the container.
+        None if no move is possible. If a container is too large already, the move takes a unit out of the container.
         """
         self._steps -= 1 + len(waiting) // 8
         best: tuple[float, int, int] | None = None

@@ -252,7 +252,10 @@ class Inheritance:
         return Threading(model=self.options.threading)
 
     def atomic(self, operator: PrimitiveInstance) -> str | None:
-        """Return the tag of the operator's own `atomic`, or else the tag of its innermost enclosing invocation."""
+        """Return the tag of the operator's own `atomic`, or else the tag of its innermost enclosing invocation.
+
+        None if none has one.
+        """
         for instance in (operator, *operator.parent.enclosing()):
             annotations = instance.invocation.annotations if instance.invocation is not None else None
             if annotations is not None and annotations.atomic is not None:

@@ -89,7 +89,7 @@ class TupleTypes:
                         break
 
     def of(self, producer: PrimitiveInstance, port: int) -> Schema | None:
-        """Return the tuple type of an output port."""
+        """Return the tuple type of an output port; None if it is unknown."""
         return self._types.get((id(producer), port))
 
     def of_stream(self, scope: CompositeInstance, stream: str) -> list[Schema | None]:

@@ -34,7 +34,11 @@ class ChannelContext(NamedTuple):
         return cls(tuple(reversed(channels)), maxima, channels[-1] % widths[-1], widths[-1])
 
     def value(self, function: str) -> int | list[int]:
-        """Return the value of a channel function, by its name without parentheses."""
+        """Return the value of a channel function, by its name without parentheses.
+
+        Raises:
+            KeyError: there is no channel function with this name.
+        """
         match function:
             case "getChannel":
                 return self.channels[0]

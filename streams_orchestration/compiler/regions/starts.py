@@ -60,7 +60,10 @@ def innermost_annotations(logical: LogicalGraph) -> dict[str, ConsistentAnnotati
 def deciding_annotation(
     operator: LogicalOperator, annotations: Mapping[str, ConsistentAnnotation]
 ) -> ConsistentAnnotation | None:
-    """Return the operator's own annotation, or else the annotation of its innermost annotated composite (A21)."""
+    """Return the operator's own annotation, or else the annotation of its innermost annotated composite (A21).
+
+    None if none is annotated.
+    """
     if operator.name in annotations:
         return annotations[operator.name]
     for composite in reversed(operator.composites):

@@ -71,7 +71,11 @@ class _Documents:
         }  # fmt: skip
 
     def graph(self, request: Request) -> dict[str, Any]:
-        """Return the graph of a plan after one of the stages."""
+        """Return the graph of a plan after one of the stages.
+
+        Raises:
+            WrongRequestError: `stage` is not the name of a stage.
+        """
         stage = request.query_params.get("stage", "")
         if stage not in BY_NAME:
             message = f"`stage` must be one of {', '.join(BY_NAME)}."

@@ -49,7 +49,10 @@ def _decimal_of(operand: Operand) -> Type:
 
 
 def numbers_of(operands: Sequence[Operand]) -> tuple[Type, Type] | None:
-    """Return the types that two numbers are converted to for a calculation: one common type, or two decimals."""
+    """Return the types that two numbers are converted to for a calculation: one common type, or two decimals.
+
+    None if the operands are not two numbers.
+    """
     if len(operands) != 2:
         return None
     one, other = (each.type for each in operands)
@@ -333,7 +336,10 @@ ARITHMETIC.bound(
 
 
 def one_number(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve a function of one number or interval whose result has the type of its argument."""
+    """Resolve a function of one number or interval whose result has the type of its argument.
+
+    None if the operands do not fit.
+    """
     if len(operands) != 1:
         return None
     kind = _number(operands[0].type)

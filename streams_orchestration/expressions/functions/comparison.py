@@ -21,7 +21,7 @@ LOGIC = FunctionGroup("Logic")
 
 
 def compared(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve a comparison: convert both operands to a common type that has an order."""
+    """Resolve a comparison: convert both operands to a common type that has an order; None if there is no such type."""
     if len(operands) != 2:
         return None
     together = common(operands[0].type, operands[1].type)

@@ -37,7 +37,11 @@ def _map_types(operands: Sequence[Operand]) -> Resolved | None:
 
 
 def mapped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return a map of pairs; a null key or a duplicate key is an error."""
+    """Return a map of pairs; a null key or a duplicate key is an error.
+
+    Raises:
+        EvaluationError: a key is null, or occurs twice.
+    """
     result: dict[Any, Any] = {}
     for key, value in pairs:
         if key is None:
@@ -208,7 +212,10 @@ CONTAINERS.function(
 
 
 def _key_types(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve a function of a map and a key. Numeric keys are converted to the wider type; texts match texts only."""
+    """Resolve a function of a map and a key. Numeric keys are converted to the wider type; texts match texts only.
+
+    None if the operands do not fit.
+    """
     if len(operands) != 2 or operands[0].type.name != "map" or operands[1].type == VOID:
         return None
     key, value = operands[0].type.parts

@@ -256,7 +256,10 @@ def _seconds(text: str) -> int | None:
 
 
 def _date(text: str) -> int | None:
-    """Parse a date; a text of digits counts as days since 1970, as Spark 1.5 wrote dates."""
+    """Parse a date; a text of digits counts as days since 1970, as Spark 1.5 wrote dates.
+
+    None if the text is neither.
+    """
     days = read_date(text)
     if days is not None or not re.fullmatch(r"[+-]?[0-9]{1,10}", text):
         return days

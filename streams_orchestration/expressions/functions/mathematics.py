@@ -19,7 +19,13 @@ _MOST_DIGITS = 350
 
 
 def _rounded(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve a rounding. The number of digits must be constant, since a decimal's type depends on it."""
+    """Resolve a rounding. The number of digits must be constant, since a decimal's type depends on it.
+
+    None if the operands do not fit.
+
+    Raises:
+        MisfitError: the number of digits is not constant.
+    """
     if not 1 <= len(operands) <= 2:
         return None
     if len(operands) == 2 and operands[1].constant is None:

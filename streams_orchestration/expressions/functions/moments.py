@@ -88,7 +88,10 @@ MOMENTS.function(
 
 
 def _on_clock(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve a function that reads the time of day. A date or a text is converted to a timestamp."""
+    """Resolve a function that reads the time of day. A date or a text is converted to a timestamp.
+
+    None if the operands do not fit.
+    """
     if len(operands) != 1:
         return None
     kind = operands[0].type

@@ -39,7 +39,10 @@ def named(
 
 
 def _text_or_bytes(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve a concatenation of texts, binaries or arrays; other values are converted to text."""
+    """Resolve a concatenation of texts, binaries or arrays; other values are converted to text.
+
+    None if the operands do not fit.
+    """
     kinds = [each.type for each in operands]
     if kinds and all(kind.name in ("array", "void") for kind in kinds) and any(kind.name == "array" for kind in kinds):
         together = common_of(kinds)
@@ -222,7 +225,10 @@ def _translate(value: str, source: str, target: str) -> str:
 
 
 def _overlaid(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve `overlay`: two texts or two binaries, a start position, and perhaps a length."""
+    """Resolve `overlay`: two texts or two binaries, a start position, and perhaps a length.
+
+    None if the operands do not fit.
+    """
     kinds = [each.type for each in operands]
     if not 3 <= len(kinds) <= 4 or not all(is_implicit(kind, INT) for kind in kinds[2:]):
         return None

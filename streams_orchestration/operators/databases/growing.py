@@ -164,7 +164,11 @@ class GrowingTable:
         return conditions
 
     def _prepare(self, connection: Connection) -> None:
-        """Check once that all columns exist, and determine the order of rows."""
+        """Check once that all columns exist, and determine the order of rows.
+
+        Raises:
+            DatabaseError: the table lacks a column.
+        """
         if self._order is not None:
             return
         nothing = sa.select(sa.text("*")).select_from(self._relation).where(sa.text("1 = 0"))

@@ -95,7 +95,11 @@ class RowTuples:
         place: Callable[[int], str],
         bad: Mapping[int, tuple[str, str]],
     ) -> None:
-        """Apply `on_bad_tuple` to rows that do not fit; `bad` gives the column and the reason of each."""
+        """Apply `on_bad_tuple` to rows that do not fit; `bad` gives the column and the reason of each.
+
+        Raises:
+            DataError: a row does not fit, and `on_bad_tuple` is `fail`.
+        """
         context = self._source.context
         for row, (wrong, reason) in bad.items():
             message = f"{table}, {place(row)}, column {wrong}: {reason}"

@@ -85,7 +85,10 @@ class OperatorWatermark:
 
     @property
     def seen(self) -> int | None:
-        """The watermark that the operator itself sees: the least of its connections, or the one from its tuples."""
+        """The watermark that the operator itself sees: the least of its connections, or the one from its tuples.
+
+        None before the first one.
+        """
         return self.entries.watermark if self.clock is None else self.clock.emitted
 
     @property
@@ -215,7 +218,10 @@ class OperatorWatermark:
         return self.holder.document(self.value, self.role.ticks)
 
     def warning(self) -> str | None:
-        """Return once the warning that a tuple advanced the watermark by more than a day; else an empty text."""
+        """Return once the warning that a tuple advanced the watermark by more than a day; later an empty text.
+
+        None before such a tuple.
+        """
         warning, self.jumped = self.jumped, self.jumped and ""
         return warning
 

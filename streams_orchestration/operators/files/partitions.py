@@ -87,7 +87,11 @@ def partition_values(directory: str) -> dict[str, str | None]:
 
 
 def _directories(table: pa.Table, names: Sequence[str]) -> pa.Array:
-    """Return the partition directory of every tuple."""
+    """Return the partition directory of every tuple.
+
+    Raises:
+        DataError: a value is too long to name a directory.
+    """
     parts = []
     for name in names:
         values = table.column(name).combine_chunks().dictionary_encode()

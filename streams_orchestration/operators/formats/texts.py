@@ -157,7 +157,11 @@ def out_of_range(column: pa.Array, written: pa.Array) -> np.ndarray:
 
 
 def _decoded(written: pa.Array) -> pa.Array:
-    """Decode base64 texts to binary values."""
+    """Decode base64 texts to binary values.
+
+    Raises:
+        ArrowInvalid: a text is not base64.
+    """
     import polars as pl
 
     series: Any = pl.from_arrow(written)

@@ -241,7 +241,10 @@ class JournalSource(SourceOperator):
         self.context.metrics.counter("lost", "messages that were deleted before they were read").add(count)
 
     def _former(self, journal: str) -> JournalReader | None:
-        """Return the journal of the operator that this one replaced in a redeploy, found by its id."""
+        """Return the journal of the operator that this one replaced in a redeploy, found by its id.
+
+        None if there is none.
+        """
         path = former_journal(self.context, journal)
         return None if path is None else JournalReader(path)
 
@@ -251,7 +254,11 @@ class JournalSource(SourceOperator):
         self.context.metrics.lag(behind, max(age, 0.0))
 
     def _look_at_receiver(self) -> None:
-        """Check whether a problem keeps the receiver from receiving; called when all messages are read."""
+        """Check whether a problem keeps the receiver from receiving; called when all messages are read.
+
+        Raises:
+            DataError: the receiver reports a problem that it cannot overcome by itself.
+        """
         reported = self.reader.files.reported()
         error = reported.get("error")
         if error is None:
@@ -315,7 +322,7 @@ class JournalSource(SourceOperator):
 
 
 def former_journal(context: OperatorContext, journal: str) -> Path | None:
-    """Find a journal's directory by its id among all operators of this application."""
+    """Find a journal's directory by its id among all operators of this application; None if there is none."""
     return next((path for path in context.pending.glob(f"*/{JOURNAL}") if JournalFiles(path).id == journal), None)
 
 

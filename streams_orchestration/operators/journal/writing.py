@@ -157,7 +157,11 @@ class Journal:
             self._file = None
 
     def _recover(self) -> None:
-        """Find the last valid record and cut off everything after it."""
+        """Find the last valid record and cut off everything after it.
+
+        Raises:
+            DamagedError: a record that was durable is not valid.
+        """
         durable = self.files.durable()
         segments = self._begun_segments(durable)
         self._sizes = {first: path.stat().st_size for first, path in segments}
@@ -185,7 +189,11 @@ class Journal:
         self._tell_durable(self.next)
 
     def _begun_segments(self, durable: int) -> list[tuple[int, Path]]:
-        """Return the existing segments. Removes last segments whose first record a crash left incomplete."""
+        """Return the existing segments. Removes last segments whose first record a crash left incomplete.
+
+        Raises:
+            DamagedError: the first record of a segment was durable and is not valid.
+        """
         segments = self.files.segments()
         while segments and next(places(segments[-1][1]), None) is None:
             first, path = segments.pop()

@@ -168,7 +168,11 @@ class TransactionalProducer:
         return str(self._do(described.result).topic_id)
 
     def _check_same_topic(self) -> None:
-        """Check that the topic was not recreated during the transaction, since earlier messages would be lost."""
+        """Check that the topic was not recreated during the transaction, since earlier messages would be lost.
+
+        Raises:
+            KafkaAwayError: the topic was created again.
+        """
         if self._topic_id() != self._made:
             message = (
                 f"topic {self._topic} at {self._cluster.brokers}: was created again while messages were being sent"
@@ -242,6 +246,9 @@ class TransactionalProducer:
 
         If the call hangs, the producer is abandoned. The next producer of the same name fences it, so the call has no
         further effect, and then reads the mark.
+
+        Raises:
+            KafkaAwayError: the library does not answer in time.
         """
         # https://github.com/confluentinc/librdkafka/issues/5456
         result: Future[Any] = Future()

@@ -77,7 +77,12 @@ class KafkaReader:
         self._consumer.close()
 
     def partitions(self, topics: Sequence[str], pattern: str | None) -> list[Partition]:
-        """Return all partitions of the topics, or of all topics whose names match the pattern."""
+        """Return all partitions of the topics, or of all topics whose names match the pattern.
+
+        Raises:
+            KafkaAwayError, KafkaRefusedError: the cluster cannot be asked, a topic does not exist or may not be seen,
+                or no topic matches the pattern.
+        """
         from confluent_kafka import KafkaException
 
         try:
@@ -249,7 +254,12 @@ class KafkaReader:
                     return
 
     def _handle_event(self, message: Any) -> None:
-        """Handle an event that the library returns instead of a message."""
+        """Handle an event that the library returns instead of a message.
+
+        Raises:
+            OutOfRangeError: the messages at the position no longer exist.
+            KafkaAwayError, KafkaRefusedError: the library cannot read from the cluster.
+        """
         from confluent_kafka import KafkaError
 
         partition = (message.topic(), message.partition())

@@ -224,6 +224,9 @@ def bring_in(source: Path, target: Path) -> None:
     """Link a waiting file to its name in the table. Copy it if the table is on another file system.
 
     A file of this name is the same file, since names are never reused.
+
+    Raises:
+        WaitingFileError: the waiting file does not exist.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

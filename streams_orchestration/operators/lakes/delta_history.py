@@ -50,7 +50,11 @@ class DeltaHistory:
         self._ahead: dict[int, UnreadVersion | None] = {}
 
     def start(self, start: Start) -> TablePosition:
-        """Return the position at which a source begins."""
+        """Return the position at which a source begins.
+
+        Raises:
+            DataError: the table does not have the version of `startAt` yet.
+        """
         newest = self.newest()
         match start:
             case "snapshot":

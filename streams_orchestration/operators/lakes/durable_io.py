@@ -22,7 +22,11 @@ class DurableFileIO(PyArrowFileIO):
 
 class _DurableFile(PyArrowFile):
     def create(self, overwrite: bool = False) -> Any:  # noqa: FBT001, FBT002  as the library has it
-        """Return the stream to a new file; on close, its content and name are on disk."""
+        """Return the stream to a new file; on close, its content and name are on disk.
+
+        Raises:
+            FileExistsError: the file exists, and `overwrite` is False.
+        """
         if not overwrite and self.exists():
             message = f"Cannot create file, already exists: {self.location}"
             raise FileExistsError(message)

@@ -49,7 +49,11 @@ class IcebergHistory:
         self._loaded: Table | None = None
 
     def start(self, start: Start) -> TablePosition:
-        """Return the position at which a source begins."""
+        """Return the position at which a source begins.
+
+        Raises:
+            DataError: the table does not have the snapshot of `startAt`.
+        """
         newest = self.newest()
         lineage = self._lineage()
         match start:
@@ -161,7 +165,11 @@ class IcebergHistory:
         return self._table.schema().as_arrow()
 
     def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:
-        """Map columns to their names in a file, by field id, which survives renaming, or else by name."""
+        """Map columns to their names in a file, by field id, which survives renaming, or else by name.
+
+        Raises:
+            DataError: the file lacks a column that the table is partitioned by.
+        """
         by_id = {
             int((field.metadata or {})[_FIELD_ID]): field.name for field in file if _FIELD_ID in (field.metadata or {})
         }
@@ -189,7 +197,12 @@ class IcebergHistory:
         return self._loaded
 
     def _reached(self, action: Callable[[], Result]) -> Result:
-        """Call the library, and translate its errors to LakeErrors."""
+        """Call the library, and translate its errors to LakeErrors.
+
+        Raises:
+            LakeRefusedError: the table does not exist, or the catalog refuses to give it.
+            LakeError: the table cannot be read now.
+        """
         try:
             return action()
         except (LakeError, DataError, LostVersionsError):

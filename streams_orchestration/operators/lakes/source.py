@@ -222,7 +222,11 @@ class LakeSource(SourceOperator):
         return start._replace(until=until, table=self._table.id_at(self._table.newest(), None))
 
     def _check_same(self, position: TablePosition) -> None:
-        """Check that the table is the one that was read before, if the offset identifies it."""
+        """Check that the table is the one that was read before, if the offset identifies it.
+
+        Raises:
+            DataError: it is another table.
+        """
         if position.table is not None and self._table.id_at(position.version, position.table) != position.table:
             message = (
                 f"{self._table.place} is another table than the one that was read up to version {position.version}; "
@@ -310,7 +314,11 @@ class LakeSource(SourceOperator):
             raise DataError(message)
 
     def _lose(self, what: str) -> None:
-        """Handle rows that were deleted before they were read, by `onLostData`."""
+        """Handle rows that were deleted before they were read, by `onLostData`.
+
+        Raises:
+            DataError: `onLostData` is `fail`.
+        """
         if self.parameters.on_lost_data == "fail":
             message = (
                 f"{self._table.place}: {what} can no longer be read, so rows are lost; set onLostData: skip to "
@@ -344,7 +352,11 @@ class LakeSource(SourceOperator):
                 yield waiting if not known and not position.whole else waiting._replace(rows=rows)
 
     def _check_columns(self) -> None:
-        """Check that the table has all attributes, with types that fit."""
+        """Check that the table has all attributes, with types that fit.
+
+        Raises:
+            DataError: a column is missing, or its type does not fit.
+        """
         there = self._table.columns()
         for field in self._schema:
             if field.name in FEED and self.parameters.on_change == "feed":

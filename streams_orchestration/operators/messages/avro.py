@@ -142,7 +142,11 @@ class _NotUtf8Error(ValueError):
 
 
 def _reading(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
-    """Return the function that converts values of a part of the schema to the type of an attribute."""
+    """Return the function that converts values of a part of the schema to the type of an attribute.
+
+    Raises:
+        UnfitError: values of the part cannot be converted to the type.
+    """
     part, _ = schema.type_of(part)
     if isinstance(part, list):
         converts = [_reading(each, kind, schema) for each in part]
@@ -251,6 +255,9 @@ def _record(fields: Any, name: str, path: str, used: set[str]) -> Avro:
         name: the preferred name of the record.
         path: the path of the attribute whose type this is; empty for the whole message.
         used: the names of other records; the chosen name is added.
+
+    Raises:
+        ValueError: the name of a field is not possible in Avro.
     """
     while name in used:
         name += "_"

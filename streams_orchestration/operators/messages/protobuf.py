@@ -46,7 +46,11 @@ class ProtobufReader:
         self._reader((0,))
 
     def _reader(self, path: tuple[int, ...]) -> tuple[Any, Convert]:
-        """Return the class of a message type, and the function that converts messages of this class."""
+        """Return the class of a message type, and the function that converts messages of this class.
+
+        Raises:
+            ValueError: the schema lacks the message type, or a field does not fit its attribute.
+        """
         if path not in self._readers:
             if path not in self._types:
                 message = f"schema {self._registered.number} has no message type {list(path)}"
@@ -81,7 +85,11 @@ class ProtobufReader:
 
 
 def _reading_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> Convert:
-    """Return the function that converts a message to a dictionary of attributes."""
+    """Return the function that converts a message to a dictionary of attributes.
+
+    Raises:
+        UnfitError: a field cannot be converted to the type of its attribute.
+    """
     fields = descriptor.fields_by_name
     converts: list[tuple[str, bool, Convert]] = []
     for attribute in attributes:
@@ -221,7 +229,11 @@ def _check_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> None:
 
 
 def _check_field(field: Any, kind: pa.DataType) -> None:
-    """Check that a field can hold the attribute without loss of range."""
+    """Check that a field can hold the attribute without loss of range.
+
+    Raises:
+        UnfitError: the field cannot hold the attribute.
+    """
     types, inner = pa.types, field.message_type
     if _is_map(field) and types.is_map(kind):
         entries: Any = inner.fields_by_name

@@ -56,6 +56,9 @@ def _compiled(text: str, references: tuple[tuple[str, str], ...]) -> bytes:
     """Compile a schema with all its imports to a serialised `FileDescriptorSet`.
 
     The compiler runs in a separate process, so that no schema text can crash this one.
+
+    Raises:
+        ValueError: the schema is not valid, refers to a path that is not a name, or takes too long to compile.
     """
     with tempfile.TemporaryDirectory(prefix="schema-") as directory:
         place = Path(directory)
@@ -173,6 +176,9 @@ def _field(kind: pa.DataType, name: str, before: Any, used: set[str]) -> tuple[l
         name: the path of the attribute.
         before: the earlier definition of the field; None for a new field.
         used: the names of message types that are taken.
+
+    Raises:
+        ValueError: the keys of a map are neither texts nor whole numbers.
     """
     types = pa.types
     if types.is_list(kind):

@@ -234,7 +234,11 @@ def _registered(
     name: str,
     before: RegisteredSchema | None,
 ) -> RegisteredSchema:
-    """Register a schema derived from the attributes and return it. A fitting Protobuf schema is kept."""
+    """Register a schema derived from the attributes and return it. A fitting Protobuf schema is kept.
+
+    Raises:
+        RefusedError: the format has no schema for these attributes, or the registry refuses the schema.
+    """
     before = before if before is not None and before.kind == format else None
     try:
         if before is not None and format == "protobuf" and protobuf.takes(before, schema):

@@ -103,7 +103,11 @@ class Registry:
         return self._whole(answer, int(answer["id"]))
 
     def register(self, subject: str, kind: SchemaKind, text: str) -> int:
-        """Register a schema under a subject, unless the subject has it already, and return the schema's number."""
+        """Register a schema under a subject, unless the subject has it already, and return the schema's number.
+
+        Raises:
+            RefusedError: the registry refuses the schema.
+        """
         body = {"schema": text} | ({} if kind == "avro" else {"schemaType": kind.upper()})
         try:
             answer = self._request("POST", f"/subjects/{quote(subject, safe='')}/versions", f"subject {subject}", body)

@@ -61,7 +61,11 @@ def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[s
 
 
 def _objects(body: bytes) -> list[bytes]:
-    """Return the elements of a JSON array as separate bodies, or else the body itself."""
+    """Return the elements of a JSON array as separate bodies, or else the body itself.
+
+    Raises:
+        BodyError: the body is not JSON.
+    """
     try:
         text = body.decode()
         if not text.lstrip(_BLANK).startswith("["):
@@ -76,7 +80,11 @@ def _objects(body: bytes) -> list[bytes]:
 
 
 def _elements(text: str) -> list[bytes]:
-    """Return the texts of an array's elements unchanged, so that numbers keep their digits."""
+    """Return the texts of an array's elements unchanged, so that numbers keep their digits.
+
+    Raises:
+        JSONDecodeError: the text is not a JSON array.
+    """
     decoder = json.JSONDecoder(parse_float=str, parse_int=str)
     elements: list[bytes] = []
     at = _blank_end(text, text.index("[") + 1)
@@ -103,7 +111,11 @@ def _blank_end(text: str, begin: int) -> int:
 
 
 def _rows(body: bytes) -> list[bytes]:
-    """Split a body into CSV rows at line feeds outside quotes."""
+    """Split a body into CSV rows at line feeds outside quotes.
+
+    Raises:
+        BodyError: a quote is not closed.
+    """
     rows: list[bytes] = []
     begun = b""
     for line in body.split(b"\n"):

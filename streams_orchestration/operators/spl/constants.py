@@ -69,7 +69,11 @@ def _takes_programs(field: FieldInfo) -> bool:
 
 
 def _constant(program: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the value of a program, unless it reads attributes or depends on more than submission-time values."""
+    """Yield the value of a program, unless it reads attributes or depends on more than submission-time values.
+
+    Raises:
+        ValueError: the evaluation of the program ends with an error.
+    """
     from streams_orchestration.operators.spl.surroundings import run_of_expression
     from streams_orchestration.spl.application.values import parts_of
     from streams_orchestration.spl.programs.expression import compiled

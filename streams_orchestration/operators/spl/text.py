@@ -100,7 +100,11 @@ class SplText(str):
 
 
 def text_or_program(value: Any, handler: Callable[[Any], Any]) -> Any:
-    """Validate an expression: a program of SPL, or a text that the handler validates."""
+    """Validate an expression: a program of SPL, or a text that the handler validates.
+
+    Raises:
+        ValueError: the keys of the program are not those of an expression, or the handler does not accept the text.
+    """
     if isinstance(value, SplText):
         return value
     if not is_program(value):

@@ -124,7 +124,11 @@ def _readable_window(text: str) -> Window | PaneWindow | None:
 def _functions(
     context: OperatorContext, parameters: AggregateParameters, window: Window | PaneWindow | None
 ) -> tuple[dict[str, Measure], dict[str, PaneFunction], dict[str, PaneExpression]]:
-    """Return the output functions over tuples, those over panes, and the expressions with functions over panes."""
+    """Return the output functions over tuples, those over panes, and the expressions with functions over panes.
+
+    Raises:
+        FaultyExpressionError: a function does not suit the window.
+    """
     measures: dict[str, Measure] = {}
     functions: dict[str, PaneFunction] = {}
     composed: dict[str, PaneExpression] = {}

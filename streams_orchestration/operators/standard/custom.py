@@ -151,7 +151,11 @@ class Custom(Operator):
         return same and (before.spl is None) == (after.spl is None) and super().keeps_state(before, after)
 
     def setup(self) -> None:
-        """Import the functions, or compile the logic."""
+        """Import the functions, or compile the logic.
+
+        Raises:
+            ResultError: the logic uses timers or watermarks, and no event time arrives at the operator.
+        """
         self.logic = (
             None if self.parameters.spl is None else LogicProgram(self.context, self.parameters.spl, submits=True)
         )
@@ -296,7 +300,11 @@ def _check_timers(functions: Mapping[str, Callable[..., Any]]) -> None:
 
 
 def _outputs(result: Any, parameter: str, *, tuplewise: bool) -> Iterator[tuple[int, Any]]:
-    """Yield the parts of a function's result with their output ports."""
+    """Yield the parts of a function's result with their output ports.
+
+    Raises:
+        ResultError: a part is neither a batch or mark nor a pair of an output port with one.
+    """
     kinds = (Mapping, Punctuation) if tuplewise else (TupleBatch, Mapping, Punctuation)
     wanted = f"{parameter} of Custom {_TUPLES if tuplewise else _BATCHES}, or returns None"
     for part in parts_of(result, (*kinds, tuple), wanted):

@@ -90,7 +90,11 @@ class CustomSource(SourceOperator):
         return max(self._until - world.monotonic(), 0.0)
 
     def _begin(self, submissions: int) -> None:
-        """Run the program from its beginning, and discard the given number of its first submissions."""
+        """Run the program from its beginning, and discard the given number of its first submissions.
+
+        Raises:
+            DataError: the program makes fewer submissions than before the restart.
+        """
         self.logic = LogicProgram(self.context, self.parameters.spl, submits=True)
         self._outputs, self._steps = self.logic.program.process()
         self._position, self._until = 0, 0.0

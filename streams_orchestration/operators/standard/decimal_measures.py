@@ -76,7 +76,7 @@ def _type_of(expression: Expression) -> Type | None:
 
 
 def _known(function: str, expressions: Sequence[Expression]) -> ValueFunction | None:
-    """Return the function over texts, which compares them."""
+    """Return the function over texts, which compares them; None if it is unknown."""
     measure = streams_measure(function, expressions)
     if isinstance(measure, ValueMeasure):
         return measure.function

@@ -206,7 +206,7 @@ class Delay(WaitingOperator):
         return moments.least_kept(times[order], arrived[order], gone)
 
     def held(self) -> int | None:
-        """Return the least event time of a waiting tuple."""
+        """Return the least event time of a waiting tuple; None if none waits."""
         if self.timed is None:
             return super().held()
         times = self.waiting.log.notes[_TIME][self.waiting.log.places()]

@@ -122,7 +122,11 @@ class DirectoryScanParameters(Parameters):
         return {name: facts[name] for name in others}
 
     def logic(self, context: OperatorContext) -> SourceLogic | None:
-        """Return the expressions of `output`, compiled; None if there are none."""
+        """Return the expressions of `output`, compiled; None if there are none.
+
+        Raises:
+            ValueError: a value of `output` is not an expression of SPL.
+        """
         if self.spl is None and not self.output:
             return None
         wrong = next((text for text in self.output.values() if not isinstance(text, SplText)), None)
@@ -249,7 +253,11 @@ class DirectoryScan(SourceOperator):
         return f"{self.root}: {', '.join(file.name for file in self.last)}"
 
     def _look(self, offset: Offset) -> Offset:
-        """Scan the directory if that is due, and return the offset with the new files."""
+        """Scan the directory if that is due, and return the offset with the new files.
+
+        Raises:
+            DataError: the storage refuses to list the directory.
+        """
         looked = "known" in offset and "again" not in offset
         if world.monotonic() < self.due or (self.parameters.until is not None and looked):
             return offset

@@ -124,6 +124,9 @@ def output_logic(
         parameters: the parameters.
         after_input: True if the operator runs logic for the tuples of its input port, too.
         read: an expression over these tuples that is evaluated after their logic.
+
+    Raises:
+        ValueError: the parameters do not allow expressions of SPL.
     """
     logic: SplLogic | None = getattr(parameters, "spl", None)
     if logic is None and not any(isinstance(each, SplText) for each in parameters.output.values()):

@@ -157,7 +157,10 @@ class FileSink(GatheringSink):
 
     @classmethod
     def read_with(cls, context: OperatorContext, parameters: FileSinkParameters) -> dict[str, Any] | None:
-        """Return the sink's format parameters, and a schema without the attributes that are not in the files."""
+        """Return the sink's format parameters, and a schema without the attributes that are not in the files.
+
+        None if the files cannot be read by a FileSource.
+        """
         left_out = {*parameters.suppress, *parameters.partition_by}
         written = pa.schema([field for field in context.inputs[0] if field.name not in left_out])
         if parameters.write_punctuations:
@@ -290,7 +293,7 @@ class FileSink(GatheringSink):
         return f"{max(self.context.channel, 0):03d}"
 
     def roll(self) -> Roll | None:
-        """Return the limits for gathering files, from the parameters."""
+        """Return the limits for gathering files, from the parameters; None if files are not gathered."""
         return self.parameters.roll()
 
     @classmethod

@@ -92,7 +92,11 @@ class Gate(WaitingOperator):
         self.unacked = 0
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Queue tuples, or count acknowledgements; then submit the tuples that may pass."""
+        """Queue tuples, or count acknowledgements; then submit the tuples that may pass.
+
+        Raises:
+            DataError: a number of acknowledged tuples is null or negative.
+        """
         if port == 0:
             self.waiting.append(self.passing(batch).arrow)
             acknowledged = [0]

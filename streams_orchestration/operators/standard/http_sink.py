@@ -103,7 +103,11 @@ class HttpSink(EpochSink):
         """The tuples that the receiver refused in the requests that `taken` counts."""
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
-        """Post the delivery. Requests that an earlier attempt of this object completed are not posted again."""
+        """Post the delivery. Requests that an earlier attempt of this object completed are not posted again.
+
+        Raises:
+            HttpAwayError: the server cannot be reached; the error comes after the pause before the next attempt.
+        """
         assert self.target is not None
         self.patience.check(self.target.place)
         name = f"{key.application}/{key}"

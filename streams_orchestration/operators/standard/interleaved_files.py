@@ -92,7 +92,11 @@ class InterleavedFiles(FileSource):
             return ProducedTo(offset, exhausted=False)
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the sizes of all files that exist; None if the store cannot be reached."""
+        """Return the sizes of all files that exist; None if the store cannot be reached.
+
+        Raises:
+            DataError: the storage refuses to give a size.
+        """
         try:
             return {"sizes": {self._name(file): file.stat().st_size for file in self._files()}}
         except StorageRefusedError as error:

@@ -170,7 +170,11 @@ def _key_columns(table: pa.Table, names: list[str]) -> pa.RecordBatch:
 
 
 def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Table:
-    """Return the key columns and the columns to take, in the types of the stream's attributes."""
+    """Return the key columns and the columns to take, in the types of the stream's attributes.
+
+    Raises:
+        ValueError: the table lacks a column, or its values cannot be read in these types.
+    """
     path = resolve_input(parameters.table, context.base)
     target = context.outputs[0] or context.inputs[0]
     types = {column: target.field(name).type for name, column in parameters.take.items()}

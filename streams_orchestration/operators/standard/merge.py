@@ -137,7 +137,7 @@ class Merge(Operator):
         self.submit(TupleBatch(together.take(pa.array(order)).select(together.schema.names[:-1])))
 
     def held(self) -> int | None:
-        """Return the least event time of a waiting tuple."""
+        """Return the least event time of a waiting tuple; None if none waits."""
         times = (least_time(log.take(log.places()), self.context.event_time) for log in self.logs)
         return min((time for time in times if time is not None), default=None)
 

@@ -52,7 +52,11 @@ class NamedFiles(LogicOperator):
 
     @staticmethod
     def _attribute(context: OperatorContext) -> str:
-        """Return the attribute that names the file, the only string attribute of the input."""
+        """Return the attribute that names the file, the only string attribute of the input.
+
+        Raises:
+            ValueError: the input does not have exactly one string attribute.
+        """
         texts = [field.name for field in context.inputs[0] if pa.types.is_string(field.type)]
         if len(texts) != 1:
             message = (

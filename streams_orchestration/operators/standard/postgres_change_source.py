@@ -116,7 +116,11 @@ class PostgresChangeSource(SourceOperator):
         return produced
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the end of the server's log; None if the database cannot be reached."""
+        """Return the end of the server's log; None if the database cannot be reached.
+
+        Raises:
+            DataError: the database refuses the request.
+        """
         from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
 
         try:
@@ -239,7 +243,11 @@ class PostgresChangeSource(SourceOperator):
         return ProducedTo(following, exhausted=ended)
 
     def _kept(self, slot: ReplicationSlot, position: LogPosition, server: str) -> LogPosition:
-        """Return the position where reading can continue: the given one, unless changes are lost."""
+        """Return the position where reading can continue: the given one, unless changes are lost.
+
+        Raises:
+            DataError: changes are lost, and `onLostData` is `fail`.
+        """
         from streams_orchestration.operators.databases.changes import LogPosition
         from streams_orchestration.operators.databases.replication import shown_lsn
 

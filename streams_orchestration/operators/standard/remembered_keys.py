@@ -101,7 +101,11 @@ class RememberedKeys:
         return max(marks[0], since if self._largest is None else self._largest) - since > self._limit
 
     def _marks(self, batch: TupleBatch) -> list[Any]:
-        """Return for each tuple the value that the limit applies to: position, `deltaAttribute`, or time of arrival."""
+        """Return for each tuple the value that the limit applies to: position, `deltaAttribute`, or time of arrival.
+
+        Raises:
+            DataError: a value of `deltaAttribute` is null or NaN.
+        """
         if self._time_out is not None:
             return [int(self._context.now * _PER_SECOND)] * len(batch)
         if self._attribute is None:

@@ -323,7 +323,7 @@ class Sort(ClockOperator):
         self._give_up(evicted)
 
     def held(self) -> int | None:
-        """Return the least event time of a waiting tuple."""
+        """Return the least event time of a waiting tuple; None if none waits."""
         if self.timed is not None:
             return self.timed.least_time()
         if self.panes is not None:

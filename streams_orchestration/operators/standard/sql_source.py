@@ -111,7 +111,11 @@ class SqlSource(SourceOperator):
         return produced
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the largest value of the growing column; None if the database cannot be reached."""
+        """Return the largest value of the growing column; None if the database cannot be reached.
+
+        Raises:
+            DataError: the database refuses the request.
+        """
         from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
 
         try:
@@ -214,7 +218,11 @@ class SqlSource(SourceOperator):
         return offset
 
     def _highest(self) -> Any:
-        """Return the largest value of the growing column as JSON."""
+        """Return the largest value of the growing column as JSON.
+
+        Raises:
+            DataError: the value cannot be stored as JSON.
+        """
         from streams_orchestration.operators.databases.values import cut_value
 
         assert self._source is not None
@@ -270,7 +278,11 @@ class SqlSource(SourceOperator):
         self.context.logger.warning("%s", message)
 
     def _identify(self, offset: Offset, after: Any) -> Offset:
-        """Check whether the table was dropped and created again since it was read."""
+        """Check whether the table was dropped and created again since it was read.
+
+        Raises:
+            DataError: rows of the former table are lost, and `onLostData` is `fail`.
+        """
         assert self._source is not None
         now = self._source.identity()
         if now is None:

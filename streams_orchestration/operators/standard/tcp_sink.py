@@ -106,7 +106,11 @@ class TCPSink(EpochSink):
             raise self._away(error) from None
 
     def _accepted(self) -> socket.socket:
-        """Return the connection of the next client."""
+        """Return the connection of the next client.
+
+        Raises:
+            ConnectionError: no client has connected, or the port cannot be used.
+        """
         if self._listener is None:
             try:
                 self._listener = socket.create_server((self.parameters.address, self.parameters.port or 0))

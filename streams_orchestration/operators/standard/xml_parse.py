@@ -135,7 +135,11 @@ class XMLParse(Operator):
         self.reader = XmlReader(self.parameters.triggers, "utf-8" if text else None)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Read the documents of a batch."""
+        """Read the documents of a batch.
+
+        Raises:
+            TupleError: a document is not valid, and `parsing` is `strict`.
+        """
         found: list[list[tuple[int, ParsedElement]]] = [[] for _ in self.ports]
         for place, value in enumerate(batch.arrow.column(self.content).to_pylist()):
             data = value.encode() if isinstance(value, str) else value or b""

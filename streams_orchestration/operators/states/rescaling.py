@@ -152,7 +152,11 @@ def _repeats(keys: pa.Table) -> bool:
 
 
 def divide_dictionaries(parts: Sequence[DictState], channels: Sequence[np.ndarray], width: int) -> list[DictState]:
-    """Divide the dictionaries of old replicas among new ones, as `divide_keyed` does."""
+    """Divide the dictionaries of old replicas among new ones, as `divide_keyed` does.
+
+    Raises:
+        RescaleError: two old replicas have a state for the same key.
+    """
     divided: list[dict[Any, Any]] = [{} for _ in range(width)]
     for part, own in zip(parts, channels, strict=True):
         for (key, value), channel in zip(part.items(), own.tolist(), strict=True):

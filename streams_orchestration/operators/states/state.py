@@ -213,7 +213,11 @@ def _shown(checksum: int) -> bytes:
 
 
 def _decode(data: bytes | pa.Buffer) -> tuple[dict[str, Any], pa.BufferReader]:
-    """Split a file into its header and its tables, after checking the checksum."""
+    """Split a file into its header and its tables, after checking the checksum.
+
+    Raises:
+        StateError: the file is truncated or was altered.
+    """
     content, end = memoryview(data)[:-_CHECKSUM], bytes(memoryview(data)[-_CHECKSUM:])
     begin = len(_MAGIC)
     if bytes(content[:begin]) != _MAGIC or len(content) == begin or end != _shown(zlib.crc32(content)):

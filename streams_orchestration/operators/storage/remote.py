@@ -66,7 +66,12 @@ class RemoteStorage:
 
     @contextmanager
     def translated(self, address: str) -> Iterator[None]:
-        """Translate the library's errors within the block to messages that name the address."""
+        """Translate the library's errors within the block to messages that name the address.
+
+        Raises:
+            StorageAwayError: the storage cannot be reached.
+            StorageRefusedError: the storage refuses the request, or a library or setting that it needs is missing.
+        """
         try:
             yield
         except FileNotFoundError:
@@ -92,6 +97,9 @@ class RemoteStorage:
         """Return the objects that an address names, as `resolve_inputs` does: an object, a directory's, or a pattern's.
 
         In a directory, names that begin with a dot or an underscore are left out, and so are subdirectories.
+
+        Raises:
+            ValueError: no object matches the address.
         """
         address = parse_address(place)
         if any(mark in address.key for mark in "*?["):
@@ -164,7 +172,11 @@ class RemoteStorage:
         return [address._replace(key=key) for key in keys]
 
     def _infos(self, address: Address, *, recursive: bool) -> list[Any]:
-        """Return the library's information about the objects in a directory."""
+        """Return the library's information about the objects in a directory.
+
+        Raises:
+            StorageRefusedError: the bucket or container does not exist, or may not be seen.
+        """
         from pyarrow.fs import FileSelector, FileType
 
         selector = FileSelector(address.path.rstrip("/"), recursive=recursive, allow_not_found=True)
@@ -228,7 +240,11 @@ class RemoteFile:
         return io.BufferedReader(_Raw(self, raw), BUFFER_BYTES)
 
     def stat(self) -> Any:
-        """Return an object with the size in bytes as `st_size`, and the time in nanoseconds as `st_mtime_ns`."""
+        """Return an object with the size in bytes as `st_size`, and the time in nanoseconds as `st_mtime_ns`.
+
+        Raises:
+            FileNotFoundError: there is no such object.
+        """
         info = self.storage.call(str(self), lambda system: system.get_file_info(self.address.path))
         if not info.is_file:
             raise FileNotFoundError(str(self))

@@ -227,7 +227,11 @@ class HTTPRequest(Operator):
             self.results.submit(batch.take(np.array(places, dtype=np.int64)), found)
 
     def _answer(self, place: int, values: dict[str, Any]) -> HttpAnswer | None:
-        """Make the request of a tuple; return None for the method NONE."""
+        """Make the request of a tuple; return None for the method NONE.
+
+        Raises:
+            TupleError: the method is not one of HTTP, or the tuple's request cannot be made.
+        """
         given = self.parameters
         method = str(given.fixed_method or values[given.method]).upper()
         if method == "NONE":

@@ -307,7 +307,10 @@ class IntervalPanes:
         return Fired(index, timing)
 
     def close(self, steps: Steps, cells: PaneCells) -> CellRanges | None:
-        """Forget the panes that the last step closes (EV34), and their cells; return ranges of their numbers."""
+        """Forget the panes that the last step closes (EV34), and their cells; return ranges of their numbers.
+
+        None if no cells are forgotten.
+        """
         if not len(steps) or not len(self._slices):
             return None
         closed = int(self._closed(steps.levels[-1:])[0])

@@ -114,7 +114,10 @@ class Panes(Protocol):
         ...
 
     def close(self, steps: Steps, cells: PaneCells) -> CellRanges | None:
-        """Forget the panes that the last step closes (EV34), and their cells; return ranges of their numbers."""
+        """Forget the panes that the last step closes (EV34), and their cells; return ranges of their numbers.
+
+        None if no cells are forgotten.
+        """
         ...
 
     def last_ends(self, times: np.ndarray, partitions: np.ndarray) -> np.ndarray:

@@ -122,7 +122,7 @@ class SessionPanes:
         self._next_closed = min(self._next_closed, soonest)
 
     def due(self, steps: Steps, cells: PaneCells) -> Due | None:
-        """Return the sessions with new tuples whose end a step of the piece reaches."""
+        """Return the sessions with new tuples whose end a step of the piece reaches; None if there are none."""
         if not len(steps) or steps.last < self._next_due:
             return None
         rows = self.sessions.rows()
@@ -155,7 +155,10 @@ class SessionPanes:
         return Fired(index, np.where(index > 0, Timing.paneLate, Timing.paneOnComplete))
 
     def close(self, steps: Steps, cells: PaneCells) -> CellRanges | None:
-        """Forget the sessions that the last step closes, and their cells; return ranges of their first times."""
+        """Forget the sessions that the last step closes, and their cells; return ranges of their first times.
+
+        None if there are none.
+        """
         behind = closed_before(steps.last, self._age)
         if not len(steps) or behind < self._next_closed:
             return None

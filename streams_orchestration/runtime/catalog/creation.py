@@ -28,7 +28,11 @@ def create_catalog(home: Home) -> Catalog:
 
 
 def _settle(catalog: Catalog) -> None:
-    """Check that the storage of the catalog's files can be used, and record which storage it is."""
+    """Check that the storage of the catalog's files can be used, and record which storage it is.
+
+    Raises:
+        StorageSettingError: the storage cannot be used.
+    """
     store = catalog.store
     with catalog.read() as connection:
         kept, installation = is_kept(connection, store), installation_of(connection)

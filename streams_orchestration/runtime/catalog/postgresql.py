@@ -118,7 +118,11 @@ class PostgresqlDatabase(Database):
         return self.name
 
     def bell(self) -> Bell:
-        """Open a connection that listens for notifications."""
+        """Open a connection that listens for notifications.
+
+        Raises:
+            OSError: the database cannot be reached.
+        """
         from psycopg import Error
 
         try:

@@ -15,7 +15,7 @@ class Reason(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002  SQLAlchemy's
-        """Return the text to store, with its secrets hidden."""
+        """Return the text to store, with its secrets hidden; None stays None."""
         return None if value is None else masked(value)
 
     @property

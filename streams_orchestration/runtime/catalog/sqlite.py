@@ -95,7 +95,11 @@ class SqliteDatabase(Database):
         return facts.st_dev, facts.st_ino
 
     def bell(self) -> Bell:
-        """Return a bell that uses a file beside the catalog's file."""
+        """Return a bell that uses a file beside the catalog's file.
+
+        Raises:
+            FileNotFoundError: the catalog does not exist.
+        """
         if not self.path.exists():
             raise FileNotFoundError(self.path)
         return file_bell(self._bell)

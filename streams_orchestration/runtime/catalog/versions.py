@@ -39,7 +39,7 @@ def has_version(connection: Connection) -> bool:
 
 
 def read_version(connection: Connection) -> str | None:
-    """Return the revision of the tables.
+    """Return the revision of the tables; None if the tables have none.
 
     Raises:
         DBAPIError: there is no catalog.

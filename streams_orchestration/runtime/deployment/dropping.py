@@ -65,7 +65,11 @@ def forget(home: Home, catalog: Catalog, application: str, programs: tuple[PePro
 
 
 def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[File]:
-    """Return the files in the targets of all operators that look like published by these operators."""
+    """Return the files in the targets of all operators that look like published by these operators.
+
+    Raises:
+        NotDeployableError: a target cannot be read.
+    """
     files: list[File] = []
     for program in programs:
         for name, operator, context, parameters in operators_of(home, program):

@@ -123,7 +123,11 @@ def reopen(connection: Connection, application: str) -> bool:
 
 
 def _reopen_pe(connection: Connection, application: str, pe: PeRow) -> None:
-    """Change the last commit of a PE so that the PE has not ended there."""
+    """Change the last commit of a PE so that the PE has not ended there.
+
+    Raises:
+        NotDeployableError: a Spark query has closed all windows at the end, so it accepts no later rows.
+    """
     program = load(PeProgram, pe.program)
     if any(kept.get("flushed") for kept in pe.position["sources"].values()):
         queries = ", ".join(operator.name for operator in program.operators.values())

@@ -182,7 +182,11 @@ class Host:
                 return
 
     def _follow(self) -> str:
-        """Run the main loop until the host has to end; return the state to report."""
+        """Run the main loop until the host has to end; return the state to report.
+
+        Raises:
+            StreamsRuntimeError: the engine has ended.
+        """
         collected = world.monotonic()
         while True:
             mark = self.catalog.changes.mark()

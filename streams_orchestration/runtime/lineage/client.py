@@ -115,7 +115,11 @@ class Client:
             raise LineageError(_reason(error)) from error
 
     def close(self, seconds: float) -> None:
-        """Flush events that the transport has accepted, for at most `seconds`."""
+        """Flush events that the transport has accepted, for at most `seconds`.
+
+        Raises:
+            LineageError: the events cannot be sent.
+        """
         try:
             self._client.close(seconds)
         except Exception as error:

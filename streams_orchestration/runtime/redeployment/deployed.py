@@ -88,7 +88,10 @@ def preview_redeploy(
 
 
 def _facts_of(chain: StoredState, catalog: Catalog, application: str, deployed: Compilation) -> StateFacts | None:
-    """Return facts of one operator's stored state. If a newer state has replaced it meanwhile, read that one."""
+    """Return facts of one operator's stored state. If a newer state has replaced it meanwhile, read that one.
+
+    None if the state holds only round-robin positions.
+    """
     while True:
         try:
             return stored_facts(catalog.store, chain)
@@ -133,6 +136,8 @@ def _state_chains(connection: Connection, application: str, deployed: Compilatio
 
 def stored_facts(store: Store, chain: StoredState) -> StateFacts | None:
     """Return facts of an operator's stored state. Only the size is known for the checkpoint of a Spark query.
+
+    None if the state holds only round-robin positions.
 
     Raises:
         OperatorError: a file cannot be read.

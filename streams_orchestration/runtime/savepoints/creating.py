@@ -127,7 +127,11 @@ def create_savepoint(
 def _at_rest(
     home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], within: float
 ) -> Generator[None]:
-    """Hold the application at a cut within the block; on exit it runs or is stopped as before."""
+    """Hold the application at a cut within the block; on exit it runs or is stopped as before.
+
+    Raises:
+        SavepointError: a unit is no longer reset, or the application does not come to rest in time.
+    """
     units = {program.unit for program in programs}
     status = read_units(home, application, catalog)
     hopeless = [failure for failure in failures(status, clock.now()) if failure.exhausted]
@@ -190,7 +194,11 @@ def _standing(home: Home, application: str, catalog: Catalog, rest: str) -> str:
 def _take(
     home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: SavepointPlace
 ) -> _Taken:
-    """Read the cut of the held application, and copy its state files into the savepoint. They are checked later."""
+    """Read the cut of the held application, and copy its state files into the savepoint. They are checked later.
+
+    Raises:
+        SavepointError: the application processed more batches meanwhile, or a file cannot be copied.
+    """
     units = {program.unit for program in programs}
     with catalog.read() as connection:
         if rest := under_way(connection, application, programs, units):

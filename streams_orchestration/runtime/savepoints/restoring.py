@@ -72,7 +72,11 @@ class _Restoring:
         """Paths of written files. They are garbage until the catalog names them."""
 
     def restore(self) -> Restored:
-        """Carry the states over, and insert the application into the catalog."""
+        """Carry the states over, and insert the application into the catalog.
+
+        Raises:
+            SavepointError: the states cannot be written.
+        """
         accepted, manifest, positions = self._accepted, self._manifest, self._manifest.positions
         cut = CommonCut(
             epoch=manifest.epoch,

@@ -167,7 +167,11 @@ class Gatherer:
         return path_of(self._store, row.pending).parent.relative_to(self.sink.pending()).as_posix()
 
     def _send(self, row: DueOutput) -> None:
-        """Publish a file in an object store; its epoch is complete, so no reset takes it back."""
+        """Publish a file in an object store; its epoch is complete, so no reset takes it back.
+
+        Raises:
+            OutputError: the file cannot be read, is gone, or the storage does not accept it.
+        """
         try:
             self.sink.storage().publish(unaltered(self._store, row), str(row.final))
         except FileNotFoundError:
@@ -262,7 +266,11 @@ class Gatherer:
         )
 
     def _merge(self, rows: Sequence[DueOutput]) -> DueOutput | None:
-        """Write a file with the tuples of several, and sync its name; None if another process has taken them."""
+        """Write a file with the tuples of several, and sync its name; None if another process has taken them.
+
+        Raises:
+            OutputError: a file is gone, or the files cannot be merged now.
+        """
         store, files = self._store, [path_of(self._store, row.pending) for row in rows]
         merged = files[0].with_name(f"{MERGED}-{self._channel}-{world.new_id()}{files[0].suffix}")
         try:

@@ -31,7 +31,10 @@ def unpublished_files(home: Home, program: PeProgram) -> list[Path]:
 
 
 def newest_name(files: Collection[File]) -> str | None:
-    """Return the name of the last file that a sink has published, by the numbers in the names, which only grow."""
+    """Return the name of the last file that a sink has published, by the numbers in the names, which only grow.
+
+    None without files.
+    """
     names = (path.name for path in files)
     return max(names, key=lambda name: [int(digits) for digits in re.findall(r"\d+", name)], default=None)
 

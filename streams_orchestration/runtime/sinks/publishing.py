@@ -201,7 +201,11 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
 
 
 def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
-    """Give a file its final name; an existing file is never replaced."""
+    """Give a file its final name; an existing file is never replaced.
+
+    Raises:
+        OutputError: a file that the sink has not written has the name, the file is gone, or the name cannot be written.
+    """
     final = row.place
     try:
         LocalStorage().publish(unaltered(catalog.store, row), str(final))

@@ -105,7 +105,10 @@ def _pass(connection: Connection, trial: TrialRow) -> list[str]:
 
 
 def _pause(connection: Connection, application: str, before: Mapping[str, float]) -> float | None:
-    """Return the longest pause of a unit, in seconds: from its last commit before the redeploy to its first after."""
+    """Return the longest pause of a unit, in seconds: from its last commit before the redeploy to its first after.
+
+    None before the first such commit.
+    """
     c, p, u = tables.commit, tables.pe, tables.unit
     firsts = connection.execute(
         select(p.c.unit, func.min(c.c.committed_at).label("at"))

@@ -51,7 +51,11 @@ def _member(bundle: zipfile.ZipFile, name: str) -> IO[bytes]:
 
 
 def _adl_member(info: bytes) -> str:
-    """Return the path of the ADL within the archive, as `bundleInfo.xml` says it."""
+    """Return the path of the ADL within the archive, as `bundleInfo.xml` says it.
+
+    Raises:
+        AdlError: `bundleInfo.xml` does not name the ADL.
+    """
     root = element_of(info)
     model = next((each for each in root.tree() if "adlFile" in each.attributes), None)
     if model is None:

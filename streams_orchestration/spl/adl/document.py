@@ -151,7 +151,11 @@ class _Writer:
         return entry
 
     def output(self, instance: AdlInstance, number: int, parent: AdlInstance) -> dict[str, Any]:
-        """Return one output port of an invocation in the form of the document."""
+        """Return one output port of an invocation in the form of the document.
+
+        Raises:
+            AdlError: the type of a stream cannot be written in a spec.
+        """
         entry: dict[str, Any] = {"stream": self.stream(PortEnd(instance.index, number, is_input=False), parent)}
         type_ = instance.outputs[number].type
         if type_ is not None:
@@ -186,7 +190,11 @@ class _Writer:
         return name if len(instance.outputs) == 1 or instance.outputs[end.port].name else f"{name}_{end.port}"
 
     def full_stream(self, instance: AdlInstance, port: int) -> str:
-        """Return the full name of the stream that leaves a port."""
+        """Return the full name of the stream that leaves a port.
+
+        Raises:
+            AdlError: the connections form a cycle, or end at a port that does not exist.
+        """
         for _ in range(len(self.instances) + 1):
             output = instance.outputs[port]
             if not output.sources:
@@ -233,7 +241,11 @@ class _Writer:
         return [port.name or f"In{number}" for number, port in enumerate(instance.inputs)]
 
     def parallel(self, region: Region, names: list[str]) -> dict[str, Any]:
-        """Return the annotation `parallel` for a parallel region."""
+        """Return the annotation `parallel` for a parallel region.
+
+        Raises:
+            AdlError: a splitter is at an input port that does not exist.
+        """
         for splitter in region.splitters:
             if splitter.port >= len(names):
                 message = f"a splitter is at the input port {splitter.port}, which does not exist"

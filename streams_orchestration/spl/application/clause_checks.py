@@ -101,7 +101,10 @@ def _elements(written: tree.Expression | None) -> Iterator[tree.Expression]:
 
 
 def _named_port(written: tree.Expression | None, inputs: Sequence[Port], report: Report) -> Port | None:
-    """Return the input port that has a name, or whose stream has it. Report a name that none of them has."""
+    """Return the input port that has a name, or whose stream has it. Report a name that none of them has.
+
+    None without such a port.
+    """
     if not isinstance(written, tree.Name) or written.name.startswith("$"):
         return None
     for each in inputs:

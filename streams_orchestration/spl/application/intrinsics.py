@@ -57,7 +57,7 @@ class Intrinsics:
     def _instance(self, call: Call) -> str | None:
         """Return the name of the innermost instance whose composite's text contains the call.
 
-        So a call in an actual parameter belongs to the invoking composite.
+        So a call in an actual parameter belongs to the invoking composite. None if there is none.
         """
         for each in reversed(self.instances):
             if each.source is call.span.source and each.first <= call.span.first <= each.last:

@@ -84,7 +84,7 @@ class FileNames:
     # --- meanings
 
     def find(self, name: tree.Name) -> Meaning | None:
-        """Return the meaning of a name that is defined neither in a composite nor in a block around its place."""
+        """Return the meaning, if any, of a name that neither a composite nor a block around its place defines."""
         if name.namespace:
             return self._of_namespace(name.namespace, name) or BUILTINS.find(name)
         own = self._meaning([(self.unit, each) for each in self.unit.named(name.name)]) or self._word([self.unit], name)
@@ -110,7 +110,7 @@ class FileNames:
         return self.files.known(call)
 
     def assumed_function(self, name: tree.Name) -> Signature | None:
-        """Return a function without known types: from a missing toolkit, or with a signature that cannot be read."""
+        """Return a function without known types, if any: of a missing toolkit, or with an unreadable signature."""
         uses = self.unit.unit.uses
         named = [name.namespace] if name.namespace else [each.namespace for each in uses if each.name == name.name]
         wild = [] if name.namespace else [each.namespace for each in uses if each.name == "*"]

@@ -56,7 +56,7 @@ class Match:
 def choose(overloads: Sequence[Signature], arguments: Sequence[Type]) -> Match | None:
     """Return the overload that accepts the arguments; one without conversions precedes one with conversions.
 
-    Of several, the one with the fewest type parameters is chosen, then the first.
+    None if none accepts them. Of several, the one with the fewest type parameters is chosen, then the first.
     """
     fitting = [each for each in overloads if len(each.parameters) == len(arguments)]
     for exact in (True, False):
@@ -176,7 +176,10 @@ class _Binding:
 
 
 def _shared(first: Type, second: Type) -> Type | None:
-    """Return the common type of two arguments for one type parameter; bounded strings have the common type rstring."""
+    """Return the common type of two arguments for one type parameter; bounded strings have the common type rstring.
+
+    None if there is none.
+    """
     if isinstance(first, BoundedString) or isinstance(second, BoundedString):
         both = is_string(first) and is_string(second) and USTRING not in (first, second)
         return RSTRING if both else None

@@ -127,7 +127,7 @@ def logic_function(name: str) -> tuple[Signature, ...]:
 
 
 def builtin_type(composite: str, name: str) -> Type | None:
-    """Return a type of `spl::Sys`, `Log` or `Trace`.
+    """Return a type of `spl::Sys`, `Log` or `Trace`; None if there is none.
 
     >>> str(builtin_type("Sys", "Kind"))
     'enum{Gauge, Counter, Time}'

@@ -146,7 +146,10 @@ _Ports = TypeVar("_Ports", InputPorts, OutputPorts)
 
 
 def standard_operator(name: str) -> SplOperatorModel | None:
-    """Return the model of an operator of the standard toolkit by its name, with or without its namespace."""
+    """Return the model of an operator of the standard toolkit by its name, with or without its namespace.
+
+    None if there is none.
+    """
     models = _models("standard.txt")
     if "::" in name:
         return models.get(name)
@@ -154,7 +157,10 @@ def standard_operator(name: str) -> SplOperatorModel | None:
 
 
 def toolkit_operator(kind: str) -> SplOperatorModel | None:
-    """Return the model of an operator that is implemented here and belongs to a toolkit, by its name with namespace."""
+    """Return the model of an operator that is implemented here and belongs to a toolkit, by its name with namespace.
+
+    None if there is none.
+    """
     return _models("toolkits.txt").get(kind)
 
 

@@ -70,7 +70,7 @@ class _Functions(NativeDefinitions):
         self.overloads: dict[str, list[Signature]] = {}
 
     def find(self, name: tree.Name) -> Meaning | None:
-        """Return the meaning of a name."""
+        """Return the meaning of a name; None if it has none."""
         native, found = self.native(name), self.overloads.get(name.name, [])
         return FunctionName((*native, *found)) if native or found else BUILTINS.find(name)
 
@@ -304,7 +304,11 @@ class _Reading:
         ]
 
     def state(self, text: tuple[str, Place, tuple[int, ...]]) -> list[typed.Declare]:
-        """Read the declarations of the state variables, and add the variables to the scope."""
+        """Read the declarations of the state variables, and add the variables to the scope.
+
+        Raises:
+            ProgramTextError: the text is not valid SPL.
+        """
         written, (file, line, column), lines = text
         tokens = tokenize(written)
         reader = StatementReader(tokens)
@@ -319,7 +323,11 @@ class _Reading:
         return found
 
     def body(self, event: str, port: int, text: tuple[str, Place, tuple[int, ...]]) -> typed.Statement:
-        """Read the statements for an event of an input port: `onTuple`, or `onPunct` for a kind of punctuation mark."""
+        """Read the statements for an event of an input port: `onTuple`, or `onPunct` for a kind of punctuation mark.
+
+        Raises:
+            ProgramTextError: there is no such input port, or the text is not valid SPL.
+        """
         if port >= len(self.inputs):
             message = f"{event}: there is no input port {port}"
             raise ProgramTextError((), message)

@@ -44,7 +44,7 @@ class NativeDefinitions(BuiltinDefinitions):
         return tuple(self._natives.get(f"{name.namespace}::{name.name}" if name.namespace else name.name, ()))
 
     def find(self, name: tree.Name) -> Meaning | None:
-        """Return the meaning of a name."""
+        """Return the meaning of a name; None if it has none."""
         found = self.native(name)
         return FunctionName(found) if found else BUILTINS.find(name)
 

@@ -147,14 +147,22 @@ def _pairwise(symbol: str, left: Type, right: Type) -> Operation:
 
 
 def element_at(values: Any, at: int) -> Any:
-    """Return the element of a list at an index."""
+    """Return the element of a list at an index.
+
+    Raises:
+        IndexError: the index is outside of the list.
+    """
     if at < 0:
         raise IndexError(at)
     return values[at]
 
 
 def set_element(values: list[Any], at: int, new: Any) -> None:
-    """Replace the element of a list at an index."""
+    """Replace the element of a list at an index.
+
+    Raises:
+        IndexError: the index is outside of the list.
+    """
     if at < 0:
         raise IndexError(at)
     values[at] = new
@@ -189,7 +197,11 @@ def byte_at(text: str, at: int) -> str:
 
 
 def part(values: Any, lower: int | None, upper: int | None) -> Any:
-    """Return the elements of a list from a lower bound up to, but not including, an upper bound."""
+    """Return the elements of a list from a lower bound up to, but not including, an upper bound.
+
+    Raises:
+        RunError: the lower bound is outside of the list.
+    """
     start = 0 if lower is None else lower
     if not 0 <= start <= len(values):
         message = f"the slice begins at {start}, outside of {len(values)} elements"

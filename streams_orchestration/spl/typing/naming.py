@@ -78,7 +78,10 @@ class Naming:
         return meaning
 
     def static(self, written: tree.Expression) -> Meaning | None:
-        """Return the meaning of a name or member that is not a value: a type, a composite, a word of an enumeration."""
+        """Return the meaning of a name or member that is not a value: a type, a composite, a word of an enumeration.
+
+        None if it has none.
+        """
         if isinstance(written, tree.Name):
             return self.scope.find(written.name, written.namespace)
         if not isinstance(written, tree.Member):

@@ -200,7 +200,7 @@ class BuiltinDefinitions:
     """The definitions of SPL itself: functions, and the types of `spl::Sys`, `Log` and `Trace`."""
 
     def find(self, name: tree.Name) -> Meaning | None:
-        """Return the meaning of a name."""
+        """Return the meaning of a name; None if it has none."""
         if name.namespace in ("", "spl") and (types := builtin_types(name.name)):
             return composite_name(types)
         if not name.namespace or name.namespace in builtin_namespaces():

@@ -51,7 +51,7 @@ def _connect(directory: str) -> socket.socket | None:
 
 
 def _request(connection: socket.socket, arguments: list[str]) -> int | None:
-    """Request a forked process, and return its pid."""
+    """Request a forked process, and return its pid; None if the connection fails."""
     directory = os.getcwdb()  # noqa: PTH109
     request = marshal.dumps((arguments, dict(os.environb), directory))
     try:

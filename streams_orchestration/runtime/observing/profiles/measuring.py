@@ -128,6 +128,9 @@ def _begin(
     """Wait for the first reading of the metrics.
 
     It is taken when every PE has committed a batch, or when some PEs have and a quarter of `START_SECONDS` is over.
+
+    Raises:
+        NotProfiledError: nothing is measured, no batch is committed in time, or the user ends the measurement.
     """
     began, announced = clock(), False
     while True:

@@ -74,7 +74,11 @@ def gmtime(timestamp: int, _: Any) -> tuple[None, dict[str, Any]]:
 
 
 def _seconds_of(tm: dict[str, Any], zone: ZoneInfo) -> int:
-    """Return the seconds since 1970 of a `Sys.tm` in a zone; values beyond their ranges carry over."""
+    """Return the seconds since 1970 of a `Sys.tm` in a zone; values beyond their ranges carry over.
+
+    Raises:
+        RunError: the year is outside of 1677 to 2262.
+    """
     years, month = divmod(tm["mon"], 12)
     try:
         start = dt.datetime(tm["year"] + 1900 + years, month + 1, 1)
@@ -107,7 +111,11 @@ def _named_zone(name: str, local: str) -> ZoneInfo:
 
 @plain("strftime")
 def format_tm(tm: dict[str, Any], form: str) -> str:
-    """Format a `Sys.tm` by a format of C's `strftime`."""
+    """Format a `Sys.tm` by a format of C's `strftime`.
+
+    Raises:
+        RunError: C's `strftime` does not accept the format or the time.
+    """
     weekday = (tm["wday"] - 1) % 7
     parts = (
         *(tm["year"] + 1900, tm["mon"] + 1, tm["mday"], tm["hour"], tm["min"], tm["sec"]),
@@ -187,6 +195,9 @@ def time_string(run: Any, date: str, hours: str, *rest: Any) -> int:
     """Parse a date such as `04-OCT-2005` and a time such as `14:18:19.324` as a timestamp.
 
     If the last argument is true, numbers may have fewer digits, and a wrong text gives 1970-01-01.
+
+    Raises:
+        RunError: a text is wrong, and the last argument is not true.
     """
     lenient = bool(rest and rest[-1])
     found = (_LOCAL_TIME_STRING if lenient else _TIME_STRING).fullmatch(f"{date} {hours}")

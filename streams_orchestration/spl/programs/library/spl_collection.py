@@ -182,7 +182,11 @@ plain("range", when=LIST)(lambda values: list(range(len(values))))
 
 @plain("range", when=lambda types: not LIST(types))
 def range_of(*bounds: int) -> list[int]:
-    """Return the integers from the first bound (by default 0) up to, but not including, the last one, with a step."""
+    """Return the integers from the first bound (by default 0) up to, but not including, the last one, with a step.
+
+    Raises:
+        RunError: the step is 0.
+    """
     if len(bounds) == 3 and bounds[2] == 0:
         message = "range: a step of 0"
         raise RunError(message)
@@ -199,6 +203,9 @@ def slice_of(values: list[Any], start: int, count: int, skip: int = 0, tape: int
         count: the number of groups; a negative number gives an empty list.
         skip: the number of elements between two groups.
         tape: the number of elements in a group, besides its first one.
+
+    Raises:
+        RunError: a number of elements to skip or to take is negative.
     """
     if skip < 0 or tape < 0:
         message = f"slice: {'skip' if skip < 0 else 'tape'} is negative"

@@ -93,7 +93,11 @@ def remove(run: Any, name: str, _: int) -> tuple[None]:
 
 @_failing(0, "fopen", assigns=(2,))
 def open_file(run: Any, name: str, mode: str, _: int) -> tuple[int]:
-    """Open a file in a mode of C's `fopen`, and return the number by which other functions refer to the file."""
+    """Open a file in a mode of C's `fopen`, and return the number by which other functions refer to the file.
+
+    Raises:
+        ValueError: the mode does not exist in C.
+    """
     plain_mode = mode.replace("b", "")
     if plain_mode not in _MODES:
         raise ValueError
@@ -217,7 +221,11 @@ def write_blob(run: Any, data: bytes, number: int, _: int) -> tuple[None]:
 
 @_failing("", "freadLine", assigns=(1,))
 def read_line(run: Any, number: int, _: int) -> tuple[str]:
-    """Read the next line of an open file, and return it without the line break."""
+    """Read the next line of an open file, and return it without the line break.
+
+    Raises:
+        EOFError: the file is at its end.
+    """
     opened = run.files[number]
     line = opened.stream.readline()
     opened.ended = opened.ended or not line.endswith(b"\n")
@@ -228,7 +236,11 @@ def read_line(run: Any, number: int, _: int) -> tuple[str]:
 
 @_failing("", "freadToken", assigns=(1,))
 def read_token(run: Any, number: int, _: int) -> tuple[str]:
-    """Read the next word of an open file, up to white space."""
+    """Read the next word of an open file, up to white space.
+
+    Raises:
+        EOFError: the rest of the file has no word.
+    """
     opened, token = run.files[number], bytearray()
     while byte := opened.read(1):
         if not byte.isspace():
@@ -246,6 +258,9 @@ def read_bytes(run: Any, _list: list[int], number: int, length: int, _: int) -> 
     """Read at most `length` bytes of an open file.
 
     Return their number, and the bytes, which are assigned to the first argument.
+
+    Raises:
+        EOFError: the file is at its end.
     """
     data = run.files[number].read(length)
     if length and not data:

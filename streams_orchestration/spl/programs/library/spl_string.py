@@ -76,7 +76,11 @@ typed("length", when=strings_first)(by_type(length, len))
 
 
 def substring(text: str, start: int, count: int) -> str:
-    """Return `count` characters from `start` on; a negative start shortens the result, which then begins at 0."""
+    """Return `count` characters from `start` on; a negative start shortens the result, which then begins at 0.
+
+    Raises:
+        RunError: the start is beyond the end of the text.
+    """
     if start < 0:
         count, start = count + start, 0
     if count <= 0:
@@ -294,7 +298,11 @@ def make_ustring_literal(text: str) -> str:
 
 @plain("interpretRStringLiteral", "interpretUStringLiteral")
 def interpret_literal(text: str) -> str:
-    """Return the value of an SPL string literal."""
+    """Return the value of an SPL string literal.
+
+    Raises:
+        RunError: the text is not a literal of a string.
+    """
     tokens = tokenize_program(text)
     if tokens.kinds != ("string", "end") or tokens.findings:
         message = f"{text!r:.60} is not a literal of a string"

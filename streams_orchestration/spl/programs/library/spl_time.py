@@ -42,7 +42,11 @@ def ctime(timestamp: int, zone: str) -> str:
 
 
 def from_seconds(seconds: float) -> int:
-    """Convert seconds since 1970 to a timestamp."""
+    """Convert seconds since 1970 to a timestamp.
+
+    Raises:
+        RunError: the seconds are outside the range of timestamps.
+    """
     if not math.isfinite(seconds):
         message = f"{seconds} seconds are outside the range of timestamps"
         raise RunError(message)

@@ -95,7 +95,11 @@ plain("swap", assigns=(0, 1))(lambda one, other: (None, other, one))
 
 @plain("abort")
 def abort() -> None:
-    """End the PE with an error."""
+    """End the PE with an error.
+
+    Raises:
+        AbortError: always.
+    """
     message = "abort: the application ends itself"
     raise AbortError(message)
 
@@ -164,7 +168,11 @@ plain("strerror")(os.strerror)
 
 @plain("submission", "getSubmissionTimeValue", run=True)
 def submission_value(run: Any, name: str, default: str | None = None) -> str:
-    """Return a submission-time value, or the default if it was not given."""
+    """Return a submission-time value, or the default if it was not given.
+
+    Raises:
+        RunError: the value was not given, and has no default.
+    """
     value = run.constants.get(name, default)
     if value is None:
         message = f"there is no submission-time value {name}"
@@ -174,7 +182,11 @@ def submission_value(run: Any, name: str, default: str | None = None) -> str:
 
 @plain("getSubmissionTimeListValue", run=True)
 def submission_list(run: Any, name: str, default: list[str] | None = None) -> list[str]:
-    """Return a submission-time value that is a list, parsed from JSON."""
+    """Return a submission-time value that is a list, parsed from JSON.
+
+    Raises:
+        RunError: the value is not a list of texts.
+    """
     text = run.constants.get(name)
     if text is None and default is not None:
         return default
@@ -204,7 +216,11 @@ def set_metric(run: Any, name: str, value: int) -> int:
 
 @plain("getCustomMetricValue", run=True, assigns=(1,))
 def metric_value(run: Any, name: str, _: int) -> tuple[None, int]:
-    """Assign the value of a metric of the operator to the second argument."""
+    """Assign the value of a metric of the operator to the second argument.
+
+    Raises:
+        RunError: the operator has no metric with this name.
+    """
     if name not in run.metrics:
         message = f"the operator has no metric {name!r:.60}"
         raise RunError(message)

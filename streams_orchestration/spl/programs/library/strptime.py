@@ -79,7 +79,7 @@ def _behind_blanks(text: str, at: int) -> int:
 
 
 def _convert(text: str, at: int, letter: str, parts: dict[str, Any]) -> int | None:
-    """Parse one conversion, such as `%d`, at an offset, and add its value to `parts`."""
+    """Parse one conversion, such as `%d`, at an offset, and add its value to `parts`; None if the text does not fit."""
     if letter in _COMPOSED:
         return _parse(text, at, _COMPOSED[letter], parts)
     if letter in _NUMBERS:
@@ -115,7 +115,10 @@ def _convert(text: str, at: int, letter: str, parts: dict[str, Any]) -> int | No
 
 
 def _word(text: str, at: int, words: list[str], name: str, parts: dict[str, Any]) -> int | None:
-    """Parse one of some words, in full or by its first three letters, ignoring case."""
+    """Parse one of some words, in full or by its first three letters, ignoring case.
+
+    None if the text has none of them there.
+    """
     rest = text[at:].lower()
     for index, word in enumerate(words):
         for form in (word, word[:3]):

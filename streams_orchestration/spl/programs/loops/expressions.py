@@ -122,7 +122,11 @@ class Expressions:
         return self.code(expression).node
 
     def code(self, expression: typed.Expression) -> PythonCode:
-        """Return the Python expression for a typed expression, and the range of its value."""
+        """Return the Python expression for a typed expression, and the range of its value.
+
+        Raises:
+            ProgramError: the expression has a type whose values cannot run (SO0720).
+        """
         if expression.type in COMPILED_ONLY:
             message = f"values of type {expression.type} compile but cannot run (SO0720)"
             raise ProgramError(message, expression.span)
@@ -329,7 +333,11 @@ class Expressions:
         return self.writer.call(function, *self.arguments(expression), hint=f"f_{expression.signature.name}")
 
     def function(self, expression: typed.Call) -> tuple[Any, tuple[int, ...]]:
-        """Return the Python function for a call, and the positions of the arguments to which it assigns."""
+        """Return the Python function for a call, and the positions of the arguments to which it assigns.
+
+        Raises:
+            ProgramError: the function has no implementation.
+        """
         signature = expression.signature
         if signature in self.scope.functions:
             changed = tuple(at for at, each in enumerate(signature.parameters) if each.mutable)

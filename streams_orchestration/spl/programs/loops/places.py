@@ -63,7 +63,11 @@ class PlaceExpressions(Expressions):
         return self.writer.call(operation(symbol, target.type, value.type), left.node, right.node, hint="operation")
 
     def store(self, place: typed.Expression, value: ast.expr) -> ast.expr:
-        """Return a Python expression that stores a value in an assignment target."""
+        """Return a Python expression that stores a value in an assignment target.
+
+        Raises:
+            ProgramError: nothing can be assigned to this expression.
+        """
         writer = self.writer
         match place:
             case typed.Variable(name=name):

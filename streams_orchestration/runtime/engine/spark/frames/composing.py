@@ -259,7 +259,11 @@ class Composition:
             raise UnknownDelayError(message) from error
 
     def _view(self, program: OperatorProgram, port: int) -> DataFrame:
-        """Return the DataFrame of an input port, with the rows from outside and from operators of the PE."""
+        """Return the DataFrame of an input port, with the rows from outside and from operators of the PE.
+
+        Raises:
+            OperatorError: the port declares a watermark, but gets rows from operators of the PE.
+        """
         inside = [
             self._made[index, number]
             for index, producer in self.program.operators.items()

@@ -101,7 +101,11 @@ class _Walk:
         return self._own(node, kind, conditions).behind(below) if node.isStreaming() else NO_DELAY
 
     def _own(self, node: Any, kind: str, conditions: tuple[Any, ...]) -> OutputDelay:
-        """Return the delay that a node adds."""
+        """Return the delay that a node adds.
+
+        Raises:
+            UnknownDelayError: the node may return results at any time.
+        """
         if "WithState" in kind:
             message = "a function with state may return results at any time"
             raise UnknownDelayError(message)
@@ -127,7 +131,11 @@ class _Walk:
         return max(waits) * MILLISECOND
 
     def _wait(self, side: Any, other: Any, conditions: list[Any]) -> int:
-        """Return the milliseconds that rows of one side of a join wait, as Spark computes them to remove state."""
+        """Return the milliseconds that rows of one side of a join wait, as Spark computes them to remove state.
+
+        Raises:
+            UnknownDelayError: the conditions of the join do not limit the distance of event times.
+        """
         helper = self._jvm.org.apache.spark.sql.catalyst.analysis.StreamingJoinHelper
         some = self._jvm.scala.Option.apply
         found = [

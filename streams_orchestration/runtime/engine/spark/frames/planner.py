@@ -126,7 +126,10 @@ class FramePlanner(Planner):
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
         """Return the batch to run.
 
-        In the last epoch, a batch that closes all windows is inserted before the last batch.
+        None if there is no plan. In the last epoch, a batch that closes all windows is inserted before the last batch.
+
+        Raises:
+            StreamsRuntimeError: the checkpoint of Spark and the catalog are at different batches.
         """
         if view.batch != self._stands:
             message = (

@@ -27,6 +27,9 @@ def port_watermark(program: OperatorProgram, port: int) -> ViewWatermark | None:
     """Return the attribute and delay of Spark's watermark on an input port; None for a port without a watermark.
 
     With `eventTime`, the tuples have waited for the watermark of the graph, so Spark adds no delay (EV66).
+
+    Raises:
+        OperatorError: the port declares `eventTime`, but no event time arrives there.
     """
     declared = frame_parameters(program).watermarks.get(program.ports[port])
     if not isinstance(declared, str):

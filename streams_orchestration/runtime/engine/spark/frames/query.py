@@ -120,7 +120,11 @@ class FrameQuery(SparkQuery):
             raise OperatorError(state_operator(self.program), str(error).partition(";\n")[0]) from error
 
     def _restore(self) -> None:
-        """Restore the checkpoint of the position in the catalog; at the beginning the checkpoint is empty."""
+        """Restore the checkpoint of the position in the catalog; at the beginning the checkpoint is empty.
+
+        Raises:
+            WithinEpochError: the last commit did not end an epoch, so it has no checkpoint.
+        """
         checkpoint = Path(self._scratch.checkpoint)
         shutil.rmtree(checkpoint, ignore_errors=True)
         shutil.rmtree(Path(self._scratch.path) / "frames", ignore_errors=True)

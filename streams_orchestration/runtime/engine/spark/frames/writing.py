@@ -48,7 +48,11 @@ class FrameWriter:
     outlets: tuple[QueryOutlet, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write one segment for each stream, and yield nothing, because Spark needs no rows afterwards."""
+        """Write one segment for each stream, and yield nothing, because Spark needs no rows afterwards.
+
+        Raises:
+            StreamsRuntimeError: Spark has run a batch that was not planned.
+        """
         from pyspark import TaskContext
 
         began = time.monotonic()
