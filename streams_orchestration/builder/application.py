@@ -247,7 +247,7 @@ class Application(Declarations):
     # documents and compilation
 
     def document(self) -> Json:
-        """Return the spec as a mapping. Every part knows the line of Python that made it.
+        """Name all streams and return the spec as a mapping. Every part knows the line of Python that made it.
 
         Raises:
             BuildError: two different composites have the same name.

@@ -40,7 +40,7 @@ class Column:
         """Name of the attribute in the result of `select`, or None if the expression has no name."""
 
     def __str__(self) -> str:
-        """Return the text of the expression."""
+        """Return the expression as it is written in a spec."""
         return written(self.tree)
 
     def __repr__(self) -> str:

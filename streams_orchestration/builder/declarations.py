@@ -87,7 +87,7 @@ class Declarations:
         return name
 
     def _ddl(self, schema: SchemaLike | None) -> str | None:
-        """Return a schema as text for the spec. A class is declared under its name, which plans and pages then show.
+        """Return a schema as text for the spec. Declare a class under its name, which plans and pages then show.
 
         None without a schema.
         """

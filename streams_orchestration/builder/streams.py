@@ -35,7 +35,7 @@ class Builds(Protocol):
         self, operator: Use, *inputs: Input, schema: SchemaLike | None = None, name: str | None = None,
         uid: str | None = None, rate: float | None = None,
     ) -> Stream:  # fmt: skip
-        """Add an operator with one output."""
+        """Add an operator with one output, and return the stream."""
         ...
 
     def streams(

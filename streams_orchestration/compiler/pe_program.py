@@ -179,7 +179,7 @@ class PeProgram:
 
     @cached_property
     def task_of(self) -> dict[int, Task]:
-        """Home operator -> its task."""
+        """Maps the home operator of each task to the task."""
         return {task.home: task for task in self.tasks if not task.forwards}
 
     @cached_property

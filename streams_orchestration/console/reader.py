@@ -74,7 +74,7 @@ class SnapshotReader:
             raise api.NotDeployedError(application, (self.only or "",), self.home.root)
 
     def snapshot(self, application: str) -> dict[str, Any]:
-        """Return the current snapshot of an application.
+        """Return the current snapshot of an application, and add it to the history.
 
         Raises:
             NotDeployedError: the application is not deployed, or the console does not show it.

@@ -28,7 +28,7 @@ class RepeatedKeys(dict[Any, Any]):
         return tuple(value for _, value in self._pairs)
 
     def items(self) -> tuple[tuple[Any, Any], ...]:  # type: ignore[override]
-        """Return the keys with their values."""
+        """Return all pairs of the map, in order, with repeated keys."""
         return self._pairs
 
     def __eq__(self, other: object) -> bool:

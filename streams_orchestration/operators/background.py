@@ -49,7 +49,7 @@ class Background:
             return self._spent()
 
     def taken_ns(self) -> int:
-        """Return the processor time in nanoseconds since the last call."""
+        """Return the processor time in nanoseconds since the last call, and begin to count again."""
         before, self._reported = self._reported, self.cpu_ns()
         return self._reported - before
 

@@ -29,7 +29,7 @@ class Replay(SourceOperator):
     watermark_mode: ClassVar[WatermarkMode | None] = "manual"
 
     def setup(self) -> None:
-        """Read the file."""
+        """Read the recorded tuples from their file."""
         self.tuples = TupleBatch.from_table(pq.read_table(self.parameters.file))
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:

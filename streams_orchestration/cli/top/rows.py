@@ -40,7 +40,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """The last part of the row's path."""
         return self.path[-1]
 
 

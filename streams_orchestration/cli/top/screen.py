@@ -89,7 +89,7 @@ class Screen(App[None]):
 
     @property
     def table(self) -> DataTable[Text]:
-        """The table of the rows."""
+        """The table on the screen, with a line for each row."""
         return self.query_one(DataTable)
 
     @work(thread=True, exclusive=True)

@@ -122,7 +122,10 @@ class Formulation:
             self._at_least([(variable, 1.0), *there.times(-1.0), *here.times(1.0)], there.constant - here.constant)
 
     def _loads(self) -> list[list[Term]]:
-        """Return the load of each machine as terms; a constant is the factor of a variable that is always 1."""
+        """Add the traffic to the program, and return the load of each machine as terms.
+
+        A constant is the factor of a variable that is always 1.
+        """
         loads: list[list[Term]] = [[] for _ in self._machines]
         fixed = [0.0 for _ in self._machines]
         for weight, wheres in zip(self._contraction.weights, self._where, strict=True):

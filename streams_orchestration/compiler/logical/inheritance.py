@@ -111,7 +111,7 @@ class Inheritance:
         )
 
     def _complete_within(self, configs: list[_Introduced], operator: PrimitiveInstance) -> float | None:
-        """Return the config `completeWithin` of a sink: the seconds by which its results may be behind the present.
+        """Check and return the config `completeWithin` of a sink: the seconds that results may be behind the present.
 
         The result is None without such a bound, and for an operator with output streams.
         """

@@ -45,7 +45,7 @@ class Plain:
         self._encode = encode
 
     def document(self, value: Any) -> Any:
-        """Return the value itself."""
+        """Return the value as it is, since it is JSON already."""
         return value
 
     def encoder(self) -> Encoder:

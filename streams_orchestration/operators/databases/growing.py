@@ -164,7 +164,7 @@ class GrowingTable:
         return conditions
 
     def _prepare(self, connection: Connection) -> None:
-        """Check once that all columns exist, and determine the order of rows.
+        """Check once that all columns exist; note the order of rows and whether the column lacks an index.
 
         Raises:
             DatabaseError: the table lacks a column.

@@ -134,20 +134,20 @@ class _Reader:
     at: int
 
     def take(self, form: str) -> tuple[Any, ...]:
-        """Return numbers in a format of `struct`."""
+        """Read the next bytes as numbers in a format of `struct`."""
         values = struct.unpack_from(form, self.data, self.at)
         self.at += struct.calcsize(form)
         return values
 
     def text(self) -> str:
-        """Return a text that ends with a zero byte."""
+        """Read the next text, which ends with a zero byte."""
         end = self.data.index(0, self.at)
         text = self.data[self.at : end].decode()
         self.at = end + 1
         return text
 
     def values(self) -> Values:
-        """Return the values of a row."""
+        """Read the values of the next row."""
         (count,) = self.take("!h")
         values: list[bytes | Unchanged | None] = []
         for _ in range(count):

@@ -76,7 +76,7 @@ class Clock:
         return self._following(self.partitions.settle())
 
     def end(self) -> Watermarks | None:
-        """Return the last watermark, at the end of the stream (EV25); None if it was already returned."""
+        """End the stream: return the last watermark (EV25), or None if it was already returned."""
         if self.emitted == END:
             return None
         self.emitted = END
@@ -123,7 +123,7 @@ class Clock:
         return Watermarks(np.concatenate(places), np.concatenate(values))
 
     def _emitted(self, event: Least) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions and values of the watermarks to emit when the least time of the partitions rises."""
+        """Advance the emitted watermark as the least time of the partitions rises; return its positions and values."""
         least = IDLE + 1
         marks = np.where(event.times < least + self._lag, least, event.times - self._lag)
         if not len(marks) or (self.emitted is not None and int(marks[-1]) < _later(self.emitted, self._gap)):

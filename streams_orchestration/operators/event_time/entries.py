@@ -42,7 +42,7 @@ class Entries:
         return connection in self.values
 
     def enter(self, connection: str, watermarks: Watermarks | None, tuples: int) -> Watermarks | None:
-        """Return the changes of the operator's watermark that a batch causes, at their positions; None without any.
+        """Enter a batch's watermarks; return the operator's changes at their positions; None without any.
 
         The value `IDLE` means that all connections are idle. A repetition of the last watermark ends this idleness.
 

@@ -61,7 +61,7 @@ class PartitionTime:
         return reached, 0
 
     def dump(self) -> list[Any]:
-        """Return the state as JSON."""
+        """Return the times of the partition as JSON."""
         return [None if self.greatest == NO_TIME else self.greatest, self.count, self.idle, self.suspects, self.least]
 
     @classmethod

@@ -182,7 +182,7 @@ class Partitions:
         return self._decided
 
     def take_ahead(self) -> int:
-        """Return the number of times too far ahead of their partition since the last call."""
+        """Return and reset the number of times too far ahead of their partition."""
         ahead, self._ahead = self._ahead, 0
         return ahead
 

@@ -186,7 +186,7 @@ class FilePart:
         return SimpleNamespace(st_size=self.size)
 
     def unlink(self, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002 - as in pathlib
-        """Remove the file."""
+        """Remove the file of which this is a part."""
         self.path.unlink(missing_ok=missing_ok)
 
 

@@ -202,7 +202,7 @@ class LineStream:
         self.lines = 0
 
     def more(self, content: bytes, *, ended: bool) -> FileRows | None:
-        """Return the rows that are complete now; None if there are none.
+        """Add the next bytes, and return the rows that are complete now; None if there are none.
 
         Args:
             content: the next bytes.

@@ -29,7 +29,7 @@ class Frames:
         self._rest = b""
 
     def take(self, chunk: bytes) -> list[bytes]:
-        """Return the messages that the next bytes complete.
+        """Add the next bytes, and return the messages that they complete.
 
         Raises:
             FramingLostError: a message is too long.

@@ -86,7 +86,7 @@ class Intake:
         self._report()
 
     def took_up_receiving(self) -> bool:
-        """Return True if receiving began since the last call."""
+        """Return True if receiving began since the last call, and forget that it did."""
         began, self._began = self._began, False
         return began
 

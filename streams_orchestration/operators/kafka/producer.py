@@ -279,7 +279,7 @@ class TransactionalProducer:
             raise self._cluster.translated(self._cause(error.args[0]), f"topic {self._topic}") from None
 
     def _cause(self, error: Any) -> Any:
-        """Return the error that made the transaction fail, if the given error is only its consequence."""
+        """Return the error that made the transaction fail, which beginning another one names; else the given error."""
         from confluent_kafka import KafkaError, KafkaException
 
         follows = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._STATE, KafkaError._FATAL)

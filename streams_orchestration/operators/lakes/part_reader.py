@@ -30,7 +30,7 @@ class PartReader:
         self._rest: pa.RecordBatch | None = None
 
     def read(self, position: TablePosition, part: DataPart, limit: int) -> pa.RecordBatch | None:
-        """Return up to `limit` rows of a data file, or None at its end.
+        """Read up to `limit` rows of a data file and advance past them; return None at its end.
 
         Args:
             position: the position of the first row.

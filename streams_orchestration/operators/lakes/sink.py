@@ -85,7 +85,7 @@ class LakeSink(EpochSink):
         require_package(cls.__name__, cls.module, cls.extra)
 
     def table(self) -> LakeTarget:
-        """Return the table, without connecting."""
+        """Return the table to write, without connecting to it."""
         raise NotImplementedError
 
     def wanted(self) -> WantedTable:

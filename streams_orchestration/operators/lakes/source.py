@@ -96,7 +96,7 @@ class LakeSource(SourceOperator):
         require_package(cls.__name__, cls.module, cls.extra)
 
     def history(self) -> TableHistory:
-        """Return the table's history, without connecting."""
+        """Return the history of the table to read, without connecting to it."""
         raise NotImplementedError
 
     def setup(self) -> None:

@@ -103,7 +103,7 @@ def text_or_program(value: Any, handler: Callable[[Any], Any]) -> Any:
     """Validate an expression: a program of SPL, or a text that the handler validates.
 
     Raises:
-        ValueError: the keys of the program are not those of an expression, or the handler does not accept the text.
+        ValueError: the mapping has other keys than an expression has, or the handler refuses the text.
     """
     if isinstance(value, SplText):
         return value

@@ -78,7 +78,7 @@ class KeysWithin:
         return {"passed": self._times.passed, **self._timed.dump()}
 
     def load(self, state: State) -> None:
-        """Restore the state."""
+        """Restore the keys that `dump` returned."""
         self._timed.load(state)
         self._times.passed = state["passed"]
 

@@ -314,7 +314,7 @@ class _File:
         return {"at": self._begin, "taken": self._skips + self._taken, "clock": clock}
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file that is being read."""
         if self.source.pieces is not None:
             self.source.pieces.close()
 

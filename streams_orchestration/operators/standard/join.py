@@ -214,7 +214,7 @@ class Join(ClockOperator):
         self.sides = self.windows
 
     def reset_to_initial_state(self) -> None:
-        """Empty both windows."""
+        """Remove all tuples from the windows of both sides."""
         if self.timed is not None:
             self.timed.clear()
             return
@@ -347,7 +347,7 @@ class Join(ClockOperator):
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """Return the tuples of both sides."""
+        """Return the state: the tuples in the windows of both sides."""
         if self.timed is not None:
             return self.timed.checkpoint()
         return {
@@ -363,14 +363,14 @@ class Join(ClockOperator):
         return [left | right for left, right in zip(*sides, strict=True)] if states else [{}] * route.width
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the tuples in both windows."""
+        """Return the tuples in the windows of both sides, by port."""
         if self.timed is not None:
             return self.timed.keys_of(state)
         logs = [state[f"{number}.tuples"] for number in range(len(self.sides))] if state else []
         return [PortKeys(port, log.take(log.places())) for port, log in enumerate(logs)]
 
     def restore(self, state: State) -> None:
-        """Restore both windows."""
+        """Restore the windows of both sides from a state."""
         if self.timed is not None:
             self.timed.restore(state)
             return

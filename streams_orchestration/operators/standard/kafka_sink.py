@@ -220,7 +220,7 @@ class KafkaSink(EpochSink):
             begin = end
 
     def _explained(self, error: Exception, key: DeliveryKey, refused: Mapping[int, Any]) -> Exception:
-        """Return the error with the row at fault, or MessagesRefusedError if a retry without that row can succeed."""
+        """Note refused rows; return the error with the row at fault, or MessagesRefusedError if a retry can succeed."""
         if not refused:
             return error
         if not self.sets_aside:

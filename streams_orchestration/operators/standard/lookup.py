@@ -75,7 +75,7 @@ class Lookup(Operator):
 
     @classmethod
     def input_files(cls, parameters: LookupParameters) -> tuple[str, ...]:
-        """Return the file of the table."""
+        """Return the file from which the lookup table is read."""
         return (parameters.table,)
 
     @classmethod
@@ -103,7 +103,7 @@ class Lookup(Operator):
             raise ValueError(message)
 
     def setup(self) -> None:
-        """Read the table."""
+        """Read the lookup table, and index it by its keys."""
         table = _read_table(self.context, self.parameters)
         self.schema = self.context.outputs[0] or self.context.inputs[0]
         self.keys = [normalised(table.column(name).combine_chunks()) for name in self.parameters.columns()]

@@ -110,7 +110,7 @@ class NamedFiles(LogicOperator):
         return resolve_input(name, self.base)
 
     def _read(self, name: str, path: File) -> None:
-        """Read a file. `FileName()` is the name in the tuple."""
+        """Read a file and submit its tuples. `FileName()` is the name in the tuple."""
         file, number = source_file(path, self.parameters, self.schema, self.context), 0
         file.check()
         outputs = FileOutputs(self)

@@ -36,7 +36,7 @@ class PaneArrivals:
         self._open = metrics.gauge("open_panes", "panes that have tuples and are not closed")
 
     def kept(self, batch: TupleBatch, steps: Steps) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return the times of the tuples that are in time, the number of steps before each, and a mask of the tuples.
+        """Submit or drop late tuples; return the times of the others, the steps before each, and a mask of the tuples.
 
         The mask is None if all tuples are in time.
 

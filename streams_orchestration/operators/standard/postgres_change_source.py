@@ -243,7 +243,7 @@ class PostgresChangeSource(SourceOperator):
         return ProducedTo(following, exhausted=ended)
 
     def _kept(self, slot: ReplicationSlot, position: LogPosition, server: str) -> LogPosition:
-        """Return the position where reading can continue: the given one, unless changes are lost.
+        """Return the position where reading can continue: the given one, unless changes are lost; then make a new slot.
 
         Raises:
             DataError: changes are lost, and `onLostData` is `fail`.

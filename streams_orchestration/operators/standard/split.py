@@ -82,7 +82,7 @@ class Split(Operator):
 
     @classmethod
     def input_files(cls, parameters: SplitParameters) -> tuple[str, ...]:
-        """Return the file of keys."""
+        """Return the file that maps keys to output ports."""
         return () if parameters.file is None else (parameters.file,)
 
     @classmethod

@@ -82,7 +82,7 @@ class SqlSink(EpochSink):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: SqlSinkParameters) -> str:
-        """Return the table and database."""
+        """Return the table and the database to which rows are written."""
         return f"{parameters.table} in {shown_url(parameters.url)}"
 
     def load(self) -> None:

@@ -64,7 +64,7 @@ class SqlSource(SourceOperator):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: SqlSourceParameters) -> str:
-        """Return the table and database."""
+        """Return the table and the database from which rows are read."""
         return f"{parameters.table or 'a query'} in {shown_url(parameters.url)}"
 
     def setup(self) -> None:
@@ -246,7 +246,7 @@ class SqlSource(SourceOperator):
         self._looked = now
 
     def _inspect(self, offset: Offset, after: Any, until: Any) -> Offset:
-        """Check at intervals that rows can be read in order, and measure the lag."""
+        """Check at intervals that rows can be read in order; measure the lag, and return the offset to continue."""
         now = world.monotonic()
         if now < self._inspected + self.parameters.poll_period:
             return offset
@@ -278,7 +278,7 @@ class SqlSource(SourceOperator):
         self.context.logger.warning("%s", message)
 
     def _identify(self, offset: Offset, after: Any) -> Offset:
-        """Check whether the table was dropped and created again since it was read.
+        """Check whether the table was dropped and created again; if so, begin at its first row and count that.
 
         Raises:
             DataError: rows of the former table are lost, and `onLostData` is `fail`.

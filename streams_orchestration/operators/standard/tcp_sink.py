@@ -106,7 +106,7 @@ class TCPSink(EpochSink):
             raise self._away(error) from None
 
     def _accepted(self) -> socket.socket:
-        """Return the connection of the next client.
+        """Wait for the next client and return its connection; listen first if the sink does not listen yet.
 
         Raises:
             ConnectionError: no client has connected, or the port cannot be used.
@@ -153,7 +153,7 @@ class TCPSink(EpochSink):
 
 
 def _is_closed(connection: socket.socket) -> bool:
-    """Return True if the receiver has closed the connection. Bytes that it sent are dropped."""
+    """Drop the bytes that the receiver sent, and return True if it has closed the connection."""
     connection.settimeout(0)
     try:
         while chunk := connection.recv(1 << 16):

@@ -130,12 +130,12 @@ class XMLParse(Operator):
         self.reset_to_initial_state()
 
     def reset_to_initial_state(self) -> None:
-        """Drop the document that has begun."""
+        """Drop the document whose end has not come yet."""
         text = pa.types.is_string(self.context.inputs[0].field(self.content).type)
         self.reader = XmlReader(self.parameters.triggers, "utf-8" if text else None)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Read the documents of a batch.
+        """Read the documents of a batch and submit their tuples; drop documents that are not valid.
 
         Raises:
             TupleError: a document is not valid, and `parsing` is `strict`.
@@ -186,7 +186,7 @@ class XMLParse(Operator):
                     self.submit(result, number)
 
     def checkpoint(self) -> State:
-        """Return the document that has begun."""
+        """Return the bytes of the document whose end has not come yet."""
         return {"rest": pa.table({"rest": pa.array([self.reader.rest], pa.binary())})}
 
     def restore(self, state: State) -> None:

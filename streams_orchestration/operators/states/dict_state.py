@@ -58,7 +58,7 @@ class DictState(Incremental, MutableMapping[Any, Any]):
         return f"DictState({self._values!r})"
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """Return the value of a key."""
+        """Return the value of a key, or the default without one."""
         return self._values.get(_normalised(key), default)
 
     def clear(self) -> None:
@@ -72,7 +72,7 @@ class DictState(Incremental, MutableMapping[Any, Any]):
         self._removed.clear()
 
     def whole(self) -> Pieces:
-        """Return all keys and values, as JSON."""
+        """Return all keys and values, as JSON, and forget earlier changes."""
         self._forget()
         return {"values": _table(self._values)}
 

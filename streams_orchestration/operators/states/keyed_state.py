@@ -243,7 +243,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         self._rows_when[version] = self._index.rows if self._loaded is None else len(self)
 
     def whole(self) -> Pieces:
-        """Return all keys and values."""
+        """Return all keys and values; free the room of removed keys and forget earlier changes."""
         self._rows_when.clear()
         kept = self._index.compact()
         if kept is not None:

@@ -177,7 +177,7 @@ class TupleLog(Incremental):
         self._nexts[version] = self.next
 
     def whole(self) -> Pieces:
-        """Return all tuples with their numbers and flags."""
+        """Return all tuples with their numbers and flags, and forget earlier changes."""
         self._removed.clear()
         self._flagged.clear()
         self._nexts.clear()

@@ -101,7 +101,7 @@ class JSONToTuple(Operator):
         return lambda text: {target: convert(parse_json(text))}
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Read the texts of a batch."""
+        """Read the texts of a batch and submit their tuples; drop texts that do not fit."""
         texts = column_values(batch, self.given, self.source)
         found: list[Found] = []
         faulty: list[int] = []

@@ -348,7 +348,7 @@ class IntervalPanes:
         return int(np.maximum(last - first + 1, 0).sum())
 
     def dump(self) -> dict[str, Any]:
-        """Return the parts of the state."""
+        """Return the open panes as parts of the operator's state."""
         return {"panes": self.open}
 
     def load(self, state: Mapping[str, Any], cells: PaneCells) -> None:

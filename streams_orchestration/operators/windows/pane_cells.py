@@ -281,7 +281,7 @@ class PaneCells:
             self.partitions.delete_rows(rows[~np.isin(self.partitions.column("number")[rows], living)])
 
     def dump(self) -> dict[str, Any]:
-        """Return the parts of the state."""
+        """Return the cells as parts of the operator's state."""
         own: dict[str, Any] = {"cells": self.cells, "keys": self.keys, "next": self.next}
         return own | {"partitions": self.partitions} if self._divided else own
 

@@ -137,7 +137,7 @@ class Panes(Protocol):
         ...
 
     def dump(self) -> dict[str, Any]:
-        """Return the parts of the state."""
+        """Return the panes as parts of the operator's state."""
         ...
 
     def load(self, state: Mapping[str, Any], cells: PaneCells) -> None:

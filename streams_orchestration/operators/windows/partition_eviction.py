@@ -124,7 +124,7 @@ class PartitionEviction:
     def assign(
         self, keys: pa.RecordBatch, codes: np.ndarray, values: np.ndarray, times: np.ndarray | None
     ) -> tuple[np.ndarray, list[Evicted]]:
-        """Return the partition number of every tuple, and the evicted partitions in order of eviction.
+        """Record the use of partitions; return every tuple's partition number, and the evicted partitions in order.
 
         Args:
             keys: the distinct partitions.

@@ -202,7 +202,7 @@ class SessionPanes:
         return len(self.sessions)
 
     def dump(self) -> dict[str, Any]:
-        """Return the parts of the state."""
+        """Return the sessions as parts of the operator's state."""
         return {"sessions": self.sessions}
 
     def load(self, state: Mapping[str, Any], cells: PaneCells) -> None:

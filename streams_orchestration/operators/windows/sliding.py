@@ -185,7 +185,7 @@ class SlidingWindows:
         return positions, before[positions], arrivals.new[positions]
 
     def fire(self) -> Firings:
-        """Return the windows of all partitions that have tuples, in the order of their oldest tuples.
+        """Fire the windows of all partitions that have tuples, in the order of their oldest tuples.
 
         With `full_only`, the windows of partitions that were never full are left out.
         """

@@ -103,7 +103,7 @@ class Changes:
         self._closed = False
 
     def mark(self) -> int:
-        """Return the number of changes so far; call it before you look at the catalog."""
+        """Begin to listen if needed; return the number of changes so far. Call it before you look at the catalog."""
         with self._condition:
             if self._thread is None and not self._closed:
                 self._thread = world.Thread(target=self._listen, name="catalog-changes", daemon=True)

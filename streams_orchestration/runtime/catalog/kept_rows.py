@@ -41,7 +41,7 @@ class PreviousPlan:
         return times
 
     def dump(self) -> bytes:
-        """Return the rows as JSON."""
+        """Return the kept rows of the previous plan as JSON."""
         return json.dumps([self.rows, self.states, self.formers]).encode()
 
     @classmethod

@@ -61,7 +61,7 @@ class Receiver:
 
     @property
     def directory(self) -> Path:
-        """The directory of its journal."""
+        """The directory of the receiver's journal."""
         return self.source.directory_of(self.source.context)
 
     def receives_as(self, other: Receiver) -> bool:

@@ -42,7 +42,7 @@ class Standby:
 
     @property
     def up(self) -> bool:
-        """True if its engine is up."""
+        """True if the engine of the standby is up."""
         if not self._up:
             with contextlib.suppress(BlockingIOError):
                 self._up = bool(os.read(self.pipe, 1))

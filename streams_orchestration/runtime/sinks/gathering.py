@@ -76,7 +76,7 @@ class Gatherer:
         return self._directories.marks
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
-        """Return True if there is something to do for these outputs, which `outstanding` returned for the sink."""
+        """Read the watermark; return True if the sink has work to do for these outputs of `outstanding`."""
         unnamed, named = _divided(rows)
         self._look(unnamed)
         full = bool(named) or any(len(group) >= MANY or self._leading(group) for group in self._groups(unnamed))

@@ -239,7 +239,7 @@ class TaskRun:
             self._event_time.end(program, self._instance(program.index))
 
     def _instance(self, index: int) -> OperatorInstance:
-        """Return the operator object with the state that the plan names."""
+        """Return the operator object with the state that the plan names; make and prepare it if needed."""
         program = self.program.operators[index]
         wanted = self.plan.states.get(program.name)
         instance = self.instances.get(index)

@@ -102,7 +102,7 @@ def split_tuples(batch: TupleBatch, channels: np.ndarray, width: int) -> list[Tu
 def split_by(splitter: SplitDelivery, batch: TupleBatch, positions: dict[str, int]) -> list[TupleBatch | None]:
     """Return the tuples of every channel of a splitter.
 
-    `positions` has the next channel of each round-robin splitter (rules 20, 21).
+    Advance `positions`, which has the next channel of each round-robin splitter (rules 20, 21).
     """
     width = len(splitter.channels)
     if splitter.policy == "hash":

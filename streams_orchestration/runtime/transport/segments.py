@@ -64,7 +64,7 @@ def read_segment(store: Store, segment: Segment) -> Iterator[Item]:
 
 
 def encode(items: list[Item], schema: pa.Schema, compression: str | None = None) -> pa.Buffer:
-    """Return items as one Arrow IPC stream.
+    """Encode items as one Arrow IPC stream.
 
     Args:
         items: the items in their order.

@@ -154,7 +154,7 @@ class _Body:
         )
 
     def invocation(self, invocation: Invocation) -> LocatedMapping:
-        """Return one invocation in the form of the document."""
+        """Return one invocation in the form of the document; declare its operator and note its references."""
         check_aliases(invocation, self.report)
         operator = self._operator(invocation.operator)
         inputs = named_apart(map(self._input, invocation.inputs), invocation)

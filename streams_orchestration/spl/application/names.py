@@ -248,7 +248,7 @@ class FileNames:
         return any(first <= each.line <= last for each in self.unit.findings)
 
     def signature(self, function: Function) -> Signature:
-        """Return the signature of a function that the file defines."""
+        """Return the signature of a function that the file defines, and register the function under it."""
         key = id(function)
         if key not in self._signatures:
             made = signature_of(function, self.unit.namespace, self.scope, self.unit.source, self.files.mistakes)

@@ -265,7 +265,7 @@ class ParameterWriter:
         return self.program(in_order(checked) if name == "sortBy" else checked, typed)
 
     def expression(self, checked: Expression, typed: list[Node]) -> Any:
-        """Return an expression as a value if it is constant, else as a program."""
+        """Return an expression as a value if it is constant, else as a program; note submission-time values."""
         checked = self.state.without(checked)
         if submission_name(checked) is None and not _calls_submission(checked):
             with contextlib.suppress(UnknownValue):

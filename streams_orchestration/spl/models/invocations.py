@@ -150,7 +150,7 @@ def check_outputs(
     inputs: Sequence[Port],
     outputs: Sequence[Port],
 ) -> dict[int, tuple[Assigned, ...]]:
-    """Return the assignments of each output port, in the order of its attributes.
+    """Check the assignments, add defaults, and return them for each output port in the order of its attributes.
 
     Args:
         written: the invocation.

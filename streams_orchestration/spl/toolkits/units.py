@@ -37,7 +37,7 @@ class LoadedUnit:
         return "" if self.unit.namespace is None else self.unit.namespace.name
 
     def composites(self) -> list[Composite]:
-        """Return the composites of the file."""
+        """Return the composites that the file defines."""
         return [each for each in self.unit.definitions if isinstance(each, Composite)]
 
     def named(self, name: str) -> list[Definition]:

@@ -40,7 +40,7 @@ class ClassArchive:
 
     @classmethod
     def find(cls, java: Path, options: str, home: Path, directory: Path | None = None) -> ClassArchive:
-        """Return the archive for a JVM.
+        """Find the archive for a JVM, and mark it as used; prepare a missing one.
 
         Args:
             java: the program of the JVM.

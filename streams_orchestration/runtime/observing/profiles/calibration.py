@@ -52,7 +52,7 @@ def _sample(rows: int, width: int) -> TupleBatch:
 
 
 def _once(store: Store, sample: TupleBatch, compression: str | None) -> tuple[float, float]:
-    """Return the processor seconds of writing a segment, and of reading it."""
+    """Write, read and remove a segment; return the processor seconds of writing, and of reading."""
     begin = time.process_time()
     segment: Segment = write_segment(store, "calibration", "calibration", sample.schema, [sample], compression)
     try:

@@ -24,7 +24,7 @@ class Names:
     count: int = 0
 
     def declare(self, name: str, type_: Type, *, mutable: bool) -> PythonVariable:
-        """Return a fresh Python variable for a new SPL variable in the innermost block."""
+        """Declare an SPL variable in the innermost block, and return its fresh Python variable."""
         self.count += 1
         slot = PythonVariable(f"v{self.count}_{name}", type_, mutable)
         self.scopes[-1][name] = slot

@@ -60,7 +60,7 @@ class Writer:
     _count: int = 0
 
     def fresh(self, hint: str = "t") -> str:
-        """Return the name of a new Python variable."""
+        """Make up the name of a new Python variable."""
         self._count += 1
         return f"_{hint}{self._count}"
 

@@ -56,7 +56,7 @@ class BatchRecord:
         self._directory = Path(scratch.path) / "frames"
 
     def lead(self) -> bool:
-        """Return True if this process was the first to call the method, and so plans for the query."""
+        """Claim the planning of the query, and return True if this process was the first to do so."""
         self._directory.mkdir(exist_ok=True)
         try:
             os.close(os.open(self._directory / "leader", os.O_CREAT | os.O_EXCL))

@@ -93,7 +93,7 @@ class FramePlanner(Planner):
         """The watermarks after the results of the planned batch."""
 
     def start(self) -> int:
-        """Return the number of the last committed batch."""
+        """Record and return the number of the last committed batch."""
         batch = super().start()
         self._record.begin(batch)
         return batch
@@ -162,7 +162,7 @@ class FramePlanner(Planner):
         return FrameBatch(ports)
 
     def _released(self, plan: BatchPlan) -> dict[str, PortBatch]:
-        """Return the input of the ports with `eventTime`: the tuples that the watermark of their graph has passed."""
+        """Release the tuples that the watermark of their graph has passed, as input of ports with `eventTime`."""
         if not self._time.looks:
             return {}
         checkpoint = watermark_of(Path(self.scratch.checkpoint))
@@ -201,7 +201,7 @@ class FramePlanner(Planner):
         return plan.position.sources.get(self._name, {}).get("times", {})
 
     def _answers(self, plan: BatchPlan) -> list[TaskResult]:
-        """Return one result for the whole query, with its checkpoint if the batch may become a cut."""
+        """Store times; return one result for the whole query, with its checkpoint if the batch may become a cut."""
         answers = take_all_answers(self.scratch.answers, plan.batch)
         written = [answer for answer in answers if answer.level == WRITTEN]
         (task,) = plan.inputs
