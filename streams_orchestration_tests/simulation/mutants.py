@@ -83,7 +83,7 @@ class Mutant:
 MUTANTS: dict[str, Mutant] = {
     "a delivery has no mark": Mutant(
         DatabaseTable.write,
-        "if connection.execute(sa.update(marks).where(*mine, before).values(**values)).rowcount == 0:",
+        "if not self._mark(connection, key):",
         "if False:",
     ),
     "a mark is not in the transaction of its rows": Mutant(
@@ -92,7 +92,7 @@ MUTANTS: dict[str, Mutant] = {
         'with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:',
     ),
     "a mark is written without a look at the one before": Mutant(
-        DatabaseTable.write, "sa.update(marks).where(*mine, before)", "sa.update(marks).where(*mine)"
+        DatabaseTable._mark, "sa.update(marks).where(*_sink_of(key), before)", "sa.update(marks).where(*_sink_of(key))"
     ),
     "a delivery counts before it is made": Mutant(
         delivering.Deliverer._deliver, "self.sink.deliver_files(key, left)", "pass"
@@ -194,7 +194,9 @@ MUTANTS: dict[str, Mutant] = {
         roll_back.roll_back, "connection.execute(delete(c).where(after_cut(c, application, name, completed)))", "pass"
     ),
     "a reset begins though a host is missing": Mutant(reset.begin_reset, "healthy=health.up", "healthy=True"),
-    "a reset keeps the generation": Mutant(controller.advance, "generation += 1", "generation += 0"),
+    "a reset keeps the generation": Mutant(
+        controller._changes_of_reset, '"generation": unit.generation + 1', '"generation": unit.generation'
+    ),
     "a PE that has not restarted counts as reset": Mutant(
         region_machine._restored, "if not settings.members <= record.done:", "if False:"
     ),

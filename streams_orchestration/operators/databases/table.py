@@ -160,46 +160,20 @@ class DatabaseTable:
             DeferredError: a constraint refused an unknown row at the commit; nothing was written. `at_once` finds it.
             DatabaseError: the database refuses or cannot be reached. Nothing was written.
         """
-        mine = (marks.c.life == key.life, marks.c.operator == key.operator, marks.c.channel == key.channel)
-        before = sa.or_(
-            marks.c.generation < key.generation,
-            sa.and_(marks.c.generation == key.generation, marks.c.number < key.number),
-        )
-        now = world.utc()
-        rows = 0
-        refused: list[RefusedRow] = []
         ended = False
         try:
             with self._engine.begin() as connection:
-                connection.execute(self._first_mark(key))
-                # a second process waits here for the first one, and then updates nothing
-                values = {
-                    "generation": key.generation,
-                    "number": key.number,
-                    "epoch": key.epoch,
-                    "watermark": key.watermark,
-                    "written_at": now,
-                }
-                if connection.execute(sa.update(marks).where(*mine, before).values(**values)).rowcount == 0:
+                if not self._mark(connection, key):
                     return 0
                 if at_once and self.kind == "postgresql":
                     connection.execute(sa.text("SET CONSTRAINTS ALL IMMEDIATE"))
-                for batch in batches:
-                    same = TupleBatch(with_normalised(batch.arrow, self._key_attributes))
-                    for chunk in rows_of(same, self.columns, self.kind):
-                        for refusal in write_rows(
-                            connection, self._statement, chunk, rows + 1, self._found, self._numbers
-                        ):
-                            if set_aside is None and not at_once:
-                                raise self._named(key, refusal)
-                            refused.append(refusal)
-                        rows += len(chunk)
+                rows, refused = self._write_batches(connection, key, batches, collects=set_aside is not None or at_once)
                 if at_once:
                     refused = write_one_by_one(connection, self._statement, refused, self._found)
                 if refused and set_aside is None:
                     raise self._named(key, refused[0])
                 written = rows - len(refused)
-                connection.execute(sa.update(marks).where(*mine).values(rows=marks.c.rows + written))
+                connection.execute(sa.update(marks).where(*_sink_of(key)).values(rows=marks.c.rows + written))
                 if set_aside is not None:
                     # the mark is locked here, so no other process writes the same file
                     set_aside([self._undeliverable(each) for each in refused])
@@ -213,6 +187,44 @@ class DatabaseTable:
     def close(self) -> None:
         """Close the connections."""
         self._engine.dispose()
+
+    def _mark(self, connection: sa.Connection, key: DeliveryKey) -> bool:
+        """Mark a delivery as written; return False, without a change, if it or a later one is marked already."""
+        now = world.utc()
+        connection.execute(self._first_mark(key))
+        before = sa.or_(
+            marks.c.generation < key.generation,
+            sa.and_(marks.c.generation == key.generation, marks.c.number < key.number),
+        )
+        values = {
+            "generation": key.generation,
+            "number": key.number,
+            "epoch": key.epoch,
+            "watermark": key.watermark,
+            "written_at": now,
+        }
+        # a second process waits here for the first one, and then updates nothing
+        return connection.execute(sa.update(marks).where(*_sink_of(key), before).values(**values)).rowcount != 0
+
+    def _write_batches(
+        self, connection: sa.Connection, key: DeliveryKey, batches: Iterator[TupleBatch], *, collects: bool
+    ) -> tuple[int, list[RefusedRow]]:
+        """Write the rows of a delivery, and return their number, refused rows included, and the refused rows.
+
+        Raises:
+            DatabaseError: a row is refused, and refused rows are not collected.
+        """
+        rows = 0
+        refused: list[RefusedRow] = []
+        for batch in batches:
+            same = TupleBatch(with_normalised(batch.arrow, self._key_attributes))
+            for chunk in rows_of(same, self.columns, self.kind):
+                for refusal in write_rows(connection, self._statement, chunk, rows + 1, self._found, self._numbers):
+                    if not collects:
+                        raise self._named(key, refusal)
+                    refused.append(refusal)
+                rows += len(chunk)
+        return rows, refused
 
     def _first_mark(self, key: DeliveryKey) -> Any:
         """Return the statement that inserts a sink's first mark, before any delivery."""
@@ -275,6 +287,11 @@ class DatabaseTable:
 
     def _error(self, error: SQLAlchemyError) -> DatabaseError:
         return explained(error, f"table {self.name}", self.url)
+
+
+def _sink_of(key: DeliveryKey) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return the conditions that select the mark of the sink that makes a delivery."""
+    return marks.c.life == key.life, marks.c.operator == key.operator, marks.c.channel == key.channel
 
 
 def _insert(kind: str, table: sa.Table) -> Any:

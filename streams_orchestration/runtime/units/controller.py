@@ -109,31 +109,17 @@ def advance(
         return []
     if record.completed > before.completed:
         _complete(connection, unit, record, now)
-    changes: dict[str, Any] = {}
     outage = dict(unit.outage or {})
-    garbage: list[str] = []
-    generation = unit.generation
     if record.state in ("UNHEALTHY", "STARTED") and record.cause != before.cause:
-        trouble = health.trouble if health is not None else None
-        failed = trouble.since if trouble is not None else now
-        outage = {"failed": failed, "detected": now}
-        log_event(
-            connection, unit, record, "unhealthy", now, generation=generation, seconds=now - failed, cause=record.cause
-        )
+        outage = _begin_outage(connection, unit, record, health, now)
+    changes: dict[str, Any] = {}
+    garbage: list[str] = []
     if _resets(actions):
-        if "began" in outage or not outage:  # the outage is of an earlier reset
-            outage = {"failed": now, "detected": now}
-        generation += 1
+        outage = _reset_in_outage(outage, now)
         garbage = roll_back(connection, unit, record.current + 1)
-        changes |= {
-            "generation": generation,
-            "reset_count": unit.reset_count + 1,
-            "restarts": unit.restarts + 1 if now - (record.resets.at or 0.0) < STEADY_SECONDS else 1,
-            "final_epoch": unit.final_epoch if unit.final_epoch == record.completed else None,
-            "drain_asked": None,
-        }
-        outage = {**outage, "asked": outage.get("asked", now), "began": now}
-        log_event(connection, unit, record, "reset began", now, generation=generation, cause=record.cause)
+        changes = _changes_of_reset(unit, record, now)
+        log_event(connection, unit, record, "reset began", now, generation=unit.generation + 1, cause=record.cause)
+    generation = changes.get("generation", unit.generation)
     if before.state == "RESETTING" and record.resets != before.resets:
         outage["done"] = now
         log_event(connection, unit, record, "reset done", now, generation=generation,
@@ -142,6 +128,39 @@ def advance(
         log_event(connection, unit, record, "attempts used up", now, generation=generation, cause=record.cause)
     store(connection, unit, record, **changes, outage=outage or None)
     return garbage
+
+
+def _begin_outage(
+    connection: Connection, unit: UnitRow, record: RegionRecord, health: Health | None, now: float
+) -> dict[str, float]:
+    """Log that a unit has become unhealthy, and return the times of its outage."""
+    trouble = health.trouble if health is not None else None
+    failed = trouble.since if trouble is not None else now
+    log_event(
+        connection, unit, record, "unhealthy", now, generation=unit.generation, seconds=now - failed, cause=record.cause
+    )
+    return {"failed": failed, "detected": now}
+
+
+def _reset_in_outage(outage: dict[str, float], now: float) -> dict[str, float]:
+    """Return the times of an outage in which a reset begins now.
+
+    If there is no outage, or the last one had a reset already, a new outage begins now.
+    """
+    if "began" in outage or not outage:
+        outage = {"failed": now, "detected": now}
+    return {**outage, "asked": outage.get("asked", now), "began": now}
+
+
+def _changes_of_reset(unit: UnitRow, record: RegionRecord, now: float) -> dict[str, Any]:
+    """Return the columns of a unit's row that a reset changes beside the record and the outage."""
+    return {
+        "generation": unit.generation + 1,
+        "reset_count": unit.reset_count + 1,
+        "restarts": unit.restarts + 1 if now - (record.resets.at or 0.0) < STEADY_SECONDS else 1,
+        "final_epoch": unit.final_epoch if unit.final_epoch == record.completed else None,
+        "drain_asked": None,
+    }
 
 
 def note_commit(
