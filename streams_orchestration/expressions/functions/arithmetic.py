@@ -276,20 +276,14 @@ def _remainder(binding: Binding) -> TupleFunction:
     return remainder
 
 
-ARITHMETIC.bound(
-    summary="Return the remainder, which has the sign of the dividend.",
-    examples=[("-7 % 3", "-1")],
-    resolver=_arithmetic(_remainder_type),
-    name="%",
-    fails=True,
-)(_remainder)
-ARITHMETIC.bound(
-    summary="Return the remainder, which has the sign of the dividend.",
-    examples=[("mod(7, 3)", "1")],
-    resolver=_arithmetic(_remainder_type),
-    name="mod",
-    fails=True,
-)(_remainder)
+for _name, _example in (("%", ("-7 % 3", "-1")), ("mod", ("mod(7, 3)", "1"))):
+    ARITHMETIC.bound(
+        summary="Return the remainder, which has the sign of the dividend.",
+        examples=[_example],
+        resolver=_arithmetic(_remainder_type),
+        name=_name,
+        fails=True,
+    )(_remainder)
 
 
 @ARITHMETIC.bound(
@@ -319,20 +313,17 @@ for _name, _plain in (("try_add", _add), ("try_subtract", _subtract), ("try_mult
         lenient=True,
         zoned=with_timestamps,
     )(_plain)
-ARITHMETIC.bound(
-    summary="Return the same as `/`, or null for a division by zero.",
-    examples=[("try_divide(1, 0)", "NULL")],
-    resolver=_divided,
-    name="try_divide",
-    lenient=True,
-)(_divide)
-ARITHMETIC.bound(
-    summary="Return the same as `%`, or null for a division by zero.",
-    examples=[("try_mod(1, 0)", "NULL")],
-    resolver=_arithmetic(_remainder_type),
-    name="try_mod",
-    lenient=True,
-)(_remainder)
+for _name, _sign, _resolver, _plain in (
+    ("try_divide", "/", _divided, _divide),
+    ("try_mod", "%", _arithmetic(_remainder_type), _remainder),
+):
+    ARITHMETIC.bound(
+        summary=f"Return the same as `{_sign}`, or null for a division by zero.",
+        examples=[(f"{_name}(1, 0)", "NULL")],
+        resolver=_resolver,
+        name=_name,
+        lenient=True,
+    )(_plain)
 
 
 def one_number(operands: Sequence[Operand]) -> Resolved | None:
