@@ -181,7 +181,7 @@ def test_a_reset_of_a_unit_that_a_redeploy_replaces_meanwhile_says_so(
         running.set(tables.unit, name="region-7")
 
     monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", launch)
-    with pytest.raises(StreamsRuntimeError, match="there is no unit region-0 any more"):
+    with pytest.raises(StreamsRuntimeError, match="the unit region-0 no longer exists"):
         reset(running.home, running.name, "region-0")
 
 
