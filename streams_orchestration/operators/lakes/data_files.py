@@ -7,18 +7,18 @@ import hashlib
 import itertools
 import math
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from streams_orchestration import world
 from streams_orchestration.operators.contract import PendingFile
-from streams_orchestration.operators.durable_files import durable, link_or_copy
+from streams_orchestration.operators.durable_files import checksum_of, durable, link_or_copy
 from streams_orchestration.operators.files.partitions import partitioned
 from streams_orchestration.operators.libraries import pa, pq
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
-from streams_orchestration.operators.sinks.epoch_sink import WaitingFileError
+from streams_orchestration.operators.sinks.epoch_sink import WaitingFileError, altered, content_of
 
 SMALL_BYTES = 16 << 20
 """If tuples have fewer bytes than this, they wait as an Arrow file, and later share a data file with other tuples of
@@ -42,6 +42,8 @@ class DataFile(NamedTuple):
     """The partition directory, as Hive names it; empty without partitions."""
     name: str
     """The file's name in the table: the same in every repetition of a delivery, otherwise unique."""
+    checksum: int | None = None
+    """The CRC-32 of a waiting file; None for a file that was merged now."""
 
     @property
     def place(self) -> str:
@@ -123,7 +125,9 @@ def _written(directory: Path, table: pa.Table) -> PendingFile:
 
 
 @contextmanager
-def gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: Path) -> Iterator[list[DataFile]]:
+def gathered(
+    key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: Path, checksums: Mapping[Path, int]
+) -> Iterator[list[DataFile]]:
     """Yield the data files of an epoch, after merging the small files of each partition.
 
     Args:
@@ -131,18 +135,21 @@ def gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: Pa
         files: the files that `DataFileWriter` wrote.
         waiting: the directory that contains them.
         scratch: a directory for merged files, which are removed when the block ends.
+        checksums: the CRC-32 of the files.
 
     Raises:
-        WaitingFileError: a file cannot be read.
+        WaitingFileError: a file cannot be read, or was altered.
     """
     own = scratch / world.new_id()
     try:
-        yield list(_gathered(key, files, waiting, own))
+        yield list(_gathered(key, files, waiting, own, checksums))
     finally:
         shutil.rmtree(own, ignore_errors=True)
 
 
-def _gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: Path) -> Iterator[DataFile]:
+def _gathered(
+    key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: Path, checksums: Mapping[Path, int]
+) -> Iterator[DataFile]:
     ordered = sorted(files, key=lambda path: path.parent)
     for directory, group in itertools.groupby(ordered, key=lambda path: path.parent):
         place = "" if directory == waiting else directory.relative_to(waiting).as_posix()
@@ -151,16 +158,16 @@ def _gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: P
             if path.suffix == ".arrow":
                 small.append(path)
             else:
-                yield DataFile(path, place, _name(key, path.stem))
-        for number, part in enumerate(_runs(small)):
+                yield DataFile(path, place, _name(key, path.stem), checksums.get(path))
+        for number, part in enumerate(_runs(small, checksums)):
             yield _write_merged(key, number, part, place, scratch)
 
 
-def _runs(files: Sequence[Path]) -> Iterator[pa.Table]:
+def _runs(files: Sequence[Path], checksums: Mapping[Path, int]) -> Iterator[pa.Table]:
     """Yield the tuples of files in portions, each large enough for one data file."""
     tables: list[pa.Table] = []
     for path in files:
-        tables.append(_read_arrow(path))
+        tables.append(_read_arrow(path, checksums.get(path)))
         if sum(table.nbytes for table in tables) >= MERGED_BYTES:
             yield pa.concat_tables(tables)
             tables = []
@@ -168,9 +175,10 @@ def _runs(files: Sequence[Path]) -> Iterator[pa.Table]:
         yield pa.concat_tables(tables)
 
 
-def _read_arrow(path: Path) -> pa.Table:
+def _read_arrow(path: Path, checksum: int | None) -> pa.Table:
+    data = content_of(path, checksum)
     try:
-        with pa.OSFile(str(path), "rb") as file, pa.ipc.open_file(file) as reader:
+        with pa.ipc.open_file(pa.BufferReader(data)) as reader:
             return reader.read_all()
     except (OSError, pa.ArrowInvalid) as error:
         raise WaitingFileError(path) from error
@@ -200,16 +208,32 @@ def read_data_files(files: Sequence[DataFile]) -> list[tuple[DataFile, pa.Table]
     """Return the tuples of files, without the partition columns that only their directories contain.
 
     Raises:
-        WaitingFileError: a file cannot be read.
+        WaitingFileError: a file cannot be read, or was altered.
     """
-    return [(file, _table(file.path)) for file in files]
+    return [(file, _table(file)) for file in files]
 
 
-def _table(path: Path) -> pa.Table:
+def _table(file: DataFile) -> pa.Table:
+    data = content_of(file.path, file.checksum)
     try:
-        return pq.ParquetFile(path).read()
+        return pq.ParquetFile(pa.BufferReader(data)).read()
     except (OSError, pa.ArrowInvalid) as error:
-        raise WaitingFileError(path) from error
+        raise WaitingFileError(file.path) from error
+
+
+def require_unaltered(files: Sequence[DataFile]) -> None:
+    """Check waiting files again, after the last time they were read and before the commit that adds them.
+
+    Raises:
+        WaitingFileError: a file cannot be read, or was altered.
+    """
+    for file in files:
+        try:
+            is_same = file.checksum is None or checksum_of(file.path) == file.checksum
+        except OSError as error:
+            raise WaitingFileError(file.path) from error
+        if not is_same:
+            raise altered(file.path)
 
 
 def opened(path: Path) -> IO[bytes]:

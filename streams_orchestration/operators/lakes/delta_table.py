@@ -25,6 +25,7 @@ from streams_orchestration.operators.lakes.data_files import (
     bring_in,
     opened,
     read_data_files,
+    require_unaltered,
     statistics_of,
 )
 from streams_orchestration.operators.lakes.delta_store import DeltaStore
@@ -127,6 +128,7 @@ class DeltaTarget(LakeTarget):
             self._sync(before)
             return
         actions = [self._add(file, footer) for file, footer in zip(files, footers, strict=True)]
+        require_unaltered(files)
         if self.store.is_local:
             sync_names(Path(self.name) / file.place for file in files)
         self._table.create_write_transaction(

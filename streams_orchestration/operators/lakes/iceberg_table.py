@@ -35,6 +35,7 @@ from streams_orchestration.operators.lakes.data_files import (
     bring_in,
     opened,
     read_data_files,
+    require_unaltered,
 )
 from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError, lake_error
 from streams_orchestration.operators.lakes.fitting import Fit, TableColumn, WantedTable, fit
@@ -115,6 +116,7 @@ class IcebergTarget(LakeTarget):
             places = [self._place(table, file) for file in files]
             sync_names(path for place in places if (path := local_path(place)) is not None)
             transaction.add_files(places, snapshot_properties=_summary(key), check_duplicate_files=False)
+            require_unaltered(files)
         transaction.commit_transaction()
 
     def _merge(self, key: DeliveryKey, tuples: pa.Table, set_aside: SetAside | None) -> None:

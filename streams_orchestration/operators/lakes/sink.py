@@ -114,10 +114,10 @@ class LakeSink(EpochSink):
         """Commit the files of an epoch to the table, unless that was done before."""
         aside = partial(self.set_aside, key) if self.sets_aside else None
         if self.parameters.key:
-            self._table.upsert(key, files, aside)
+            self._table.upsert(key, self.waiting_tuples(files), aside)
             return
         waiting = waiting_directory(self.context)
-        with gathered(key, files, waiting, self.context.pending / SCRATCH) as data_files:
+        with gathered(key, files, waiting, self.context.pending / SCRATCH, self.checksums) as data_files:
             self._table.append(key, data_files, aside)
 
     def close(self) -> None:

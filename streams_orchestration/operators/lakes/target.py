@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import polars as pl
 import pyarrow as pa
 
 from streams_orchestration import world
+from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.keys.comparison import with_normalised
 from streams_orchestration.operators.lakes.data_files import DataFile
 from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError
 from streams_orchestration.operators.lakes.fitting import Fit, WantedTable
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
-from streams_orchestration.operators.sinks.epoch_sink import WaitingFileError, read_batches
+from streams_orchestration.operators.sinks.epoch_sink import WaitingFileError
 from streams_orchestration.operators.sinks.undeliverable import REMEDY, SetAside, Undeliverable
 
 TRIES = 10
@@ -55,15 +55,14 @@ class LakeTarget:
         """
         self._try(lambda: self._append(key, files, set_aside))
 
-    def upsert(self, key: DeliveryKey, files: Sequence[Path], set_aside: SetAside | None = None) -> None:
+    def upsert(self, key: DeliveryKey, batches: Iterable[TupleBatch], set_aside: SetAside | None = None) -> None:
         """Replace the rows that have the same keys as the tuples, unless that was done before; see `append`.
 
         Raises:
             LakeError: the table refuses or cannot be reached. Nothing was changed.
             WaitingFileError: a file cannot be read.
         """
-        batches = (batch.arrow for path in files for batch in read_batches(path))
-        tuples = pa.Table.from_batches([with_normalised(batch, self.wanted.key) for batch in batches])
+        tuples = pa.Table.from_batches([with_normalised(batch.arrow, self.wanted.key) for batch in batches])
         self._try(lambda: self._merge(key, tuples, set_aside))
 
     def _prepare(self) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from streams_orchestration import world
@@ -44,6 +46,8 @@ class EpochSink(Operator):
     stateful = True
     routed = False
     """True if a person asked to set aside the undeliverable tuples of this delivery."""
+    checksums: Mapping[Path, int] = MappingProxyType({})
+    """The CRC-32 of each file of this delivery, as it was committed."""
     joins_batches = False
     """True if waiting batches may be combined into one delivery under the key of the last one, with `read_uncommitted`.
     Needs `is_made`.
@@ -93,7 +97,19 @@ class EpochSink(Operator):
         Raises:
             WaitingFileError: a file cannot be read.
         """
-        self.deliver(key, (batch for path in files for batch in read_batches(path)))
+        self.deliver(key, self.waiting_tuples(files))
+
+    def waiting_tuples(self, files: Sequence[Path]) -> Iterator[TupleBatch]:
+        """Yield the tuples of files that `prepare_commit` wrote.
+
+        A file is read once, and the bytes that are delivered are checked. The file may have been altered since its last
+        check.
+
+        Raises:
+            WaitingFileError: a file is gone, unreadable or altered.
+        """
+        for path in files:
+            yield from read_batches(path, self.checksums.get(path))
 
     def close(self) -> None:
         """Disconnect. Called after a failure and at the end."""
@@ -119,15 +135,43 @@ def waiting_directory(context: OperatorContext) -> Path:
     return context.pending / context.name.replace("[", "(").replace("]", ")")
 
 
-def read_batches(path: Path) -> Iterator[TupleBatch]:
+def read_batches(path: Path, checksum: int | None = None) -> Iterator[TupleBatch]:
     """Yield the tuples of a file that `prepare_commit` has written.
+
+    Args:
+        path: the path of the file.
+        checksum: the CRC-32 of its content, which is checked before the first tuple; None if it is not known.
+
+    Raises:
+        WaitingFileError: the file is gone, unreadable or altered.
+    """
+    data = content_of(path, checksum)
+    try:
+        with pa.ipc.open_file(pa.BufferReader(data)) as reader:
+            for number in range(reader.num_record_batches):
+                yield TupleBatch(reader.get_batch(number), mutable=False)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise WaitingFileError(path) from error
+
+
+def content_of(path: Path, checksum: int | None = None) -> pa.Buffer:
+    """Return the content of a waiting file, after checking the checksum of these bytes; see `read_batches`.
 
     Raises:
         WaitingFileError: the file is gone, unreadable or altered.
     """
     try:
-        with pa.OSFile(str(path), "rb") as file, pa.ipc.open_file(file) as reader:
-            for number in range(reader.num_record_batches):
-                yield TupleBatch(reader.get_batch(number), mutable=False)
-    except (OSError, pa.ArrowInvalid) as error:
+        with pa.OSFile(str(path), "rb") as file:
+            data = file.read_buffer()
+    except OSError as error:
         raise WaitingFileError(path) from error
+    if checksum is not None and zlib.crc32(data) != checksum:
+        raise altered(path)
+    return data
+
+
+def altered(path: Path) -> WaitingFileError:
+    """Return the error that a waiting file has other bytes than were committed."""
+    error = WaitingFileError(path)
+    error.__cause__ = ValueError("its checksum is not the one that was committed")
+    return error

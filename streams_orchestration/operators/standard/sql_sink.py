@@ -16,7 +16,7 @@ from streams_orchestration.operators.databases.address import check_url, shown_u
 from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
-from streams_orchestration.operators.sinks.epoch_sink import EpochSink, read_batches
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.sinks.target_columns import target_columns
 from streams_orchestration.operators.sinks.undeliverable import OnUndeliverable
 from streams_orchestration.operators.standard.refused import REFUSED
@@ -117,7 +117,7 @@ class SqlSink(EpochSink):
         try:
             super().deliver_files(key, files)
         except DeferredError:
-            self._write(key, (batch for path in files for batch in read_batches(path)), at_once=True)
+            self._write(key, self.waiting_tuples(files), at_once=True)
 
     def _write(self, key: DeliveryKey, batches: Iterator[TupleBatch], *, at_once: bool = False) -> None:
         assert self.target is not None

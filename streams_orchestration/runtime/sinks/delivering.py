@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from sqlalchemy import select
 
@@ -97,21 +98,20 @@ class Deliverer:
             whole_epoch = outputs[-1].visibility == "read_committed"
             watermark = watermark_of(connection, self.application, outputs[-1], whole_epoch=whole_epoch)
         key = _key(first, outputs[-1])._replace(watermark=watermark)
-        try:
-            files = {unaltered(store, row): row.pending for row in outputs}
-        except OSError as error:
-            raise OutputError(self.name, f"{error.strerror or error}; it is tried again, nothing is lost") from error
+        files = self._checked(outputs)
         try:
             if not self._open:
                 self._open = True
                 self.sink.open()
             made = {row.pending for row in outputs if self.sink.is_made(_key(first, row))}
+            self.sink.checksums = {file: row.checksum for file, row in zip(files, outputs, strict=True)}
             if left := [file for file, pending in files.items() if pending not in made]:
                 self.sink.deliver_files(key, left)
         except WaitingFileError as error:
             self.close()
             if not waits(self.catalog, self.application, files.get(error.path, str(error.path))):
                 return  # another process has delivered it, or a reset has taken it back
+            self._checked(outputs)
             raise self._lost(error) from error
         except RefusedError as error:
             self.close()
@@ -130,11 +130,22 @@ class Deliverer:
         for row in outputs:
             forget_file(store, row.pending)
 
+    def _checked(self, outputs: Iterable[DueOutput]) -> dict[Path, str]:
+        """Map the path of each output's file, whose checksum is right, to its pending name.
+
+        Raises:
+            OutputError: a file was altered, or cannot be read.
+        """
+        try:
+            return {unaltered(self.catalog.store, row): row.pending for row in outputs}
+        except OSError as error:
+            raise OutputError(self.name, f"{error.strerror or error}; it is tried again, nothing is lost") from error
+
     def _lost(self, error: WaitingFileError) -> OutputError:
         cause = error.__cause__
         gone = isinstance(cause, FileNotFoundError)
-        reason = "is gone" if gone else f"cannot be read: {cause}"
-        message = f"the file of rows {error.path}, which was to be delivered, {reason}: start over with --fresh"
+        reason = "is gone: start over with --fresh" if gone else f"cannot be read: {cause}; it is tried again"
+        message = f"the file of rows {error.path}, which was to be delivered, {reason}"
         return OutputError(self.name, message, lost=gone)
 
 

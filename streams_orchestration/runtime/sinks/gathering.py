@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 from sqlalchemy import Connection, func, insert, select, update
@@ -174,6 +175,7 @@ class Gatherer:
         """
         try:
             self.sink.storage().publish(unaltered(self._store, row), str(row.final))
+            unaltered(self._store, row)  # it was read after it was checked
         except FileNotFoundError:
             if waits(self.catalog, self.application, row.pending):
                 raise gone(row) from None
@@ -277,6 +279,7 @@ class Gatherer:
             for row in rows:
                 unaltered(store, row)
             self.sink.merge(files, merged)
+            _require_unaltered(store, rows, merged)
             size, checksum = merged.stat().st_size, checksum_of(merged)
             pending = hand_over(store, merged, self._waiting)
             store.sync([pending])
@@ -328,6 +331,21 @@ class Gatherer:
             if pending not in named:
                 forget_file(store, pending)
         self._token = token
+
+
+def _require_unaltered(store: Store, rows: Sequence[DueOutput], merged: Path) -> None:
+    """Check files again after they were merged. If one was altered, remove the merged file.
+
+    Raises:
+        OutputError: a file was altered.
+        OSError: a file cannot be read.
+    """
+    try:
+        for row in rows:
+            unaltered(store, row)
+    except OutputError:
+        merged.unlink(missing_ok=True)
+        raise
 
 
 def _divided(rows: Sequence[DueOutput]) -> tuple[list[DueOutput], list[DueOutput]]:

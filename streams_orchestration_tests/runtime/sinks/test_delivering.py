@@ -104,6 +104,25 @@ def test_tuples_that_were_altered_while_they_waited_are_never_delivered(local: L
     assert len(letters(tmp_path)) == 1
 
 
+def test_tuples_that_are_altered_after_the_check_are_never_delivered(
+    local: LocalApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A delivery reads its files while the target writes, which may take long."""
+    local.commit(boundary=True)
+    (file,) = (local.home.data(local.name) / "outputs").rglob("*.arrow")
+    content = file.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(Letters, "open", lambda _: file.write_bytes(content.replace(b"a", b"b")))
+        words = f"{file}, which was to be delivered, is truncated or was altered"
+        with pytest.raises(OutputError, match=words) as raised:
+            local.publish()
+    assert raised.value.permanent
+    assert letters(tmp_path) == []
+    file.write_bytes(content)
+    local.publish()
+    assert len(letters(tmp_path)) == 1
+
+
 def test_tuples_that_a_reset_retracts_are_never_delivered(local: LocalApplication, tmp_path: Path):
     local.commit(boundary=True)
     local.commit()

@@ -357,6 +357,22 @@ def test_two_that_gather_at_once_publish_every_row_once(tmp_path: Path, monkeypa
     assert Counter(out.visible()) == Counter(out.rows)
 
 
+def test_a_file_that_is_altered_while_it_is_merged_is_not_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    out = Sink(tmp_path, made_up(50), {"closeMode": "epochs", "epochsPerFile": 2})
+    out.commit(boundary=True)
+    out.commit(boundary=True)
+    file, merge = Path(out.waiting()[0].pending), out.gatherer.sink.merge
+
+    def merged_later(files: Sequence[Path], into: Path) -> None:
+        file.write_bytes(file.read_bytes().replace(b"a", b"b"))
+        merge(files, into)
+
+    monkeypatch.setattr(out.gatherer.sink, "merge", merged_later)
+    with pytest.raises(OutputError, match=f"{file}, .*, is truncated or was altered"):
+        out.turn()
+    assert [*out.files(), *tmp_path.rglob("merged-*")] == []
+
+
 @pytest.mark.parametrize("per_file", [1, 2])
 def test_a_waiting_file_that_is_gone_is_said(tmp_path: Path, per_file: int):
     out = Sink(tmp_path, made_up(50), {"closeMode": "epochs", "epochsPerFile": per_file})
