@@ -27,6 +27,10 @@ SURROUNDINGS = re.compile(
 """Names, as a module writes them, of what `world` is for."""
 DIRECTIVE = re.compile(r"(?:noqa|type|pyright|fmt|ruff): \S+(?:\s+-)?\s*")
 """A comment for a tool, behind which a reason may follow."""
+MENTIONS_ERRORS = re.compile(r"\b([Rr]aises?|[Rr]efuses?|[Ff]ails?|Exit|[Rr]eject)")
+MENTIONS_NONE = re.compile(r"\b(None|if|unless|[Nn]othing|may)\b")
+MARKS_OF_CODE = {"NotImplementedError", "AssertionError", "StopIteration"}
+"""Errors of code that is not reached, which no docstring needs to mention."""
 FIRST_NAMES = {"time", "datetime", "threading", "uuid", "os", "secrets", "random", "concurrent", "ThreadPoolExecutor"}
 """The first parts of these names."""
 
@@ -58,6 +62,8 @@ class Source:
     """Line and text of every literal that is given as `description`."""
     surroundings: tuple[int, ...]
     """The lines that reach their surroundings directly."""
+    silent: tuple[str, ...]
+    """Place of each function with a docstring that does not mention an error of its body, or a result of None."""
     hiding: tuple[tuple[int, str], ...]
     """Line and name of each parameter and local variable that hides a name of the module."""
 
@@ -88,6 +94,7 @@ def source_of(path: Path) -> Source:
         messages=tuple(messages(nodes)),
         descriptions=tuple(descriptions(nodes)),
         surroundings=tuple(surroundings(nodes)),
+        silent=tuple(f"{relative.as_posix()}:{line}" for line in silent(nodes)),
         hiding=tuple(sorted(set(hiding(nodes)))),
     )
 
@@ -192,6 +199,37 @@ def _is_exception(owner: ast.AST) -> bool:
     """Return True for a class of exceptions, by the names of its bases."""
     bases = owner.bases if isinstance(owner, ast.ClassDef) else []
     return any(ast.unparse(base).endswith(("Error", "Exception")) for base in bases)
+
+
+def silent(nodes: Iterable[ast.AST]) -> Iterator[int]:
+    """Yield the lines of functions whose docstring does not mention an error of the body, or a result of None."""
+    for function in nodes:
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        text = ast.get_docstring(function, clean=False)
+        if text is None:
+            continue
+        optional = function.returns is not None and ast.unparse(function.returns).endswith("| None")
+        if (optional and not MENTIONS_NONE.search(text)) or (
+            not MENTIONS_ERRORS.search(text) and any(_raises(statement) for statement in function.body)
+        ):
+            yield function.lineno
+
+
+def _raises(statement: ast.AST) -> bool:
+    """Return True if a statement, or one inside it, raises an error; statements under a handler do not count."""
+    match statement:
+        case ast.Raise(exc=ast.Call(func=ast.Name(id=name)) | ast.Name(id=name)):
+            return name[0].isupper() and name not in MARKS_OF_CODE
+        case ast.Try(handlers=handlers, orelse=others, finalbody=final):
+            inside = [*(each for handler in handlers for each in handler.body), *others, *final]
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return False
+        case ast.Match(cases=cases):
+            inside = [each for case in cases for each in case.body]
+        case _:
+            inside = [*getattr(statement, "body", ()), *getattr(statement, "orelse", ())]
+    return any(_raises(each) for each in inside if isinstance(each, ast.stmt))
 
 
 def hiding(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:

@@ -24,6 +24,7 @@ from streams_orchestration_tests.sources import (
     modules,
     modules_in,
     nodes_of,
+    silent,
     source_of,
 )
 
@@ -74,6 +75,8 @@ OLD_HELPERS = 431
 """The number of helpers of the tests that may name a value in place of an act. It may only fall."""
 BUDGETS = {"runtime": 4}
 """Map packages to their budgets of vague constructions in docstrings. A budget may only fall; all others have none."""
+SILENT: dict[str, int] = {}
+"""Map packages to the number of functions that may leave out an error or None. It may only fall; others have none."""
 RAISES = re.compile(r"^Raises:\n((?:    .*\n?|\s*\n)*)", re.MULTILINE)
 RAISED = re.compile(r"^    (\w[\w.]*)(?=[:,])", re.MULTILINE)
 OF_LIBRARIES = {"AnalysisException", "MultipleResultsFound", "NoResultFound", "PolarsError"}
@@ -286,6 +289,27 @@ def test_messages_are_plain(package: str):
 def test_docstrings_are_idiomatic(package: str):
     found = [f"{each.place}: {word}" for each in of_package(package) for word in UNIDIOMATIC.findall(each.text)]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ('def f():\n    """Return a."""\n    if a:\n        raise KeyError(a)', [1]),
+        ('def f():\n    """Return a.\n\n    Raises:\n        KeyError: b.\n    """\n    raise KeyError', []),
+        ('def f():\n    """Return a."""\n    try:\n        raise KeyError\n    except KeyError:\n        return', []),
+        ('def f():\n    """Return a."""\n    match a:\n        case 1:\n            raise E', [1]),
+        ('def f():\n    """Return a."""\n    def g():\n        raise E\n    raise NotImplementedError', []),
+        ('def f() -> int | None:\n    """Return a."""\ndef g() -> int | None:\n    """Return a; None if b."""', [1]),
+    ],
+)
+def test_silent_docstrings_are_found(source: str, lines: list[int]):
+    assert list(silent(nodes_of(source))) == lines
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_docstrings_mention_errors_and_none(package: str):
+    found = [place for path in modules_in(package) for place in source_of(path).silent]
+    assert len(found) <= SILENT.get(package, 0), f"add `Raises:`, or say when the result is None: {found}"
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -126,33 +126,33 @@ class Column:
     # comparison
 
     def __eq__(self, other: Value) -> Column:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the condition that both are equal."""
+        """Return the condition that this expression equals a value; for null, use `is_null()`."""
         _refuse_none(other, "==", "is_null()")
         return _apply("=", self, other)
 
     def __ne__(self, other: Value) -> Column:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the condition that they differ."""
+        """Return the condition that this expression differs from a value; for null, use `is_not_null()`."""
         _refuse_none(other, "!=", "is_not_null()")
         return _apply("<>", self, other)
 
     def __lt__(self, other: Value) -> Column:
-        """Return the condition that the left one is smaller."""
+        """Return the condition that this expression is smaller."""
         return _apply("<", self, other)
 
     def __le__(self, other: Value) -> Column:
-        """Return the condition that the left one is not larger."""
+        """Return the condition that this expression is not larger."""
         return _apply("<=", self, other)
 
     def __gt__(self, other: Value) -> Column:
-        """Return the condition that the left one is larger."""
+        """Return the condition that this expression is larger."""
         return _apply(">", self, other)
 
     def __ge__(self, other: Value) -> Column:
-        """Return the condition that the left one is not smaller."""
+        """Return the condition that this expression is not smaller."""
         return _apply(">=", self, other)
 
     def eq_null_safe(self, other: Value) -> Column:
-        """Return the condition that both are equal or both are null; the condition itself is never null."""
+        """Return the condition that this expression and a value are equal or both null; it is never null itself."""
         return _apply("<=>", self, other)
 
     def is_null(self) -> Column:
@@ -267,11 +267,11 @@ class Summary:
         self.arguments = tuple(tree_of(each) for each in arguments if each is not MISSING)
 
     def __str__(self) -> str:
-        """Return the text of the function."""
+        """Return the call as it is written in a spec: `Average(n)`."""
         return f"{self.function}({', '.join(map(written, self.arguments))})"
 
     def __repr__(self) -> str:
-        """Return the text, marked as a function."""
+        """Return the call as it is written in a spec, marked as a function."""
         return f"Summary<{self}>"
 
 

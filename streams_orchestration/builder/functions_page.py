@@ -83,7 +83,7 @@ time has the type of the event-time attribute.
 
 
 def functions_page() -> str:
-    """Return the page as Markdown."""
+    """Return docs/functions.md."""
     count = sum(len(group.functions) for group in GROUPS) + len(CHOICES)
     others = ", ".join(f"`{name}`" for name in ("sum", "count", "lag") if name in REFUSED) + " and so on"
     clocks = (

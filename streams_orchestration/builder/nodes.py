@@ -129,7 +129,7 @@ class DraftNode:
         return self.annotations | ({"parallel": parallel} if parallel else {})
 
     def _port(self, which: DraftPort | DraftSource) -> str:
-        """Return the name of an input port, which may be given as a stream that it reads."""
+        """Return the name of an input port, also by a stream that it reads. Raise BuildError if no port reads it."""
         if isinstance(which, str):
             return which
         for position, port in enumerate(self.inputs):

@@ -358,7 +358,7 @@ def source(stream: Stream | str) -> DraftSource:
 
 
 def ports_of(inputs: Sequence[Input]) -> list[DraftPort]:
-    """Return the input ports of an invocation."""
+    """Make an input port for each input; the streams of a list share one port."""
     ports: list[DraftPort] = []
     for each in inputs:
         if isinstance(each, DraftPort):

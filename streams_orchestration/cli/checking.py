@@ -35,7 +35,11 @@ Finding = dict[str, Any]
 
 
 def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
-    """Check whether applications can run, and report all errors; return the exit status."""
+    """Check whether applications can run, and report all errors; return the exit status.
+
+    Raises:
+        UsageError: options of the compiler are given for several specs.
+    """
     specs = tuple(dict.fromkeys(specs))
     if options != Options() and len(specs) != 1:
         message = "compiler options apply to a single spec. Name one spec, or leave the options out."

@@ -16,7 +16,11 @@ from streams_orchestration.runtime import api
 def console(
     shown: tuple[str | Path, ...], options: Options, host: str, port: int, token: str | None, *, allow_actions: bool
 ) -> int:
-    """Serve the console until Ctrl-C."""
+    """Serve the console until Ctrl-C.
+
+    Raises:
+        UsageError: several applications, or options of the compiler for several specs, are given.
+    """
     home = api.Home.default()
     applications = [each for each in shown if isinstance(each, str)]
     specs = tuple(dict.fromkeys(each for each in shown if isinstance(each, Path)))

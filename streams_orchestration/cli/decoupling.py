@@ -41,7 +41,11 @@ def decouple(
     format_: str,
     output: Path | None,
 ) -> int:
-    """Decide which operators of an application, or of a bare problem, to move apart."""
+    """Decide which operators of an application, or of a bare problem, to move apart.
+
+    Raises:
+        UsageError: options that need a spec are given for a bare problem.
+    """
     effort = {"solver": solver.lower(), "seconds": seconds, "gap": gap}
     if is_python(problem):
         return _of_application(problem, options, machines or 2, pe, effort, format_, output)

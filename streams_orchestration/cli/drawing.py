@@ -21,7 +21,11 @@ _OTHER_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")
 
 
 def graph(spec: Path, options: Options, format_: str | None, output: Path | None) -> None:
-    """Draw operators, channels, PEs, regions, queues and copies."""
+    """Draw operators, channels, PEs, regions, queues and copies.
+
+    Raises:
+        BadParameter: the ending of the output is another kind of picture.
+    """
     ending = output.suffix if output is not None and format_ is None else ""
     if ending in _OTHER_PICTURES:
         message = f"{output}: a picture is SVG or HTML. Name a file that ends in .svg or .html."

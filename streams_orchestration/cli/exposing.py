@@ -70,7 +70,11 @@ def _serve(home: api.Home, host: str, port: int, stack: ExitStack) -> Callable[[
 
 
 def _sender(home: api.Home, stack: ExitStack) -> tuple[Callable[[], None], float]:
-    """Return a function that sends the metrics once, and the seconds between two calls."""
+    """Return a function that sends the metrics once, and the seconds between two calls.
+
+    Raises:
+        UsageError: the variable with the interval has no usable value.
+    """
     require("streams metrics --otlp", "opentelemetry", "opentelemetry-sdk", "otlp")
     try:
         seconds: float = load(f"{EXPOSITION}.opentelemetry:interval_seconds")()

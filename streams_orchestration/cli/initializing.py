@@ -140,7 +140,11 @@ def test_means_of_what_was_measured():
 
 
 def init(name: str, directory: Path | None, *, python: bool) -> int:
-    """Write the files of a new application, and show the next commands; return the exit status."""
+    """Write the files of a new application, and show the next commands; return the exit status.
+
+    Raises:
+        UsageError: the name is taken by a module, a file exists, or the directory cannot be written.
+    """
     place = directory or Path(name)
     if python and name in sys.modules.keys() | sys.stdlib_module_names:
         message = f"{name} is the name of a Python module, which the file {name}.py would hide. Choose another name."

@@ -82,7 +82,11 @@ def _each(share: api.Share) -> str:
 
 
 def show_status(application: str | None, timeline: Path | None, format_: str, *, measured: bool, watch: bool) -> None:
-    """Show the status of one application, or a line for every deployed one."""
+    """Show the status of one application, or a line for every deployed one.
+
+    Raises:
+        UsageError: options cannot be combined, or need a single application.
+    """
     if watch and (format_ == "json" or timeline is not None):
         other = "--format json is one document" if format_ == "json" else "--timeline is one picture"
         message = f"--watch has no end, and {other}. Leave one of the two out."

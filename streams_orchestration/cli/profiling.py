@@ -59,7 +59,11 @@ def measure_profile(
 
 
 def _decision(path: Path) -> dict[str, Any]:
-    """Read the document of a decision, which must contain its predictions."""
+    """Read the document of a decision, which must contain its predictions.
+
+    Raises:
+        BadParameter: the document has no prediction.
+    """
     read_assignment(path)
     tree, _ = read_document(path)
     if not (isinstance(tree, dict) and tree.get("decision")):
@@ -77,6 +81,9 @@ def _compare(home: api.Home, application: str, profile: Profile, decision: dict[
         profile: the measurement.
         decision: the document of the decision.
         alone: leave standard output to the profile, and show the comparison on standard error.
+
+    Raises:
+        BadParameter: the application does not run with the decision.
     """
     outcome = api.outcome_of(api.deployed_compilation(home, application), profile, decision)
     if outcome is None:

@@ -42,7 +42,11 @@ def redeploy(
     dry_run: bool,
     revert: bool,
 ) -> int:
-    """Deploy again with the deployed options, or preview or revert a redeploy; return the exit status."""
+    """Deploy again with the deployed options, or preview or revert a redeploy; return the exit status.
+
+    Raises:
+        UsageError: the options cannot be combined.
+    """
     if revert:
         if fresh or options != GivenOptions(Options(name=options.options.name)):
             message = "--revert restores the previous plan with its options. Remove --fresh and the other options."
@@ -127,7 +131,11 @@ def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[api.St
 
 
 def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: float, *, dry_run: bool) -> int:
-    """Restore the previous plan: at its cut while the new plan is on trial, otherwise by another redeploy."""
+    """Restore the previous plan: at its cut while the new plan is on trial, otherwise by another redeploy.
+
+    Raises:
+        UsageError: the redeploy is on trial, and `--dry-run` or `--drop-state` is given.
+    """
     current().application = name
     if api.on_trial(home, name):
         if dry_run or drop_state:

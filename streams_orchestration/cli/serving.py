@@ -13,7 +13,11 @@ from streams_orchestration.runtime import api
 
 
 def ui(port: int, specs: Path, hosts: tuple[str, ...]) -> int:
-    """Serve Dagster's UI and daemon on this machine until Ctrl-C."""
+    """Serve Dagster's UI and daemon on this machine until Ctrl-C.
+
+    Raises:
+        BadParameter: an allowed host is not an address.
+    """
     for host in hosts:
         if re.fullmatch(r"[\w.-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+](:[0-9]{1,5})?", host) is None:
             message = f"{host!r} is not a HOST[:PORT]. Write it as in an address, such as ui.example.org."

@@ -209,7 +209,7 @@ class _Typing:
         raise _no_function(syntax)
 
     def _as(self, node: TypedNode, kind: Type, offset: int) -> TypedNode:
-        """Return a node, converted to a type if needed."""
+        """Return a node, converted to a type if needed; raise ExpressionError if that is not possible."""
         if node.type == kind:
             return node
         if isinstance(node, Literal) and node.value is None:

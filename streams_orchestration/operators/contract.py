@@ -61,8 +61,8 @@ class Operator:
     heeds_marks: bool | None = None
     """False if `on_punctuation` ignores window marks, so they split no batches; None derives it from its methods."""
     keeps_places: bool = False
-    """True if `process` accepts batches with watermarks, and puts these into submitted batches, as `filter` and `take`
-    do. Others are sent after `process`. If false, it is called for the tuples between two. `setup` may set this."""
+    """True if `process` accepts batches with watermarks and keeps them in submitted batches, as `filter` and `take` do.
+    Watermarks that it does not submit follow it. If False, it gets the tuples between two. `setup` may set this."""
     control_ports: ClassVar[tuple[int, ...]] = ()
     """Input ports whose tuples are never kept, and may let go tuples that are kept; see `held`."""
     watermark_mode: ClassVar[WatermarkMode | None] = None
@@ -235,7 +235,7 @@ class Operator:
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
-        """Return how changing the channel count would divide the state.
+        """Return the way in which another number of channels would divide the state, or the reason why it cannot.
 
         It is always possible if the class has a `rescale`.
         """

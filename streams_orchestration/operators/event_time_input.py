@@ -195,7 +195,7 @@ def check_late_port(context: OperatorContext, port: int, ports: int, unless: str
 
 
 def submit_late(operator: Operator, late: TupleBatch, port: int) -> None:
-    """Submit late tuples unchanged, with the attributes that their output port has."""
+    """Submit late tuples to their port, reduced and cast to its schema."""
     schema = operator.context.outputs[port]
     if schema is not None and late.schema != schema:
         late = TupleBatch(late.arrow.select(schema.names).cast(schema), watermarks=late.watermarks)

@@ -112,7 +112,11 @@ def measure(context: dg.OpExecutionContext, config: ProfileOptions, streams: Str
 
 @keyed_op(ins=AFTER, out=NOTHING)
 def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: StreamsResource, keys: AssetKeys) -> None:
-    """Decide from the last profile which operators to move to PEs of their own, and store and record the decision."""
+    """Decide from the last profile which operators to move to PEs of their own, and store and record the decision.
+
+    Raises:
+        Failure: no decision can be made from the profile.
+    """
     # loaded on use: they bring the solvers, which a process that only shows assets does without
     from streams_orchestration.compiler.decoupling.application_decision import decide as decision_of
     from streams_orchestration.compiler.decoupling.decision_document import decision_document

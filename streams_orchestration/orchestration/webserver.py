@@ -106,7 +106,11 @@ def own_hosts(host: str, port: int, further: str) -> frozenset[str]:
 def _serve(
     context: Any, host: str | None, port: int | None, prefix: str, log_level: str, poll_rate: int | None = None
 ) -> None:
-    """Serve Dagster's application behind the guard; `main` puts this in place of `dagster_webserver`'s own function."""
+    """Serve Dagster's application behind the guard; `main` puts this in place of `dagster_webserver`'s own function.
+
+    Raises:
+        ClickException: the port cannot be used.
+    """
     host, port = host or cli.DEFAULT_WEBSERVER_HOST, port or cli.DEFAULT_WEBSERVER_PORT
     app = create_app_from_workspace_process_context(context, prefix, poll_rate)
     try:

@@ -161,7 +161,11 @@ _MODULES = dict(_modules())
 
 
 def __getattr__(name: str) -> object:
-    """Return a name of the interface; its module is loaded on the first use, and the value is kept."""
+    """Return a name of the interface; its module is loaded on the first use, and the value is kept.
+
+    Raises:
+        AttributeError: the interface has no such name.
+    """
     if name not in _MODULES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

@@ -58,7 +58,7 @@ class EngineSettings:
         return self.master != LOCAL
 
     def properties(self) -> dict[str, str]:
-        """Return the properties in the file.
+        """Return Spark's properties from the file `conf`; empty without a file.
 
         Raises:
             SettingError: the file cannot be read, one of its lines cannot be used, or it does not say how the driver

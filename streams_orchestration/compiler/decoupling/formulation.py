@@ -169,7 +169,9 @@ class Formulation:
             loads[machine].append((variable, fan.send * self.scale))
 
     def _divided(self, loads: Sequence[list[Term]], most: pulp.LpVariable, budget: int) -> list[list[Term]]:
-        """Return the load of a single machine of each group, if groups share a budget of machines.
+        """Add the number of machines of each group to the program, within the budget.
+
+        Return the load of a single machine of each group.
 
         The big M of a row is the highest possible load of the group (rule Q7).
         """

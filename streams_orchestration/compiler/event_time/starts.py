@@ -80,7 +80,7 @@ def _faults(operator: LogicalOperator, annotation: EventTimeAnnotation) -> Itera
 
 
 def _of_sources(operator: LogicalOperator, annotation: EventTimeAnnotation) -> Iterator[tuple[str, str]]:
-    """Refuse keys that only sources may have in the annotation of an operator with input ports (EV51, EV65)."""
+    """Yield code and message for each key that only sources may have, if the operator has input ports (EV51, EV65)."""
     reasons = {
         "idleAfter": (
             annotation.idle_after,

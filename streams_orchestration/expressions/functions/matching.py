@@ -153,7 +153,10 @@ def _regexp_instr(value: str, pattern: str) -> int:
     fails=True,
 )
 def split(value: str, pattern: str, limit: int = -1) -> tuple[str, ...]:
-    """Return the parts of a text between matches of a regular expression, at most `limit` if it is positive."""
+    """Split at the matches of a regular expression, into at most `limit` parts if it is positive.
+
+    The last part is the rest. An empty pattern splits into characters; those beyond the limit are dropped.
+    """
     if not pattern:
         marks = tuple(value)
         return marks if limit <= 0 or limit >= len(marks) else marks[:limit]

@@ -38,7 +38,7 @@ def patterned(signature: str) -> Callable[[Sequence[Operand]], Resolved | None]:
 
 
 def saturated(seconds: float) -> int | None:
-    """Convert seconds since 1970 to a timestamp; NaN and infinite values become NULL.
+    """Convert seconds since 1970 to a timestamp; NaN and infinite values become NULL, as None.
 
     Finite values out of range become the first or the last timestamp.
     """

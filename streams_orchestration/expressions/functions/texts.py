@@ -276,18 +276,15 @@ for _name in ("position", "locate"):
         examples=[(f"{_name}('a', 'banana', 3)", "4")],
         strict=False,
     )(_locate)
-for _name, _test, _example in (
-    ("contains", lambda value, part: part in value, "ar"),
-    ("startswith", lambda value, part: value.startswith(part), "Sp"),
-    ("endswith", lambda value, part: value.endswith(part), "rk"),
+for _name, _test, _example, _summary in (
+    ("contains", lambda value, part: part in value, "ar", "Return true if the value contains the part."),
+    ("startswith", lambda value, part: value.startswith(part), "Sp", "Return true if the value begins with the part."),
+    ("endswith", lambda value, part: value.endswith(part), "rk", "Return true if the value ends with the part."),
 ):
     TEXTS.function(
         f"{_name}(value string, part string) -> boolean",
         f"{_name}(value binary, part binary) -> boolean",
-        summary={
-            ("contains"): "Return true if the value contains the part.",
-            "startswith": "Return true if the value begins with the part.",
-        }.get(_name, "Return true if the value ends with the part."),
+        summary=_summary,
         examples=[(f"{_name}('Spark', '{_example}')", "true")],
     )(_test)
 

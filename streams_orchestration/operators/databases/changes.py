@@ -43,9 +43,10 @@ class LogPosition(NamedTuple):
 
 
 class ChangedRow(NamedTuple):
-    """A changed row of the table."""
+    """A change of the table: an inserted, updated or deleted row, or a truncation, which has no values."""
 
     kind: str
+    """`insert`, `update`, `delete` or `truncate`."""
     transaction: Begin
     values: tuple[Any, ...]
     """Values by column; None in a deleted row where only the key is known."""

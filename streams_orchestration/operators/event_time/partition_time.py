@@ -95,9 +95,9 @@ class PartitionTime:
         return reached, found
 
     def _enter_suspect(self, time: int, lag: int, guard: AheadGuard) -> bool:
-        """Add one time that may be suspect.
+        """Add one time, and return True if it is too far ahead of the partition.
 
-        Return True if it is too far ahead; the first times of a new partition do not count.
+        Before the partition has a trusted time, the result is False, but the time counts towards the confirmations.
         """
         if time == NO_TIME:
             return False

@@ -73,7 +73,10 @@ class JournalFiles:
         return self.directory / f"{first:020d}.segment"
 
     def durable(self) -> int:
-        """Return the number of the next message to become durable; all earlier ones are on disk. 1 in a new journal."""
+        """Return the number of the next message to become durable; all earlier ones are on disk.
+
+        It is 1 in a new journal, or if the mark cannot be read.
+        """
         try:
             with (self.directory / "durable").open("rb") as file:
                 for _ in range(3):  # repeated, since the mark may just be written

@@ -43,9 +43,7 @@ class KafkaRefusedError(RefusedError):
 class MessagesRefusedError(KafkaRefusedError):
     """Messages are refused because of their content.
 
-    The delivery may succeed if it is repeated without those known so far.
-
-    `refused` of the producer has more of them, so retry without these.
+    `refused` of the producer names them; a delivery without them may succeed.
     """
 
 

@@ -223,7 +223,13 @@ class KafkaReader:
         self._at, self._waits, self.ended = dict(positions), self._waits & goes_on | begun, self.ended & goes_on
 
     def _taken(self, limit: int, *, patient: bool) -> tuple[list[Any], bool]:
-        """Return messages that the library has or gets soon, and True if it returned nothing at all."""
+        """Take messages from the library and advance past them; handle its events.
+
+        Return the messages, and True if the library had neither messages nor events.
+
+        Raises:
+            KafkaAwayError, KafkaRefusedError: the library cannot read from the cluster.
+        """
         from confluent_kafka import KafkaException
 
         left = WAIT_SECONDS if patient or self._waits else 0.0

@@ -135,7 +135,7 @@ class LakeSource(SourceOperator):
         return self._place
 
     def pause(self) -> float | None:
-        """Return the seconds until the next check of the table, or attempt to reach it; 0 while rows are left."""
+        """Return the seconds, never None, until the table is checked or tried again; 0 while rows are left."""
         return self._hold_up.pause or (self.parameters.poll_period if self._idle else 0.0)
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:

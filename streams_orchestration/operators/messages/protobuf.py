@@ -206,7 +206,7 @@ class ProtobufWriter:
 
 
 def takes(registered: RegisteredSchema, schema: pa.Schema) -> bool:
-    """Return True if the schema has a field for each attribute, and each of these fields can represent null."""
+    """Return True if the registered schema has a suitable field for each attribute, and each can represent null."""
     try:
         ProtobufWriter(registered, schema)
     except ValueError:

@@ -27,12 +27,12 @@ def of_list(convert: Convert) -> Convert:
 
 
 def of_map(convert: Convert) -> Convert:
-    """Return the function that converts a dictionary to the list of pairs that Arrow uses for maps."""
+    """Return a function that converts a dictionary to Arrow's list of pairs for maps, its values by `convert`."""
     return lambda values: [(key, converted(value, convert)) for key, value in values.items()]
 
 
 def of_pairs(convert: Convert) -> Convert:
-    """Return the function that converts Arrow's list of pairs to a dictionary."""
+    """Return a function that converts Arrow's list of pairs to a dictionary, its values by `convert`."""
     return lambda pairs: {key: converted(value, convert) for key, value in pairs}
 
 

@@ -245,7 +245,7 @@ class DirectoryScan(SourceOperator):
         return False
 
     def pause(self) -> float | None:
-        """Return the seconds until the next scan, or the next attempt to reach the store; 0 while files are left."""
+        """Return the seconds, never None, until the next scan or attempt to reach the store; 0 while files are left."""
         return self.hold_up.pause or (max(0.0, self.due - world.monotonic()) if self.waits else 0.0)
 
     def place(self) -> str:

@@ -39,8 +39,9 @@ def file_schema(context: OperatorContext, parameters: RowReadingParameters) -> p
     """Return the attributes that are read from files.
 
     Raises:
-        UnknownAttributeError, ValueError: `output` names an attribute that the stream does not have, or of a wrong
-            type.
+        UnknownAttributeError: `output` names an attribute that the stream does not have.
+        ValueError: an attribute in `output` has the wrong type, `types` does not fit, or no attribute is left to be
+            read.
     """
     schema = context.output_schema()
     for name, function in parameters.output.items():

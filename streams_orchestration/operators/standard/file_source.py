@@ -175,7 +175,7 @@ class FileSource(SourceOperator):
         return done
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the last file and its size; None if the store cannot be reached."""
+        """Return the last file and its size; None if the store cannot be reached. Raise DataError if it refuses."""
         try:
             last = self._files()[-1]
             size = last.stat().st_size
@@ -220,7 +220,7 @@ class FileSource(SourceOperator):
         return ProducedTo(self._offset(), exhausted=False)
 
     def _go_to(self, offset: Offset) -> None:
-        """Open the file of an offset at its row, unless the reader is already at this row."""
+        """Open the file of an offset at its row, unless it is the reader's row. Raise DataError without it."""
         path = self.path
         if "file" in offset:
             path = self.storage.file(offset["file"])

@@ -164,7 +164,14 @@ class Join(ClockOperator):
 
     @staticmethod
     def _alone(context: OperatorContext, parameters: JoinParameters) -> list[Assignments | None]:
-        """Return for each side the port of unmatched tuples; None if they go to port 0 with a default partner."""
+        """Return the assignments of each side's port for unmatched tuples.
+
+        None if a side has no such port: its tuples go to port 0 with a default partner, or are dropped if it is not
+        outer.
+
+        Raises:
+            ValueError: the number of output ports does not suit the algorithm.
+        """
         ports = len(own_outputs(context, parameters))
         if ports == 1:
             return [None, None]

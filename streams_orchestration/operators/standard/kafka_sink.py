@@ -199,7 +199,11 @@ class KafkaSink(EpochSink):
     def _parts(
         self, batches: Iterator[TupleBatch], producer: TransactionalProducer, left: list[Undeliverable], epoch: int
     ) -> Iterator[Iterator[KafkaMessage]]:
-        """Yield the messages of each batch except refused ones, whose tuples are added to `left`."""
+        """Yield the messages of each batch except refused ones; add their tuples to `left` if the sink sets them aside.
+
+        Raises:
+            KafkaRefusedError: a tuple cannot be encoded, and the sink does not set tuples aside.
+        """
         begin = 1
         for batch in batches:
             known = self.refused.rows

@@ -144,7 +144,7 @@ class KafkaSource(SourceOperator):
         return produced
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the offset after the last message of every partition; None if the cluster cannot be reached."""
+        """Return the offset after all messages; None if the cluster is out of reach. Raise DataError if it refuses."""
         try:
             reader = self._opened()
             ends = {each: reader.range_of(each)[1] for each in self._mine(reader)}

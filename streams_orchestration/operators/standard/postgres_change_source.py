@@ -140,7 +140,7 @@ class PostgresChangeSource(SourceOperator):
         return {name: value for name, value in offset.items() if name != "end"}
 
     def pause(self) -> float | None:
-        """Return the seconds until the next check of the slot, or attempt to reach it; 0 while changes are left."""
+        """Return the seconds, never None, until the slot is checked or tried again; 0 while changes are left."""
         if self._hold_up.pause:
             return self._hold_up.pause
         return 0.0 if self._changes is not None and self._changes.more else self.parameters.poll_period

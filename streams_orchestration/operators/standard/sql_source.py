@@ -140,7 +140,7 @@ class SqlSource(SourceOperator):
         return {name: value for name, value in offset.items() if name != "table"}
 
     def pause(self) -> float | None:
-        """Return the seconds until rows have settled, or the next check or attempt; 0 while rows are left."""
+        """Return the seconds, never None, until rows have settled or a check is due; 0 while rows are left."""
         if self._hold_up.pause:
             return self._hold_up.pause
         if self._more:

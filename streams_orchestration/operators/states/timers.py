@@ -267,7 +267,7 @@ def _ticks(times: Any) -> np.ndarray:
     """Return times as int64.
 
     Raises:
-        DataError: a time is missing or no whole number.
+        DataError: the times are not signed whole numbers, or one is missing.
     """
     values = times.to_numpy(zero_copy_only=False) if isinstance(times, pa.Array) else np.asarray(times)
     if len(values) and values.dtype.kind != "i":

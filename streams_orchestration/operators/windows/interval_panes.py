@@ -226,7 +226,11 @@ class IntervalPanes:
         return self._grid.span(panes) if self._shared else (panes, panes)
 
     def due(self, steps: Steps, cells: PaneCells) -> Due | None:
-        """Return the firings at the steps of a piece: of panes that a step completes, and of fresh partitions."""
+        """Return the firings in a batch's steps.
+
+        They are panes that a step completes, and partitions of panes that fire again because tuples came since. None if
+        nothing fires.
+        """
         if not len(steps):
             return None
         panes, partitions, at = self._completed(steps)

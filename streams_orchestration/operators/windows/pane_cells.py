@@ -379,7 +379,7 @@ def within(slices: np.ndarray, partitions: np.ndarray | None, ranges: CellRanges
 
 
 def _within(slices: np.ndarray, ranges: CellRanges, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find the items of all partitions whose slices lie in some of the ranges."""
+    """Find the items in some ranges, regardless of partition; return for each its range's number and its position."""
     order = np.argsort(slices, kind="stable")
     ordered = slices[order]
     starts = np.searchsorted(ordered, ranges.first[which])

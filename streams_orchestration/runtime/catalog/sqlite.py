@@ -117,7 +117,7 @@ class SqliteDatabase(Database):
         """Do nothing: an SQLite file needs no preparation."""
 
     def damage(self, *, indexes: bool = False) -> str | None:
-        """Return what SQLite's own check finds in the file; it reads the whole file, about 1 GB a second."""
+        """Return the findings of SQLite's own check, None without any; it reads the whole file, about 1 GB a second."""
         check = "integrity_check" if indexes else "quick_check"
         until = world.monotonic() + CHECK_SECONDS
         try:

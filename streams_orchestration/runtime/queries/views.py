@@ -202,7 +202,7 @@ def _uncommitted(
     for name, source in {stream.stream: stream.source or stream.stream for stream in streams}.items():
         mine = [row for row in rows if row.stream == source and row.number >= next_of[name]]
         batches = tuple(row.batch for row in mine)
-        # until the last epoch is complete a reset may have more come
+        # a reset may add segments until the last epoch is complete
         views[name] = StreamView(_numbered(name, mine), producer.epoch, producer.ended, batches)
     return views
 

@@ -101,7 +101,11 @@ class Publisher:
         self.deliverers = after
 
     def _last_turn(self) -> None:
-        """Publish outputs that were waiting to be gathered, once more, before the publisher ends."""
+        """Publish the last outputs before the publisher ends.
+
+        Close the files that gather tuples, publish the outputs that are due, wait at most `END_SECONDS` for deliveries,
+        and mark complete directories.
+        """
         until = world.monotonic() + END_SECONDS
         for deliverer in self.deliverers.values():
             deliverer.flush()

@@ -101,7 +101,7 @@ class RemoteStore(Store):
         return self._tried(lambda storage: storage.file(self._place(address)).stat().st_size)
 
     def sizes(self, directory: str) -> dict[str, int] | None:
-        """Return the sizes of all files of a directory, by one list request."""
+        """Return the sizes of all files of a directory, by one list request; never None."""
         sizes = self._tried(lambda storage: storage.sizes(self._place(directory)))
         return {name.removeprefix(f"{self.root}/"): size for name, size in sizes.items()}
 

@@ -196,7 +196,7 @@ class _OneChannel:
     width = 1
 
     def attributes(self, port: int = 0) -> tuple[str, ...] | None:
-        """Return no attributes, since every tuple goes to the same channel."""
+        """Return no attributes, and never None, since every tuple goes to the same channel."""
         del port
         return ()
 

@@ -52,12 +52,12 @@ class HostStatus:
 
     @property
     def log_place(self) -> str:
-        """The place of its log, in words."""
+        """The place of the host's log, in words."""
         return place_of_log(self.log, self.machine, here=self.here)
 
     @property
     def lost(self) -> bool:
-        """True if its process is gone, and the catalog has not recorded that yet."""
+        """True if the host's process is gone, and the catalog has not recorded that yet."""
         return not self.alive and self.pid is not None and self.state in ("STARTING", "RUNNING")
 
     @property
@@ -179,7 +179,7 @@ class PeStatus:
 
     @property
     def log_place(self) -> str:
-        """The place of its log, in words."""
+        """The place of the host's log, in words."""
         return place_of_log(self.log, self.machine, here=self.here)
 
 

@@ -170,7 +170,7 @@ def _is_proved(connection: Connection, unit: UnitRow, units: Sequence[UnitRow], 
     members = [pe for pe in pes if pe.unit == unit.name]
     if all(pe.final for pe in members):
         return True
-    (first,) = members[:1]
+    first = members[0]
     waits = not first.position["sources"] or set(first.position["sources"]) <= set(first.position["exhausted"])
     idle = unit.region is None and waits and first.state == "RUNNING" and first.running == unit.generation
     if unit.completed_epoch <= unit.shown and not idle:

@@ -169,7 +169,7 @@ class FileNames:
         return meaning
 
     def _provided(self, namespace: str, name: tree.Name) -> FunctionName | None:
-        """Return a toolkit's native function that is built in, unless the companion names one; None without one."""
+        """Return the built-in native function of a toolkit; None without one, or if the companion gives a function."""
         if namespace not in TOOLKITS or f"{namespace}::{name.name}" in self.files.natives.given:
             return None
         found = BUILTINS.find(tree.Name(name.first, name.last, namespace, name.name))

@@ -29,9 +29,9 @@ class StateReading:
     """The input port whose tuples the present parameter is about, of several ports; None for other parameters."""
 
     def changing(self, checked: Expression) -> Variable | None:
-        """Return the first state variable that an expression cannot read.
+        """Return the first state variable that an expression cannot read; None if it can read all.
 
-        It is neither a constant nor a column. Without input ports no variable is a column.
+        Such a variable is neither a constant nor a column. Without input ports no variable is a column.
         """
         for each in _read(checked):
             if each.name in self.variables and self._value(each, ()) is None and self._column(each) is None:

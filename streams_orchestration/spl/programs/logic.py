@@ -372,7 +372,7 @@ class _Reading:
         return [Port(self.outputs[0].label, self.outputs[0].type, (*names, self.outputs[0].label))]
 
     def value(self, port: int, text: str, place: Place) -> typed.Expression:
-        """Read an expression over the tuples of an input port and the state variables."""
+        """Read an expression over an input port and the state variables. Raise ProgramTextError if it is not valid."""
         try:
             written = expression_of(text)
         except (FaultError, NestingError) as error:

@@ -148,7 +148,7 @@ class CallTyping(Naming):
 
     def _actual(self, written: tree.Name, actual: Actual, expected: Type | None) -> Expression:
         """Return the typed value of an actual parameter, whose names are resolved in the scope of the invocation."""
-        if self.is_too_deep(actual, written):
+        if self.is_too_deep(written):
             return self.wrong(written)
         values = actual.values
         if not isinstance(values, tuple):

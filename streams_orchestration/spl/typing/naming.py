@@ -98,9 +98,8 @@ class Naming:
         inner.depth = self.depth + 1
         return inner
 
-    def is_too_deep(self, actual: Actual, node: Node) -> bool:
-        """Return True, and report a mistake, if actual parameters refer to one another without end."""
-        del actual
+    def is_too_deep(self, node: Node) -> bool:
+        """Return True, and report a mistake, if actual parameters are nested too deeply."""
         if self.depth < _DEEPEST:
             return False
         self.report("SO0701", f"the actuals of parameters are nested more than {_DEEPEST} deep", node)
@@ -178,7 +177,7 @@ class Naming:
         return UNKNOWN if type_ is None else type_
 
     def _type_of_actual(self, actual: Actual, name: tree.Name) -> Type:
-        if self.is_too_deep(actual, name):
+        if self.is_too_deep(name):
             return UNKNOWN
         written = type_of_values(actual.values)
         if actual.mode != "type" or written is None:

@@ -112,9 +112,12 @@ plain("concat", when=LIST)(lambda one, other: [*one, *other])
 
 
 def _remove_at(values: list[Any], at: int, to: int | None = None) -> None:
-    """Remove the element at an index, or the elements from one index to another.
+    """Remove the element at an index, or the elements from `at` up to and including `to`.
 
-    A negative last index removes nothing.
+    A negative first index is taken as 0; a negative last index removes nothing.
+
+    Raises:
+        RunError: the last index is beyond the list.
     """
     last = at if to is None else to
     if last < at or last < 0:
@@ -126,7 +129,7 @@ def _remove_at(values: list[Any], at: int, to: int | None = None) -> None:
 
 
 def _without(values: list[Any], at: int, to: int | None = None) -> list[Any]:
-    """Return a list without the element at an index, or without the elements from one index to another."""
+    """Return a list without the element at an index, or without the elements from `at` up to and including `to`."""
     last = at if to is None else to
     return list(values) if last < at or last < 0 else [*values[: max(at, 0)], *values[last + 1 :]]
 

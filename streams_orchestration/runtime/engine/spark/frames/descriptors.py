@@ -73,7 +73,10 @@ class BatchRecord:
         return json.loads((self._directory / "first").read_bytes())
 
     def plan(self, batch: int, planned: FrameBatch) -> None:
-        """Record a planned batch. Call this before any source names the batch."""
+        """Record a planned batch, and delete the record and the files of the batch before the last one.
+
+        Call this before any source names the batch.
+        """
         self._write(str(batch), _codec.dump_json(planned))
         (self._directory / str(batch - 2)).unlink(missing_ok=True)
         shutil.rmtree(self.released(batch - 2), ignore_errors=True)
