@@ -43,7 +43,7 @@ SAVEPOINTS = ("--kind", "redeploy", "savepoint", "--rate", "0.005")
 FOUND: dict[str, tuple[str, ...]] = {
     "no fence": ("--kind", "zombie", "--seed", "3"),
     "a commit that was made is not known again": ("--kind", "lost_after"),
-    "commits while a unit is unhealthy": ("--kind", "kill", "suicide", "stop", "--seed", "6"),
+    "commits while a unit is unhealthy": ("--kind", "kill", "suicide", "stop", "--seed", "7"),
     "nothing is retracted": ("--kind", "kill", "suicide"),
     "garbage is one batch after the cut": (
         *("--shape", "outside", "--kind", "kill", "zombie", "--rate", "0.005", "--seed", "1"),
