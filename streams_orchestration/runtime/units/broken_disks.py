@@ -1,6 +1,7 @@
 """Resets for files that a machine cannot use: they are counted for each host and machine.
 
-After `MOVE_AFTER` of them, the host is started on another machine, if one takes it that has failed less often.
+After `MOVE_AFTER` of them, the host is started on another machine, if one takes it that has failed less often. Ends
+of a host for such files are counted, too: a host that ends on all other machines returns to the one that it has left.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ MOVE_AFTER = 3
 def kind_of_disk(host: int, machine: str) -> str:
     """Return the kind of the cause that a host cannot use files of a machine."""
     return f"files of host {host} on {machine}"
+
+
+def kind_of_end(host: int, machine: str) -> str:
+    """Return the kind of the cause that a host has ended since it could not use a file of a machine."""
+    return f"end of host {host} on {machine} for a file"
 
 
 def read_failed(connection: Connection, application: str, machines: Iterable[str]) -> Mapping[int, Counter[str]]:
@@ -43,5 +49,6 @@ def read_failed(connection: Connection, application: str, machines: Iterable[str
         numbers = {each.kind: each.number for each in tries_of(stored)}
         for host in hosts[unit]:
             for name in names:
-                failed[host][name] += numbers.get(kind_of_disk(host, name), 0)
+                kinds = (kind_of_disk(host, name), kind_of_end(host, name))
+                failed[host][name] += sum(numbers.get(kind, 0) for kind in kinds)
     return failed

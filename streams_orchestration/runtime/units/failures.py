@@ -15,6 +15,7 @@ from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.errors import HostLaunchError, NothingFailedError
 from streams_orchestration.runtime.limits import AGENT_LIMIT, AHEAD_SECONDS, ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
+from streams_orchestration.runtime.units.broken_disks import kind_of_end
 from streams_orchestration.runtime.units.region_machine import TIMEOUT
 from streams_orchestration.runtime.units.set_back import unit_changes
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log
@@ -178,7 +179,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
         )  # fmt: skip
 
     if lost is not None:
-        return failure(dead[lost.host], hosts[lost.host], _kind_of_host(lost.host))
+        return failure(dead[lost.host], hosts[lost.host], _kind_of_host(hosts[lost.host]))
     if unit.waits and unit.asked:
         return None  # the hosts are on their way
     if failed is not None:
@@ -217,8 +218,14 @@ def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool)
     return detected + max(BACK_OFF.after(times - 1), ATTEMPTS.after(tried))
 
 
-def _kind_of_host(host: int) -> str:
-    return f"host {host}"
+def _kind_of_host(host: HostStatus) -> str:
+    """Return the kind of the cause that a host does not work.
+
+    A file that a machine cannot use is a cause of its own for each machine.
+    """
+    if host.state == "FAILED" and host.machine is not None and host.storage_error is not None:
+        return kind_of_end(host.id, host.machine)
+    return f"host {host.id}"
 
 
 def _launch_due(host: HostStatus) -> float:
@@ -258,7 +265,7 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
             missing |= reason is not None
             continue  # a host that was never launched finds everything rolled back when it comes
         if reason is not None and trouble is None:
-            trouble = Trouble(reason, max(host.heartbeat_at or 0.0, host.launched_at), _kind_of_host(host.id))
+            trouble = Trouble(reason, max(host.heartbeat_at or 0.0, host.launched_at), _kind_of_host(host))
         up = up and host.alive and host.state == "RUNNING" and reason is None
     failed = next((pe for pe in pes if pe.state == "FAILED" and not pe.final), None)
     if trouble is None and failed is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk
 from streams_orchestration.runtime.units.failures import UnitFailure, failures
+from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
 from streams_orchestration_tests.runtime.running import FakeHosts
@@ -120,3 +122,18 @@ def test_a_host_that_failed_on_every_machine_returns_to_the_one_where_that_was_r
     control.launch(place.home, place.name)
     reset(place.home, place.name, break_down(place, 2 * MOVE_AFTER, "south", {"north": MOVE_AFTER}).unit)
     assert (place.host.state, place.host.machine) == ("STARTING", "north")
+
+
+def test_a_host_that_ends_on_every_other_machine_returns_to_the_one_it_has_left(place: Place):
+    place.registered("west")
+    control.launch(place.home, place.name)
+    reset(place.home, place.name, break_down(place, MOVE_AFTER).unit)
+    ends, most = Counter[str | None](), 4 * MOVE_AFTER
+    while place.host.machine != "north" and ends.total() < most:
+        place.set(tables.host, state="RUNNING", pid=1, space=ELSEWHERE, heartbeat_at=clock.now())
+        observe(place.catalog, place.name, ["region-0"])  # the reset begins, since the host lives
+        ends[place.host.machine] += 1
+        place.set(tables.host, state="FAILED", error="OSError: Input/output error", storage_error="Input/output error")
+        reset(place.home, place.name, "region-0")
+    assert place.host.machine == "north", "its disk may have been repaired meanwhile"
+    assert ends == {"south": MOVE_AFTER + 1, "west": MOVE_AFTER + 1}, "as many as resets that began for files of north"
