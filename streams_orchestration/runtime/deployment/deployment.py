@@ -9,11 +9,9 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from streams_orchestration import world
-from streams_orchestration.compiler.checking.deployable import Identified
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.documents import dump, load
-from streams_orchestration.compiler.fingerprint import difference
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.runtime import clock
@@ -23,13 +21,13 @@ from streams_orchestration.runtime.deployment.dropping import forget, refuse_lef
 from streams_orchestration.runtime.deployment.going_on import begin_run, reopen
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
-from streams_orchestration.runtime.errors import ApplicationChangedError
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
 from streams_orchestration.runtime.programs.stored_compilation import (
     base_directory,
     prepare_stored,
     read_stored,
+    require_same,
     stored,
 )
 from streams_orchestration.runtime.settings import Settings
@@ -111,18 +109,6 @@ def _resumed(connection: Connection, opened: OpenedApplication) -> Compilation:
     # the fingerprint does not cover uids, so they may have changed
     connection.execute(update(a).where(a.c.name == application).values(compilation=stored(compilation)))
     return compilation
-
-
-def require_same(row: ApplicationRow, wanted: Identified) -> None:
-    """Check that the wanted application is the deployed one, to which the kept state belongs.
-
-    Raises:
-        ApplicationChangedError: it differs.
-        OtherVersionError: it differs, and another version of the product wrote the deployed one.
-    """
-    if row.fingerprint != wanted.fingerprint:
-        changes = difference(read_stored(row), wanted.compilation)
-        raise ApplicationChangedError(wanted.name, changes, complete=row.state == "COMPLETED")
 
 
 def _insert(connection: Connection, compilation: Compilation, opened: OpenedApplication) -> None:

@@ -9,11 +9,13 @@ from pathlib import Path
 from pydantic import ValidationError
 from sqlalchemy import Connection, select
 
+from streams_orchestration.compiler.checking.deployable import Identified
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import dump, load, prepare
+from streams_orchestration.compiler.fingerprint import difference
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
-from streams_orchestration.runtime.errors import OtherVersionError
+from streams_orchestration.runtime.errors import ApplicationChangedError, OtherVersionError
 
 
 def prepare_stored() -> None:
@@ -36,6 +38,18 @@ def read_stored(row: ApplicationRow) -> Compilation:
         return load(Compilation, row.compilation)
     except ValidationError as error:
         raise OtherVersionError(row.name) from error
+
+
+def require_same(row: ApplicationRow, wanted: Identified) -> None:
+    """Check that the wanted application is the deployed one, to which the kept state belongs.
+
+    Raises:
+        ApplicationChangedError: it differs.
+        OtherVersionError: it differs, and another version of the product wrote the deployed one.
+    """
+    if row.fingerprint != wanted.fingerprint:
+        changes = difference(read_stored(row), wanted.compilation)
+        raise ApplicationChangedError(wanted.name, changes, complete=row.state == "COMPLETED")
 
 
 def places_of(
