@@ -202,6 +202,7 @@ def test_wrong_parameters_of_aggregate_are_refused(changes: dict[str, Any], mess
         bench(**changes)
 
 
-def test_nested_attributes_cannot_make_groups():
-    with pytest.raises(ValueError, match="groupBy: k is array"):
-        simple({"rows": "Count()"}, "k array<int>, rows bigint", ["k"], inputs="k array<int>")
+def test_nested_attributes_make_groups():
+    aggregate = simple({"rows": "Count()"}, "k array<int>, rows bigint", ["k"], inputs="k array<int>")
+    aggregate.send([([1, 2],), ([2, 1],), ([1, 2],)])
+    assert sorted(aggregate.mark(Punctuation.WINDOW).rows()) == [([1, 2], 2), ([2, 1], 1)]

@@ -69,9 +69,9 @@ def test_a_custom_may_write_to_its_tuples():
         ({"function": f"{HERE}x:numbered"}, "function: .*cannot be imported"),
         ({"function": f"{HERE}:SOMETHING"}, "function: .* is not a function"),
         ({"function": f"{HERE}:itself"}, "function: .* is an operator itself"),
-        ({"function": f"{HERE}:wanting"}, "function: .* takes everything; there is only batch, port, state, arguments"),
+        ({"function": f"{HERE}:wanting"}, "function: .* takes everything, but .* batch, port, state, arguments"),
         ({"function": f"{HERE}:total"}, "function: .* takes mark"),
-        ({"onPunctuation": f"{HERE}:numbered"}, "onPunctuation: .* takes batch; there is only mark, port"),
+        ({"onPunctuation": f"{HERE}:numbered"}, "onPunctuation: .* takes batch, but can take only mark, port"),
         ({"state": {"x": {1, 2}}}, "state: .*set"),
     ],
 )

@@ -80,7 +80,7 @@ def test_a_kind_that_is_not_first_is_a_warning_only(clause: str) -> None:
 
 
 def test_other_windows_name_those_of_event_time() -> None:
-    with pytest.raises(ValueError, match="is a window of event time, which this operator does not have"):
+    with pytest.raises(ValueError, match="is a window of event time, which this operator does not support"):
         parse_window("session, gap(30.0)")
     with pytest.raises(ValueError, match="the nearest is timeInterval"):
         parse_window("timeinterval, intervalDuration(1)")

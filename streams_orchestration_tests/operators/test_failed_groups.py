@@ -116,7 +116,7 @@ def test_whole_numbers_beyond_the_digits_of_a_double_are_rounded():
 
 def test_an_attribute_of_the_port_that_would_be_null_for_a_failed_group_is_refused():
     outputs = ["k string, s bigint", "k string NOT NULL, n bigint NOT NULL, reason string NOT NULL"]
-    with pytest.raises(ValueError, match=r"onError: output port 1 .* whose n is null .* leave out NOT NULL"):
+    with pytest.raises(ValueError, match=r"onError: output port 1 .* their n is null, .* leave out NOT NULL"):
         Bench(
             Aggregate, [TUPLE], outputs, window="tumbling, count(1)", groupBy=["k"], output={"s": "Sum(n)"},
             onError="route",

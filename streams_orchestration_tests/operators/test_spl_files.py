@@ -207,7 +207,7 @@ def test_tuples_wait_for_their_delay(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ({"encoding": "klingon"}, "encoding: 'klingon' is not"),
         ({"format": "csv", "hasHeaderLine": 2}, "hasHeaderLine is true or false"),
         ({"defaultTuple": {"y": 1}}, "defaultTuple: the stream has no attribute y"),
-        ({"output": {"n": "FileName()"}}, r"output.n: FileName\(\) is a string"),
+        ({"output": {"n": "FileName()"}}, r"output.n: FileName\(\) must be a string"),
     ],
 )
 def test_wrong_combinations_of_parameters_of_a_file_source_are_refused(

@@ -184,7 +184,7 @@ def test_a_filter_runs_its_logic_before_its_condition_and_keeps_its_variables(ca
     ("parameters", "words"),
     [
         ({"filter": {"spl": "n"}, "spl": SEEN}, ["filter", "int32", "boolean"]),
-        ({"filter": "n > 1", "spl": SEEN}, ["filter", "beside logic", "SPL"]),
+        ({"filter": "n > 1", "spl": SEEN}, ["filter", "with logic in SPL", "expressions in SPL"]),
         ({"onError": "skip", "spl": SEEN}, ["onError", "skip", "logic"]),
     ],
 )

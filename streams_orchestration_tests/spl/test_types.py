@@ -89,8 +89,8 @@ def test_a_type_has_the_text_that_means_it(text: str):
 @pytest.mark.parametrize(("one", "other", "together"), [
     ("tuple<int32 a, rstring b>", "tuple<int64 c>", "tuple<int32 a, rstring b, int64 c>"),
     ("tuple<int32 a, rstring b>", "tuple<rstring b, int32 a, int32 d>", "tuple<int32 a, rstring b, int32 d>"),
-    ("tuple<int32 a>", "tuple<int64 a>", "the attribute a is int32 and int64"),
-    ("tuple<rstring a>", "tuple<rstring[5] a>", "the attribute a is rstring and rstring[5]"),
+    ("tuple<int32 a>", "tuple<int64 a>", "the attribute a is both int32 and int64"),
+    ("tuple<rstring a>", "tuple<rstring[5] a>", "the attribute a is both rstring and rstring[5]"),
 ])  # fmt: skip
 def test_tuple_types_are_joined(one: str, other: str, together: str):
     tuples = [each for each in (type_in(one), type_in(other)) if isinstance(each, Tuple)]

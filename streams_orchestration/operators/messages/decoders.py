@@ -157,7 +157,7 @@ def misfit_of_row(text: bytes, schema: pa.Schema, dialect: CsvDialect, error: Ex
     row = text.decode(errors="surrogateescape").removesuffix("\n").removesuffix("\r")
     values = next(csv.reader([row], **reader_options(dialect)), [])
     if len(values) != len(schema):
-        return "", f"{len(values)} columns, {len(schema)} are expected"
+        return "", f"{len(values)} columns, but {len(schema)} are expected"
     for field, value in zip(schema, values, strict=True):
         if reason := text_misfit(value, field.type, dialect.null_texts):
             return field.name, reason

@@ -331,6 +331,6 @@ def _function(name: str, parameter: str) -> Callable[..., Any]:
         raise ValueError(message)
     for argument in inspect.signature(imported).parameters:
         if argument not in _TAKEN[parameter]:
-            message = f"{parameter}: {name} takes {argument}; only {', '.join(_TAKEN[parameter])}"
+            message = f"{parameter}: {name} takes {argument}, but can take only {', '.join(_TAKEN[parameter])}"
             raise ValueError(message)
     return imported

@@ -43,7 +43,7 @@ class LastSweep:
             return False
         log.warning(
             "The application completes, although files that no commit names could not be removed for %.0f s; the lines "
-            "above name them. `streams drop` removes them once the disk is repaired.",
+            "above name them. Once the disk is repaired, starting over with --fresh removes them.",
             now - self._since,
         )
         return True

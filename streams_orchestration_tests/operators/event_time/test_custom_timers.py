@@ -210,8 +210,8 @@ def test_wrong_timers_are_an_error_at_their_tuple(given_: dict[str, Any], messag
             "onTimer: no other function takes `timers`, so no timer is ever set",
         ),
         ({"onTuple": "noting", "onTimer": "chaining"}, "onTimer: no other function takes `timers`"),
-        ({"onTuple": "noting", "onWatermark": "fired"}, "onWatermark: .* takes key; there is only watermark, state"),
-        ({"onTuple": "timing_out", "onTimer": "noting"}, "onTimer: .* takes values; there is only key, time, name"),
+        ({"onTuple": "noting", "onWatermark": "fired"}, "onWatermark: .* takes key, but .* watermark, state"),
+        ({"onTuple": "timing_out", "onTimer": "noting"}, "onTimer: .* takes values, but can take only key, time, name"),
         ({"onTuple": "noting", "onWatermark": "none"}, "onWatermark: .* has no none"),
     ],
 )

@@ -48,7 +48,7 @@ def test_an_application_compiles_and_its_deployment_names_the_extra(tmp_path: Pa
         ("topic: a", "pattern: '['", "is not a regular expression"),
         ("topic: a,", "", "give either topic or pattern"),
         ("topic: a", "topic: a, startAt: tomorrow", "startAt is earliest, latest or a time"),
-        ("topic: a", "topic: a, startAt: '2026-01-01T00:00:00'", "has no zone"),
+        ("topic: a", "topic: a, startAt: '2026-01-01T00:00:00'", "has no time zone"),
         ("topic: a", "topic: a, metadata: {n: weather}", "weather is not one of key"),
         ("topic: a", "topic: a, metadata: {n: key}", "n is bigint; key is a string or binary"),
         ("topic: a", "topic: a, onBadTuple: stream", "onBadTuple: stream and a second output port"),
