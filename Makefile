@@ -1,13 +1,12 @@
 SPEC ?= specs/flights.yaml
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
-PYRIGHT := NODE_OPTIONS=--max-semi-space-size=128 $(BIN)/pyright # megabytes; with more room it collects garbage less often
 
 # Without bytecode, which container images often forbid, each of the many processes would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test deep simulate bench ui kafka servers lint audit docs page lock clean styled checked tested compiled setup
+.PHONY: help run quick test deep simulate bench ui kafka servers lint audit docs page lock clean tested compiled setup
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -18,8 +17,8 @@ run: setup ## run the main job (another one: make run SPEC=specs/other.yaml; fro
 quick: setup ## the tests that need no server and no Java, in a minute or two
 	@$(PYTEST) -m quick --hypothesis-profile quick $(ARGS)
 
-test: setup ## lint, the product's types, and all tests but those of make deep, at the same time
-	@$(MAKE) --no-print-directory -j 2 checked tested
+test: setup ## lint and all tests but those of make deep, at the same time
+	@$(MAKE) --no-print-directory -j 2 lint tested
 
 deep: setup ## long searches: chaos, every course of events, twenty times the examples; some hours
 	@$(PYTEST) -m 'deep or hypothesis' --hypothesis-profile deep --timeout 7200 $(ARGS)
@@ -40,8 +39,10 @@ kafka: setup ## a Kafka broker for trying out, on this machine only, until Ctrl-
 servers: ## install the servers and the browser that some tests start, as Debian's packages; needs root
 	@.ci/servers
 
-lint: styled ## format, lint rules and all types, those of the tests as well
-	@$(PYRIGHT)
+lint: setup ## format, lint rules and types
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@NODE_OPTIONS=--max-semi-space-size=128 $(BIN)/pyright # megabytes; with more room it collects garbage less often
 
 audit: setup ## compare requirements.lock with the known vulnerabilities; needs a network
 	@.ci/audit
@@ -66,13 +67,6 @@ lock: setup ## rewrite requirements.lock from pyproject.toml, keeping the versio
 clean: ## drop the environment, caches and builds; results in .streams stay
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find streams_orchestration streams_orchestration_tests -name __pycache__ -type d -prune -exec rm -rf {} +
-
-checked: styled
-	@$(PYRIGHT) streams_orchestration benchmarks
-
-styled: setup
-	@$(BIN)/ruff check
-	@$(BIN)/ruff format --check
 
 tested: compiled
 	@$(PYTEST) -m 'not deep' $(ARGS)

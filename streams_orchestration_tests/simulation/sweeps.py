@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from streams_orchestration.runtime.hosts import queries
 from streams_orchestration.runtime.storage.store import Store
-from streams_orchestration.runtime.units.garbage import sweep
+from streams_orchestration.runtime.units.garbage import Swept, sweep
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 
 LIST = "list of a sweep"
@@ -32,7 +32,7 @@ def installed(scheduler: Scheduler) -> Iterator[None]:
             scheduler.step(LIST)
         return below(store, directory)
 
-    def swept(catalog: Any, home: Any, application: str, pes: Collection[int], *more: Any) -> int:
+    def swept(catalog: Any, home: Any, application: str, pes: Collection[int], *more: Any) -> Swept:
         if scheduler.current is None:
             return sweep(catalog, home, application, pes, *more)
         state = scheduler.current.process.state
