@@ -54,7 +54,7 @@ def from_bytes(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _encoded(column: pa.Array) -> list[bytes]:
-    """Return the bytes of each value, which say by themselves where they end."""
+    """Return the bytes of each value; no value's bytes are the beginning of another's."""
     if pa.types.is_struct(column.type):
         parts = [_encoded(part) for part in column.flatten()]
         texts = list(map(b"".join, zip(*parts, strict=True))) if parts else [b""] * len(column)
@@ -116,10 +116,8 @@ def map_entries(values: pa.Array) -> tuple[np.ndarray, pa.Array, pa.Array]:
     lengths = np.diff(offsets)
     if values.null_count:
         lengths = np.where(values.is_null().to_numpy(zero_copy_only=False), 0, lengths)
-    behind = np.cumsum(lengths)
-    places = pa.array(
-        np.arange(behind[-1] if len(behind) else 0) + np.repeat(offsets[:-1] - (behind - lengths), lengths)
-    )
+    ends = np.cumsum(lengths)
+    places = pa.array(np.arange(ends[-1] if len(ends) else 0) + np.repeat(offsets[:-1] - (ends - lengths), lengths))
     return lengths, values.keys.take(places), values.items.take(places)
 
 
@@ -135,7 +133,7 @@ class _Leaves:
         self._values.append(None)
 
     def read(self, data: bytes, at: int) -> int:
-        """Add the value that begins at a position, and return the position behind it."""
+        """Add the value that begins at a position, and return the position after it."""
         if data[at : at + 1] == _NULL:
             self.skip()
             return at + 1
@@ -176,7 +174,7 @@ class _Parts:
             part.skip()
 
     def read(self, data: bytes, at: int) -> int:
-        """Add the value that begins at a position, and return the position behind it."""
+        """Add the value that begins at a position, and return the position after it."""
         if data[at : at + 1] == _NULL:
             self.skip()
             return at + 1

@@ -22,11 +22,16 @@ from streams_orchestration.spl.programs.wrapping import context_of
 from streams_orchestration.spl.types.types import DECIMALS, Type
 
 _PLACES = (("value", "values"), ("by",))
-"""For each argument, the keys of a group's state under which its values are."""
+"""For each argument of a function, the keys of a group's state that hold values of the argument."""
 
 
 class DecimalText(str):
-    """The text of a decimal, which compares as its number. NaN equals itself and is above all numbers."""
+    """The text of a decimal, which compares as its number. NaN equals itself and is above all numbers.
+
+    >>> one, same = DecimalText("1.0"), DecimalText("1.00")
+    >>> one == same, one != same, one <= same, one >= same, DecimalText("9") < DecimalText("10")
+    (True, False, True, True, True)
+    """
 
     __slots__ = ()
 
@@ -38,6 +43,10 @@ class DecimalText(str):
         """Return True if the numbers are equal."""
         return isinstance(other, str) and self._rank == _rank(other)
 
+    def __ne__(self, other: object) -> bool:
+        """Return True if the numbers differ."""
+        return not self == other
+
     def __hash__(self) -> int:
         """Return the hash of the number."""
         return hash(self._rank)
@@ -45,6 +54,14 @@ class DecimalText(str):
     def __lt__(self, other: str) -> bool:
         """Return True if the number is less than another one."""
         return self._rank < _rank(other)
+
+    def __le__(self, other: str) -> bool:
+        """Return True if the number is not greater than another one."""
+        return self._rank <= _rank(other)
+
+    def __ge__(self, other: str) -> bool:
+        """Return True if the number is not less than another one."""
+        return self._rank >= _rank(other)
 
     def __gt__(self, other: str) -> bool:
         """Return True if the number is greater than another one."""
@@ -57,7 +74,7 @@ def _rank(text: str) -> tuple[bool, Decimal]:
 
 
 def decimal_measure(function: str, expressions: Sequence[Expression]) -> ValueMeasure | None:
-    """Return the measure of a function over decimals; None if no argument is a decimal, or it does not compute."""
+    """Return the measure of a function over decimals; None if no argument is a decimal, or if it is unknown."""
     types = [_type_of(each) for each in expressions]
     kinds = [each.arrow_type for each in expressions]
     decimals = [each in DECIMALS for each in types]
@@ -179,4 +196,4 @@ _COMPUTED: dict[str, Callable[[decimal.Context], ValueFunction]] = {
     "SampleStdDev": _deviation(sample=True),
     "PopulationStdDev": _deviation(sample=False),
 }
-"""Maps the functions that compute with decimals to them, by the digits of a type."""
+"""Name of an output function that computes with decimals -> its maker, which takes the precision of the type."""

@@ -179,7 +179,7 @@ class PeStatus:
 
     @property
     def log_place(self) -> str:
-        """The place of the host's log, in words."""
+        """The place of the PE's log, in words."""
         return place_of_log(self.log, self.machine, here=self.here)
 
 
