@@ -7,7 +7,12 @@ from typing import Any
 
 
 class RepeatedKeys(dict[Any, Any]):
-    """A map that has a key more than once, as `from_json` makes it. A lookup finds the first value of a key."""
+    """A map that has a key more than once, as `from_json` makes it. A lookup finds the first value of a key.
+
+    >>> one, other = RepeatedKeys([("k", 1), ("k", 2)]), RepeatedKeys([("k", 1), ("k", 3)])
+    >>> one["k"], one == other, one != other
+    (1, False, True)
+    """
 
     def __init__(self, pairs: Sequence[tuple[Any, Any]]) -> None:
         super().__init__(reversed(pairs))
@@ -33,6 +38,9 @@ class RepeatedKeys(dict[Any, Any]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RepeatedKeys) and self._pairs == other._pairs
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     __hash__ = None  # type: ignore[assignment]
 

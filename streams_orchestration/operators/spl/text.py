@@ -51,7 +51,7 @@ class SplText(str):
         functions: tuple[NativeEntry | str, ...] = (),
         constants: dict[str, Any] | None = None,
     ) -> SplText:
-        """Compare everything but places. An expression that was moved within its source counts as unchanged."""
+        """Make the text of an expression; see the class for its attributes."""
         made = super().__new__(cls, text)
         made.at = at
         made.types = types or {}
