@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 HERE = "here:"
 """Prefix of the address of a file that only processes of one machine read; after a reset, the file is written again."""
 
+FAILED_REMOVALS = 5
+"""Requests in a row that a storage has refused or not answered, after which no more files are removed for now."""
+SLOW_SECONDS = 1.0
+"""Seconds of one failed request after which no more files are removed for now."""
+
 log = logging.getLogger("streams.files")
 
 
@@ -171,23 +176,28 @@ def remove_files(store: Store, addresses: Iterable[str]) -> int:
     """Remove files, whose names are never used again.
 
     So this may happen at any time after their rows were deleted. A file that cannot be removed is skipped; it is swept
-    when its PE starts again.
+    when its PE starts again. The rest is skipped, too, if the storage is away: then each file would be waited for.
 
     Returns:
-        The number of files that are gone.
+        The number of files that are gone for certain.
     """
-    count, hasty = 0, store.hasty()
+    count, failures, hasty = 0, 0, store.hasty()
     for address in addresses:
+        began = world.monotonic()
         try:
             hasty.remove(address)
         except OSError as error:
             title = store.title(address)
-            if isinstance(error, StoreError):  # each of the others would be waited for as long
-                log.warning("%s and other files that are no longer needed cannot be removed: %s", title, error.strerror)
-                break
+            if isinstance(error, StoreError):  # a single answer may be lost
+                failures += 1
+                if failures == FAILED_REMOVALS or world.monotonic() - began > SLOW_SECONDS:
+                    text = "%s and other files that are no longer needed cannot be removed: %s"
+                    log.warning(text, title, error.strerror)
+                    break
             log.warning("%s, which is no longer needed, cannot be removed: %s", title, error.strerror)
         else:
             count += 1
+            failures = 0
     return count
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.errors import StorageSettingError
 from streams_orchestration.runtime.storage import remote_store
+from streams_orchestration.runtime.storage import store as store_module
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE, Store, StoreError, remove_files
 from streams_orchestration.runtime.storage.stores import store_at
@@ -131,6 +133,53 @@ def test_a_storage_that_is_away_is_tried_again_and_then_named(tmp_path: Path, mo
         store.hasty().size("data/x")
     assert remove_files(store, ["data/x", "data/y"]) == 0
     assert not clock.pauses, "what a host does beside its work waits for nothing"
+
+
+@dataclass(frozen=True)
+class Unreliable(Store):
+    """A store that loses the answers to some removals, each after some seconds."""
+
+    lost: tuple[int, ...] = ()
+    """The numbers of these removals."""
+    seconds: float = 0.0
+    clock: Clock = field(default_factory=Clock)
+    asked: list[str] = field(default_factory=list[str])
+
+    def remove(self, address: str) -> None:
+        self.asked.append(address)
+        super().remove(address)
+        if len(self.asked) - 1 in self.lost:
+            self.clock.now += self.seconds
+            message = "the connection was lost before the answer came"
+            raise StoreError(message)
+
+
+@pytest.mark.parametrize(
+    ("lost", "seconds", "asked", "gone"),
+    [
+        pytest.param((0, 1, 4), 0.0, 9, 6, id="lost answers here and there"),
+        pytest.param(range(5), 0.0, 5, 0, id="a storage that refuses everything"),
+        pytest.param(range(1, 9), 0.0, 6, 1, id="a storage that is away from then on"),
+        pytest.param((2,), 5.0, 3, 2, id="a storage that lets wait"),
+    ],
+)
+def test_a_lost_answer_skips_one_removal_and_a_storage_that_is_away_skips_the_rest(
+    lost: Iterable[int],
+    seconds: float,
+    asked: int,
+    gone: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    store = Unreliable(str(tmp_path), str(tmp_path), tuple(lost), seconds)
+    monkeypatch.setattr(store_module, "world", store.clock)
+    names = [f"data/{number}" for number in range(9)]
+    for name in names:
+        store.write(name, b"1")
+    assert remove_files(store, names) == gone
+    assert store.asked == names[:asked]
+    assert ("and other files" in caplog.text) == (asked < len(names))
 
 
 @pytest.mark.parametrize(
