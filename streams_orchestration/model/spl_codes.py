@@ -256,8 +256,8 @@ SPL_CODES: dict[str, Code] = {
     ),
     "SO0723": warning("An annotation or config of SPL has no effect here.", "Do nothing, or remove it."),
     "SO0724": error(
-        "An operator has an SPL logic clause that cannot run here, or an expression that reads a variable of its "
-        "logic.",
+        "An operator has an SPL logic clause that cannot run here, or an expression that changes a variable of its "
+        "logic, or that reads one before the first tuple.",
         "Compute what needs the variable in a Custom or Functor in front of the operator.",
     ),
     "SO0730": warning(

@@ -100,14 +100,19 @@ class MatchingOperator(Operator):
         """Submit complete matches."""
         matched = self.matching.arrive(port, self.columns.extended(port, batch).arrow)
         if matched[0].num_rows:
-            self.submit_matched(matched)
+            self.submit_matched(port, matched)
 
     def compile_outputs(self) -> None:
         """Compile the output expressions for matched tuples."""
         raise NotImplementedError
 
-    def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
-        """Submit matched tuples: one batch for each port, in which tuples at equal positions match each other."""
+    def submit_matched(self, port: int, matched: Sequence[pa.RecordBatch]) -> None:
+        """Submit matched tuples.
+
+        Args:
+            port: the input port whose tuples complete the matches.
+            matched: a batch for each port, in which tuples at equal positions match each other.
+        """
         raise NotImplementedError
 
     def checkpoint(self) -> State:

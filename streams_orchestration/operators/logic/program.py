@@ -290,6 +290,13 @@ class LogicProgram:
 
     # --- state
 
+    def columns(self, names: Sequence[str]) -> list[pa.Array]:
+        """Return the present values of some variables, each in a column of one row."""
+        from streams_orchestration.spl.programs.columns import array_of
+
+        types = dict(self.program.variables)
+        return [array_of([self.state[name]], types[name]) for name in names]
+
     def values(self) -> dict[str, Any]:
         """Return the variables as JSON."""
         return {name: to_json(type_)(self.state[name]) for name, type_ in self.program.variables}

@@ -82,6 +82,10 @@ class _WithLogic(_Base):
             batch = TupleBatch(arrow, watermarks=batch.watermarks).const()
         super().process(port, batch)
 
+    def variables_now(self) -> list[pa.Array]:
+        """Return the present values of the variables that are columns, each in a column of one row."""
+        return self.logic.columns(self.parameters.spl.columns)
+
     def submit(self, batch: TupleBatch, port: int = 0) -> None:
         """Send tuples, without columns of variables."""
         columns = self.parameters.spl.columns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from streams_orchestration.model.programs import LOGIC
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.spl.text import SplText, over_columns
 from streams_orchestration.spl.types.types import (
@@ -78,19 +79,25 @@ def spl_type(name: str, kind: pa.DataType) -> Type:
     return simple[kind]
 
 
+def variable_columns(parameters: object) -> tuple[str, ...]:
+    """Return the variables of an operator's SPL logic that are columns of its input ports; none without logic."""
+    return getattr(getattr(parameters, LOGIC, None), "columns", ())
+
+
 def columns_of_ports(
-    ports: Sequence[str], inputs: Sequence[pa.Schema], names: Sequence[str]
+    ports: Sequence[str], inputs: Sequence[pa.Schema], names: Sequence[str], variables: Sequence[str] = ()
 ) -> dict[tuple[str, str], str]:
-    """Map each pair of port name and attribute to the column of the joined tuple.
+    """Map each pair of port name and attribute to the column of the joined tuple. Variables have no port.
 
     Args:
         ports: the names of the ports, as far as they are known.
         inputs: the attributes of each port.
-        names: the names of all columns of the joined tuple, port by port.
+        names: the names of all columns of the joined tuple: the attributes, port by port, then the variables.
+        variables: the variables of SPL logic that are columns.
     """
     known = [*ports, *("" for _ in inputs)]
     attributes = [(known[port], name) for port, schema in enumerate(inputs) for name in schema.names]
-    return dict(zip(attributes, names, strict=True))
+    return dict(zip([*attributes, *(("", name) for name in variables)], names, strict=True))
 
 
 def over_ports(texts: Mapping[str, str], columns: Mapping[tuple[str, str], str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.matching import MatchingOperator, MatchingParameters
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText
-from streams_orchestration.operators.spl.types import columns_of_ports, over_ports
+from streams_orchestration.operators.spl.types import columns_of_ports, over_ports, variable_columns
 from streams_orchestration.operators.standard.refused import REFUSED
 
 
@@ -68,8 +68,10 @@ class Barrier(MatchingOperator):
                 for field in schema
             ]
         )
+        variables = variable_columns(parameters)
+        together = pa.schema([*together, *map(context.inputs[0].field, variables)])
         check_failure_port(context, parameters, together)
-        columns = columns_of_ports(context.ports, context.inputs, together.names)
+        columns = columns_of_ports(context.ports, context.inputs, together.names, variables)
         output = over_ports(parameters.output, columns)
         return together, Assignments(output, together, target, context.zone, context.required_at())
 
@@ -78,8 +80,9 @@ class Barrier(MatchingOperator):
         self.schema, self.assignments = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, self.assignments.expressions)
 
-    def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
-        """Submit one combined tuple for each match."""
+    def submit_matched(self, port: int, matched: Sequence[pa.RecordBatch]) -> None:
+        """Submit one combined tuple for each match, with the variables of the logic as of its last tuple."""
         columns = [column for part in matched for column in part.columns]
+        columns += matched[port].select(list(variable_columns(self.parameters))).columns
         together = TupleBatch(pa.RecordBatch.from_arrays(columns, schema=self.schema))
         self.submit(self.assignments.of(self.sieve(together)))

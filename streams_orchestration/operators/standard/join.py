@@ -7,21 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import default_value, type_name
+from streams_orchestration.operators.arrow_types import default_value
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.clock import ClockOperator
 from streams_orchestration.operators.constants import constants
 from streams_orchestration.operators.contract import OperatorContext, Punctuation
-from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import parse_condition
 from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.key_columns import KeyColumns, has_expressions
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.spl.types import columns_of_ports, over_ports
+from streams_orchestration.operators.spl.types import columns_of_ports, over_ports, variable_columns
 from streams_orchestration.operators.standard.join_by_time import TimedJoin
 from streams_orchestration.operators.standard.join_parameters import SIDES, JoinParameters
 from streams_orchestration.operators.standard.join_side import JoinSide, joined_schema, taken_with
@@ -101,43 +99,21 @@ class Join(ClockOperator):
         parameters = parameters.keyed(columns)
         cls._compile(columns.context, parameters)
 
-    @staticmethod
-    def _check_equality(context: OperatorContext, parameters: JoinParameters) -> None:
-        keys = (parameters.equality_lhs, parameters.equality_rhs)
-        for side, names, schema in zip(SIDES, keys, context.inputs, strict=True):
-            for name in names:
-                if name not in schema.names:
-                    message = f"equality{side}: the stream has no attribute {name}{nearest(name, schema.names)}"
-                    raise UnknownAttributeError(message)
-        for left, right in zip(*keys, strict=True):
-            kinds = context.inputs[0].field(left).type, context.inputs[1].field(right).type
-            if kinds[0] != kinds[1]:
-                one, other = map(type_name, kinds)
-                message = f"equalityLHS: {left} is {one}, but {right} of the other stream is {other}"
-                raise ValueError(message)
-
-    @staticmethod
-    def _check_partitions(context: OperatorContext, parameters: JoinParameters) -> None:
-        for side, names, schema in zip(SIDES, parameters.partitions, context.inputs, strict=True):
-            for name in names:
-                if name not in schema.names:
-                    message = f"partitionBy{side}: the stream has no attribute {name}{nearest(name, schema.names)}"
-                    raise UnknownAttributeError(message)
-
     @classmethod
     def _compile(cls, context: OperatorContext, parameters: JoinParameters) -> tuple[list[Window], Any, Assignments]:
         with reported():
-            cls._check_equality(context, parameters)
+            parameters.check_equality(context.inputs)
         with reported():
-            cls._check_partitions(context, parameters)
+            parameters.check_partitions(context.inputs)
         with reported():
             cls._absent(context, parameters)
         with reported():
             cls._alone(context, parameters)
-        target, joined = context.output_schema(), joined_schema(context)
+        variables = variable_columns(parameters)
+        target, joined = context.output_schema(), joined_schema(context, variables)
         check_failure_port(context, parameters, joined)
         zone = context.zone
-        columns = columns_of_ports(context.ports, context.inputs, joined.names)
+        columns = columns_of_ports(context.ports, context.inputs, joined.names, variables)
         written = over_ports({} if parameters.match is None else {"match": parameters.match}, columns)
         match = parse_condition(written["match"], joined, "match", zone) if written else None
         assignments = Assignments(over_ports(parameters.output, columns), joined, target, zone, context.required_at())
@@ -197,7 +173,8 @@ class Join(ClockOperator):
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs
         windows, self.match, self.assignments = self._compile(self.context, self.parameters)
-        self.joined = joined_schema(self.context)
+        self.variables = list(variable_columns(self.parameters))
+        self.joined = joined_schema(self.context, self.variables)
         self.matched = Sieve(self, [] if self.match is None else [self.match])
         self.computed = Sieve(self, self.assignments.expressions)
         keys = (self.parameters.equality_lhs, self.parameters.equality_rhs)
@@ -239,6 +216,10 @@ class Join(ClockOperator):
         order = np.argsort(np.concatenate(when), kind="stable")
         self._send(np.r_[left[0], nothing[1]][order], np.r_[nothing[0], left[1]][order])
 
+    def variables_now(self) -> Sequence[pa.Array]:
+        """Return the present values of the variables of SPL logic, each in a column of one row; none without logic."""
+        return ()
+
     def wake(self) -> float | None:
         """Return the time at which the clock next evicts an unmatched tuple of an outer side, or None."""
         timed = [side for side in self.windows if side.policy.attribute == ARRIVAL]
@@ -277,14 +258,16 @@ class Join(ClockOperator):
         mine = np.r_[left, came[here]][order]
         theirs = np.r_[np.full(len(left), -1), there][order]
         places = (mine, theirs) if port == 0 else (theirs, mine)
+        at = np.r_[left_at, here][order]
+        variables = [batch.column(name).take(pa.array(at)) for name in self.variables]
         if not self.parameters.window_markers:
-            self._send(*places)
+            self._send(*places, variables=variables)
             return
         # a marker follows what each tuple gave
-        at = np.r_[left_at, here][order]
         bounds = np.r_[0, np.flatnonzero(np.diff(at)) + 1, len(at)] if len(at) else np.zeros(1, np.int64)
         for first, last in itertools.pairwise(bounds.tolist()):
-            if self._send(*(each[first:last] for each in places)):
+            own = [each.slice(first, last - first) for each in variables]
+            if self._send(*(each[first:last] for each in places), variables=own):
                 self.punctuate(Punctuation.WINDOW)
 
     def _met(self, port: int, batch: pa.RecordBatch, here: np.ndarray, there: np.ndarray) -> np.ndarray | None:
@@ -298,7 +281,8 @@ class Join(ClockOperator):
             return met
         mine = batch.take(pa.array(here))
         yours = self.sides[1 - port].log.take(there)
-        pairs = TupleBatch(self._join(*((mine, yours) if port == 0 else (yours, mine))))
+        variables = mine.select(self.variables).columns
+        pairs = TupleBatch(self._join(*((mine, yours) if port == 0 else (yours, mine)), variables))
         compared, failures = self.matched.sift(pairs)
         if failures and batch.num_rows > 1:
             return None
@@ -308,19 +292,28 @@ class Join(ClockOperator):
         met[met] = truth.to_numpy(zero_copy_only=False)
         return met
 
-    def _join(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays([*left.columns, *right.columns], schema=self.joined)
+    def _join(self, left: pa.RecordBatch, right: pa.RecordBatch, variables: Sequence[pa.Array]) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([*left.columns, *right.columns, *variables], schema=self.joined)
 
-    def _send(self, left: np.ndarray, right: np.ndarray, watermarks: Watermarks | None = None) -> bool:
+    def _send(
+        self,
+        left: np.ndarray,
+        right: np.ndarray,
+        watermarks: Watermarks | None = None,
+        variables: Sequence[pa.Array] | None = None,
+    ) -> bool:
         """Submit the joined tuples at pairs of positions in the two logs, with the watermarks among them.
 
         A position of -1 means no partner. A tuple without a partner goes to the port of its side, if that exists.
+        Without values of the variables of SPL logic for each pair, all pairs get the present ones.
 
         Returns True if any tuple was submitted to port 0.
         """
         if not len(left) and watermarks is None:
             return False
         places = [left, right]
+        if variables is None:
+            variables = [pa.repeat(each[0], len(left)) for each in self.variables_now()]
         for number, (side, output) in enumerate(zip(self.sides, self.alone, strict=True)):
             if output is None:
                 continue
@@ -328,16 +321,18 @@ class Join(ClockOperator):
             tuples = output.apply(side.log.take(places[number][lonely]))
             self.submit(tuples, self.parameters.alone(number))
             places = [each[~lonely] for each in places]
+            variables = [each.filter(pa.array(~lonely)) for each in variables]
             if watermarks is not None:
                 watermarks = watermarks.taken(np.flatnonzero(~lonely))
         if watermarks is not None and not len(places[0]):
             self.submit(TupleBatch.bearing(watermarks, self.context.output_schema()))
             return False
-        taken = [
+        lefts, rights = (
             taken_with(side.log, each, absent)
             for side, each, absent in zip(self.sides, places, self.absent, strict=True)
-        ]
-        pairs = self.assignments.of(self.computed(TupleBatch(self._join(*taken), watermarks=watermarks)))
+        )
+        joined = self._join(lefts, rights, variables)
+        pairs = self.assignments.of(self.computed(TupleBatch(joined, watermarks=watermarks)))
         self.submit(pairs)
         return len(pairs) > 0
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import Condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
 from streams_orchestration.operators.key_columns import KeyColumns
@@ -183,6 +187,31 @@ class JoinParameters(ExpressionParameters):
             message = f"{given} cannot be combined with within; the annotation eventTime names the attribute"
             raise ValueError(message)
 
+    def check_equality(self, schemas: Sequence[pa.Schema]) -> None:
+        """Check that the streams have the compared attributes, with equal types in pairs.
+
+        Raises:
+            UnknownAttributeError: a stream does not have one of its attributes.
+            ValueError: two attributes that are compared have different types.
+        """
+        for side, names, schema in zip(SIDES, (self.equality_lhs, self.equality_rhs), schemas, strict=True):
+            _check_names(f"equality{side}", names, schema)
+        for left, right in zip(self.equality_lhs, self.equality_rhs, strict=True):
+            kinds = schemas[0].field(left).type, schemas[1].field(right).type
+            if kinds[0] != kinds[1]:
+                one, other = map(type_name, kinds)
+                message = f"equalityLHS: {left} is {one}, but {right} of the other stream is {other}"
+                raise ValueError(message)
+
+    def check_partitions(self, schemas: Sequence[pa.Schema]) -> None:
+        """Check that the streams have the attributes of their partitions.
+
+        Raises:
+            UnknownAttributeError: a stream does not have one of its attributes.
+        """
+        for side, names, schema in zip(SIDES, self.partitions, schemas, strict=True):
+            _check_names(f"partitionBy{side}", names, schema)
+
     def window_of(self, side: int) -> Window:
         """Return the window of a stream.
 
@@ -203,3 +232,10 @@ class JoinParameters(ExpressionParameters):
         window, time = self.window_of(side), ARRIVAL if self.by == "clock" else self.time_attribute
         partitions = window.partitions and window.partitions.resolved(schema, time)
         return replace(window, eviction=window.eviction.resolved(schema, time), partitions=partitions)
+
+
+def _check_names(parameter: str, names: Sequence[str], schema: pa.Schema) -> None:
+    for name in names:
+        if name not in schema.names:
+            message = f"{parameter}: the stream has no attribute {name}{nearest(name, schema.names)}"
+            raise UnknownAttributeError(message)

@@ -250,17 +250,21 @@ def known_keys(keys: list[pa.Array]) -> np.ndarray:
     return np.flatnonzero(known)
 
 
-def joined_schema(context: OperatorContext) -> pa.Schema:
-    """Return the schema of a pair. Attributes that both streams have get the prefix `lhs_` or `rhs_`."""
+def joined_schema(context: OperatorContext, variables: Sequence[str] = ()) -> pa.Schema:
+    """Return the schema of a pair. Attributes that both streams have get the prefix `lhs_` or `rhs_`.
+
+    Args:
+        context: the context of the Join.
+        variables: the variables of SPL logic that are columns of both streams. A pair has them at its end.
+    """
     left, right = context.inputs
     shared = set(left.names) & set(right.names)
-    return pa.schema(
-        [
-            field.with_name(f"{side.lower()}_{field.name}") if field.name in shared else field
-            for side, schema in zip(SIDES, (left, right), strict=True)
-            for field in schema
-        ]
-    )
+    fields = [
+        field.with_name(f"{side.lower()}_{field.name}") if field.name in shared else field
+        for side, schema in zip(SIDES, (left, right), strict=True)
+        for field in schema
+    ]
+    return pa.schema([*fields, *map(left.field, variables)])
 
 
 def taken_with(log: TupleLog, places: np.ndarray, absent: pa.RecordBatch) -> pa.RecordBatch:

@@ -43,7 +43,7 @@ class Pair(MatchingOperator):
         """Compile the assignments that convert the tuples of each port to the output stream."""
         self.assignments = self._assignments(self.context)
 
-    def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
+    def submit_matched(self, port: int, matched: Sequence[pa.RecordBatch]) -> None:
         """Submit the tuples of each match in port order, followed by a marker."""
         count, ports = matched[0].num_rows, len(matched)
         tuples = [each.apply(part).arrow for each, part in zip(self.assignments, matched, strict=True)]

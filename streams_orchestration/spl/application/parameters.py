@@ -125,7 +125,8 @@ class ParameterWriter:
             submits=self.kind == "Custom",
         )
         self.fixed = StateReading({each.name: each for each in logic.state})
-        self.state = StateReading({} if self.with_logic else self.fixed.variables, self.inputs)
+        paired = self.kind in _OF_SEVERAL_PORTS and not self.native
+        self.state = StateReading({} if self.with_logic else self.fixed.variables, self.inputs, paired=paired)
         model = self.model
         if model is None:
             parameters = self._without_model(invocation, port_scope(known, self.inputs), typed)
@@ -278,7 +279,7 @@ class ParameterWriter:
 
     def program(self, checked: Expression, typed: list[Node]) -> Any:
         """Return the program of an expression; None if it has a mistake, which is already reported."""
-        self._refuse_changing(checked)
+        self.mistakes += self.state.mistakes(checked)
         checked = self.state.without(checked)
         if self.kind in _OF_SEVERAL_PORTS and not self.native:
             checked = by_attributes(checked)
@@ -290,9 +291,12 @@ class ParameterWriter:
         except ValueError:
             untyped = self._untyped_natives()
             return {"spl": checked.span.text, "at": str(checked.span), "functions": untyped} if untyped else None
-        types = {port.label: str(type_) for port in self.inputs if (type_ := beyond_columns(checked, port)).attributes}
+        ports = list(map(self.state.with_columns, self.inputs))
+        types = {port.label: str(type_) for port in ports if (type_ := beyond_columns(checked, port)).attributes}
+        if (variables := self.state.beyond_columns(checked)).attributes:
+            types[""] = str(variables)
         needs_label = reads if self.native else reads_whole
-        types |= {port.label: types.get(port.label, "") for port in self.inputs if needs_label(checked, port)}
+        types |= {port.label: types.get(port.label, "") for port in ports if needs_label(checked, port)}
         functions, constants, called = ({}, {}, []) if self.with_logic else self._used([checked])
         program = {
             "spl": text,
@@ -303,12 +307,6 @@ class ParameterWriter:
             "call": checked.name if self.native and isinstance(checked, OutputCall) else "",
         }
         return {key: value for key, value in program.items() if value or key == "spl"}
-
-    def _refuse_changing(self, checked: Expression) -> None:
-        """Report a variable of the logic that an expression reads although it cannot."""
-        if (variable := self.state.changing(checked)) is not None:
-            message = f"this reads {variable.name} of the logic, which changes; compute it in a Custom upstream"
-            self.mistakes.append(Mistake("SO0724", message, variable.span))
 
     def _outputs(self, clauses: tuple[OutputClause, ...], scope: Scope, typed: list[Node]) -> Any:
         """Return the entry `output`: a mapping, or for several output ports a list of mappings."""

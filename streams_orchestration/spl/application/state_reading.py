@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from streams_orchestration.spl.application.rewriting import by_attributes, with_values
 from streams_orchestration.spl.application.values import parts_of
 from streams_orchestration.spl.models.operators import SplOperatorModel
-from streams_orchestration.spl.types.columns import type_of_column
+from streams_orchestration.spl.types.columns import beyond_column
+from streams_orchestration.spl.types.types import Tuple, TupleAttribute
 from streams_orchestration.spl.typing.scopes import Port
-from streams_orchestration.spl.typing.typed import Call, Cast, Declare, Expression, Mistake, PortAttribute, Variable
+from streams_orchestration.spl.typing.typed import (
+    Assign,
+    Call,
+    Cast,
+    Declare,
+    Expression,
+    Index,
+    Member,
+    Mistake,
+    PortAttribute,
+    Postfix,
+    Prefix,
+    Variable,
+)
 
 
 @dataclass
@@ -18,7 +32,8 @@ class StateReading:
     """The state variables of one invocation, and the check that expressions may read them.
 
     A variable that changes is a column beside the attributes of an input port, with its value after `onTuple` has run
-    for the tuple. That is the only input port, or the port whose tuples a parameter is about.
+    for the tuple. That is the only input port, or the port whose tuples a parameter is about. An expression that pairs
+    the tuples of several ports reads the value after `onTuple` of the tuple that came last.
     """
 
     variables: Mapping[str, Declare]
@@ -27,6 +42,8 @@ class StateReading:
     """The variables that expressions read as columns."""
     port: int | None = None
     """The input port whose tuples the present parameter is about, of several ports; None for other parameters."""
+    paired: bool = False
+    """True if expressions about no single port are evaluated for tuples of several ports that came together."""
 
     def changing(self, checked: Expression) -> Variable | None:
         """Return the first state variable that an expression cannot read; None if it can read all.
@@ -37,6 +54,31 @@ class StateReading:
             if each.name in self.variables and self._value(each, ()) is None and self._column(each) is None:
                 return each
         return None
+
+    def mistakes(self, checked: Expression) -> list[Mistake]:
+        """Return a mistake for the first variable that an expression cannot read, and for each that it changes."""
+        found: list[Mistake] = []
+        if (variable := self.changing(checked)) is not None:
+            message = f"this reads {variable.name} of the logic, which changes; compute it in a Custom upstream"
+            found.append(Mistake("SO0724", message, variable.span))
+        for each in _changed(checked):
+            if each.name in self.variables:
+                message = f"this changes {each.name} of the logic; change it in onTuple, or in a Custom upstream"
+                found.append(Mistake("SO0724", message, each.span))
+        return found
+
+    def with_columns(self, port: Port) -> Port:
+        """Return a port that has the variables which expressions read as columns beside its attributes."""
+        own = [TupleAttribute(name, self.variables[name].type) for name in self.columns]
+        return replace(port, type=Tuple((*port.type.attributes, *own))) if own else port
+
+    def beyond_columns(self, checked: Expression) -> Tuple:
+        """Return the variables that an expression about several ports reads, if columns do not determine their types.
+
+        The expression must have passed `without`.
+        """
+        read = {each.name: self.variables[each.name].type for each in _read(checked) if each.name in self.variables}
+        return beyond_column(Tuple(tuple(TupleAttribute(name, type_) for name, type_ in read.items())))
 
     def without(self, checked: Expression) -> Expression:
         """Return an expression in which state variables are replaced by their initial expressions or by columns."""
@@ -50,9 +92,14 @@ class StateReading:
         return with_values(checked, {name: value for name, value in values.items() if value is not None})
 
     def _column(self, variable: Variable) -> Expression | None:
-        """Return the column of a variable; None for an expression of several ports, or a type that no column shows."""
+        """Return the column of a variable; None for an expression that cannot read it.
+
+        Tuples of several ports that came together have the variable itself as a column.
+        """
         port = 0 if len(self.inputs) == 1 else self.port
-        if port is None or port >= len(self.inputs) or type_of_column(variable.type) != variable.type:
+        if port is None:
+            return variable if self.paired else None
+        if port >= len(self.inputs):
             return None
         return PortAttribute(variable.span, variable.type, self.inputs[port].label, variable.name)
 
@@ -106,3 +153,28 @@ def before_tuples(
 
 def _read(checked: Expression) -> list[Variable]:
     return [each for each in parts_of(checked) if isinstance(each, Variable) and each.kind == "state"]
+
+
+def _changed(checked: Expression) -> list[Variable]:
+    """Return the state variables that an expression changes, as often as it does."""
+    targets: list[Expression] = []
+    for each in parts_of(checked):
+        match each:
+            case Prefix(operator="++" | "--", operand=target) | Postfix(operator="++" | "--", operand=target):
+                targets.append(target)
+            case Assign(target=target):
+                targets.append(target)
+            case Call(signature=signature, arguments=arguments):
+                parameters = zip(signature.parameters, arguments, strict=False)
+                targets += [argument for parameter, argument in parameters if parameter.mutable]
+            case _:
+                pass
+    roots = map(_root, targets)
+    return [each for each in roots if isinstance(each, Variable) and each.kind == "state"]
+
+
+def _root(target: Expression) -> Expression:
+    """Return the variable or port of which an assigned expression is a part."""
+    while isinstance(target, Member | Index):
+        target = target.operand
+    return target
