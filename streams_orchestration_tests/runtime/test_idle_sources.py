@@ -176,3 +176,19 @@ def test_partitions_go_on_from_their_times_in_a_redeploy(tmp_path: Path, machine
     redeploy(run.local, in_event_time(plan, fusion="manual", pes=2))
     run.write((40, "b", 4), (60, "a", 5))
     assert [row[3] for row in run.end()][-3:] == [12, 40, END]
+
+
+def test_a_redeploy_within_a_replay_keeps_the_decisions_that_the_replay_has_not_reached(
+    tmp_path: Path, machine: Machine
+):
+    run = growing(tmp_path, machine)
+    first_half(run)
+    run.reset()
+    run.local.source_limit = 1
+    run.turn()
+    plan = graph(run.file)
+    plan.insert(1, through("Some", "Filter", "Rows", parameters={"filter": "n >= 0"}))
+    plan[2]["inputs"] = ["Some"]
+    redeploy(run.local, in_event_time(plan, fusion="manual", pes=2))
+    assert run.decisions() == 1
+    assert run.end() == WANTED

@@ -300,8 +300,12 @@ class Partitions:
 def merged_clocks(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return a state with the partitions of several states, for new replicas; empty if they have no partitions.
 
-    A partition in several states gets the least of its times. Tuples are counted from 0, since no decision is pending.
+    A partition in several states gets the least of its times. The tuples and decisions of a single state are counted
+    on, so pending decisions can be repeated. Tuples of several states are counted from 0.
     """
+    if len(states) == 1:
+        kept = ("partitions", "decided") if states[0].get("partitions") else ()
+        return {name: states[0][name] for name in kept if name in states[0]}
     found: dict[str, PartitionTime] = {}
     for state in states:
         for name, stored in state.get("partitions", {}).items():

@@ -14,6 +14,7 @@ from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment, StateMove
 from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.watermarks import IDLE
 from streams_orchestration.runtime.catalog import tables
@@ -53,6 +54,8 @@ class CommonCut:
     """Operators without output ports -> the watermarks of their connections, as in `Position`."""
     clocks: dict[str, int] = field(default_factory=dict[str, int])
     """Source operator -> its watermark, as in `Position`."""
+    idle: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
+    """Source operator -> its decisions that partitions are idle, from before a reset, that are still to be repeated."""
     exhausted: frozenset[str] = frozenset()
     """Sources that have ended."""
     ended: frozenset[tuple[int, str]] = frozenset()
@@ -88,6 +91,7 @@ def read_cut(
         sources={source: offset for row in pes for source, offset in row.position["sources"].items()},
         watermarks={name: each for row in pes for name, each in row.position.get("watermarks", {}).items()},
         clocks={name: value for row in pes for name, value in row.position.get("clocks", {}).items()},
+        idle={name: _pending(each) for row in pes for name, each in row.position.get("idle", {}).items()},
         exhausted=frozenset(name for row in pes for name in _exhausted(row, "sources")),
         ended=frozenset((row.id, name) for row in pes for name in _exhausted(row, "inputs")),
         finished=frozenset(name for row in pes if row.final for name in row.operators),
@@ -104,6 +108,11 @@ def _exhausted(row: PeRow, kind: str) -> list[str]:
     return [name for name in row.position["exhausted"] if name in own]
 
 
+def _pending(decisions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the decisions that partitions are idle that come after the cut, so they belong to no epoch."""
+    return [each for each in decisions if each["epoch"] is None]
+
+
 @dataclass(frozen=True)
 class Carried:
     """States and offsets with which operators of the new plan begin, by their physical names."""
@@ -114,6 +123,8 @@ class Carried:
     """Sources that have ended."""
     clocks: dict[str, int] = field(default_factory=dict[str, int])
     """The watermarks of sources, as in `Position`."""
+    idle: dict[str, list[IdleDecision]] = field(default_factory=dict[str, list[IdleDecision]])
+    """Source -> its decisions that partitions are idle, to be repeated at the same tuples (EV51)."""
 
 
 class Carrier:
@@ -181,6 +192,8 @@ class Carrier:
                 carried.exhausted.add(operator)
             if former in self._cut.clocks:
                 carried.clocks[operator] = self._cut.clocks[former]
+            if pending := self._cut.idle.get(former):
+                carried.idle[operator] = [IdleDecision(**each) for each in pending]
         stored = self._cut.states.get(former)
         if stored is None:
             return

@@ -215,6 +215,7 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried) -> Position:
         exhausted=tuple(sorted(ended)),
         outputs={stream: cut.outputs[stream] for stream in program.consumers if stream in cut.outputs},
         watermarks={name: reached for name, reached in cut.watermarks.items() if name in own},
+        idle={name: decisions for name, decisions in carried.idle.items() if name in own},
         clocks={
             operator.name: carried.clocks[operator.name]
             for operator in program.operators.values()
