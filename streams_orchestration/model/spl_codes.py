@@ -269,8 +269,8 @@ SPL_CODES: dict[str, Code] = {
         "Do that upstream or downstream of the region.",
     ),
     "SO0735": error(
-        "A delta or a region goes by SPL decimals, or an Aggregate has lists of them. They are texts in streams.",
-        "Cast the decimal to float64 there, or compute in a Custom.",
+        "A delta of a window or of a DeDuplicate, or a region, goes by SPL decimals, which are texts in streams.",
+        "Cast the decimal to float64 in an operator upstream.",
     ),
     "SO0734": error(
         "An SPL function uses the runtime of Streams, or has no implementation here. It cannot run.",

@@ -6,7 +6,7 @@ Sums, means and deviations round to the digits of the type after each tuple, as 
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -15,14 +15,15 @@ from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.operators.expressions import Expression
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.spl.expressions import SplExpression
-from streams_orchestration.operators.standard.streams_functions import FURTHER_FUNCTIONS, Tally, streams_measure
+from streams_orchestration.operators.standard.list_measures import LIST_FUNCTIONS, by_element
+from streams_orchestration.operators.standard.streams_functions import FURTHER_FUNCTIONS, streams_measure
 from streams_orchestration.operators.standard.value_functions import ANY, VALUE_FUNCTIONS, first_type, listed
 from streams_orchestration.operators.standard.value_measures import ValueFunction, ValueMeasure
 from streams_orchestration.spl.programs.wrapping import context_of
-from streams_orchestration.spl.types.types import DECIMALS, Type
+from streams_orchestration.spl.types.types import DECIMALS, Collection, Optional, Tuple, Type, parts_of_type
 
-_PLACES = (("value", "values"), ("by",))
-"""For each argument of a function, the keys of a group's state that hold values of the argument."""
+Numbered = Callable[[Any], Any]
+"""A function that returns a value of some type with its decimals as `DecimalText`."""
 
 
 class DecimalText(str):
@@ -74,17 +75,20 @@ def _rank(text: str) -> tuple[bool, Decimal]:
 
 
 def decimal_measure(function: str, expressions: Sequence[Expression]) -> ValueMeasure | None:
-    """Return the measure of a function over decimals; None if no argument is a decimal, or if it is unknown."""
+    """Return the measure of a function over values with decimals; None if there are none, or if it is unknown."""
     types = [_type_of(each) for each in expressions]
     kinds = [each.arrow_type for each in expressions]
-    decimals = [each in DECIMALS for each in types]
-    if not any(decimals):
+    if not any(each is not None and DECIMALS.keys() & set(parts_of_type(each)) for each in types):
         return None
-    computed = _COMPUTED.get(function)
+    computed, first = _COMPUTED.get(function), types[0]
+    if function in LIST_FUNCTIONS and isinstance(first, Collection):
+        [element] = first.elements
+        of_one = computed(context_of(element)) if computed else _by_number(VALUE_FUNCTIONS[function], [element])
+        return ValueMeasure(by_element(function, of_one), expressions, kinds)
     if computed is not None:
-        return ValueMeasure(computed(context_of(types[0])), expressions, kinds)
+        return ValueMeasure(computed(context_of(first)), expressions, kinds)
     known = _known(function, expressions)
-    return None if known is None else ValueMeasure(_by_number(known, decimals), expressions, kinds)
+    return None if known is None else ValueMeasure(_by_number(known, types), expressions, kinds)
 
 
 def _type_of(expression: Expression) -> Type | None:
@@ -100,29 +104,56 @@ def _known(function: str, expressions: Sequence[Expression]) -> ValueFunction | 
     return FURTHER_FUNCTIONS.get(function) or VALUE_FUNCTIONS.get(function)
 
 
-def _by_number(function: ValueFunction, decimals: Sequence[bool]) -> ValueFunction:
-    """Return a function that compares texts of decimals by their numbers."""
-    keys = {key for each, places in zip(decimals, _PLACES, strict=False) if each for key in places}
+def _by_number(function: ValueFunction, types: Sequence[Type | None]) -> ValueFunction:
+    """Return a function that compares decimals, and parts of values that are decimals, by their numbers."""
+    numbered = [_unchanged if each is None else _numbered(each) for each in types]
+    parts = {"value": numbered[0], "values": lambda values: list(map(numbered[0], values)), "by": numbered[-1]}
+
+    def with_numbers(state: Any) -> Any:
+        """Return a state, which may be a restored one, with the decimals that it compares."""
+        if is_mapping(state):
+            return {key: parts[key](value) if key in parts else value for key, value in state.items()}
+        if is_list(state):
+            return [with_numbers(each) if is_mapping(each) else numbered[0](each) for each in state]
+        return state  # a set or a tally was made in this process
 
     def step(state: Any, row: Sequence[Any]) -> Any:
-        arguments = [DecimalText(value) if each else value for value, each in zip(row, decimals, strict=True)]
-        return function.step(_with_numbers(state, keys), arguments)
+        arguments = [number(value) for value, number in zip(row, numbered, strict=True)]
+        return function.step(with_numbers(state), arguments)
 
     def merge(one: Any, other: Any) -> Any:
-        return function.merge(_with_numbers(one, keys), _with_numbers(other, keys))
+        return function.merge(with_numbers(one), with_numbers(other))
 
     return replace(function, step=step, merge=merge)
 
 
-def _with_numbers(state: Any, keys: Collection[str]) -> Any:
-    """Return a state, which may be a restored one, with the decimals that it compares."""
-    if is_mapping(state):
-        return {key: _with_numbers(value, keys) if key in keys else value for key, value in state.items()}
-    if isinstance(state, Tally):
-        return state
-    if is_list(state) or isinstance(state, set):
-        return type(state)(_with_numbers(each, keys) for each in state)
-    return DecimalText(state) if type(state) is str else state
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _numbered(type_: Type) -> Numbered:
+    """Return the function that returns a value of a type, as Arrow gives it, with its decimals as `DecimalText`."""
+    if type_ in DECIMALS:
+        return DecimalText
+    match type_:
+        case Optional(content=content):
+            inner = _numbered(content)
+            return inner if inner is _unchanged else lambda value: None if value is None else inner(value)
+        case Tuple(attributes=attributes):
+            parts = {each.name: _numbered(each.type) for each in attributes}
+            if all(each is _unchanged for each in parts.values()):
+                return _unchanged
+            return lambda value: {name: part(value[name]) for name, part in parts.items()}
+        case Collection(kind="map", elements=(key, content)):
+            one, other = _numbered(key), _numbered(content)
+            if one is other is _unchanged:
+                return _unchanged
+            return lambda value: [(one(each), other(held)) for each, held in value]
+        case Collection(elements=(element,)):
+            inner = _numbered(element)
+            return inner if inner is _unchanged else lambda value: list(map(inner, value))
+        case _:
+            return _unchanged
 
 
 def _sum(context: decimal.Context) -> ValueFunction:

@@ -42,7 +42,7 @@ def _folded(function: str, of_two: Callable[[Any, Any], Any]) -> ValueFunction:
     """Return a function over lists that combines elements at equal positions with `of_two`."""
 
     def merge(one: Any, other: Any) -> Any:
-        return [of_two(*pair) for pair in _pairs(function, one, other)]
+        return [of_two(*pair) for pair in pairs_of_lists(function, one, other)]
 
     def step(state: Any, row: Sequence[Any]) -> Any:
         return list(row[0]) if state is None else merge(state, row[0])
@@ -50,7 +50,31 @@ def _folded(function: str, of_two: Callable[[Any, Any], Any]) -> ValueFunction:
     return ValueFunction(ANY, first_type, first_type, step, merge, lambda state, _: state, by_arrival=True)
 
 
-def _pairs(function: str, one: Sequence[Any], other: Sequence[Any]) -> list[tuple[Any, Any]]:
+def by_element(name: str, function: ValueFunction) -> ValueFunction:
+    """Return a function over lists that applies a function over their elements at each position."""
+
+    def kind(types: Sequence[pa.DataType]) -> pa.DataType:
+        return pa.list_(function.state([types[0].value_type]))
+
+    def step(state: Any, row: Sequence[Any]) -> Any:
+        states = [None] * len(row[0]) if state is None else state
+        return [function.step(each, [value]) for each, value in pairs_of_lists(name, states, row[0])]
+
+    def merge(one: Any, other: Any) -> Any:
+        return [function.merge(*pair) for pair in pairs_of_lists(name, one, other)]
+
+    def finish(state: Any, type_: pa.DataType) -> Any:
+        return None if state is None else [function.finish(each, type_.value_type) for each in state]
+
+    return ValueFunction(ANY, kind, first_type, step, merge, finish, by_arrival=function.by_arrival)
+
+
+def pairs_of_lists(function: str, one: Sequence[Any], other: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Return the pairs of elements at equal positions of two lists.
+
+    Raises:
+        DataError: the lists have different sizes; the message names the function.
+    """
     if len(one) != len(other):
         message = (
             f"{function} of lists needs lists of one size; one has {len(one)} elements, another one has {len(other)}"
@@ -71,7 +95,7 @@ def _whole_means() -> ValueFunction:
         return new if state is None else merge(state, new)
 
     def merge(one: Any, other: Any) -> Any:
-        pairs = _pairs("Average", one["totals"], other["totals"])
+        pairs = pairs_of_lists("Average", one["totals"], other["totals"])
         return {"count": one["count"] + other["count"], "totals": [int(a) + int(b) for a, b in pairs]}
 
     def finish(state: Any, _kind: pa.DataType) -> Any:
@@ -97,14 +121,14 @@ def _running_means(element: pa.DataType) -> ValueFunction:
         divisor = number(count + 1)
         moved = [
             float(number(mean) + (number(value) - number(mean)) / divisor)
-            for mean, value in _pairs("Average", means, row[0])
+            for mean, value in pairs_of_lists("Average", means, row[0])
         ]
         return {"count": count + 1, "means": moved}
 
     def merge(one: Any, other: Any) -> Any:
         count = one["count"] + other["count"]
         share = other["count"] / count
-        pairs = _pairs("Average", one["means"], other["means"])
+        pairs = pairs_of_lists("Average", one["means"], other["means"])
         return {"count": count, "means": [a + (b - a) * share for a, b in pairs]}
 
     return ValueFunction(

@@ -19,7 +19,7 @@ from streams_orchestration.spl.types.types import (
     parts_of_type,
 )
 from streams_orchestration.spl.typing.scopes import Port
-from streams_orchestration.spl.typing.typed import Constant, Convert, Expression, Mistake, OutputCall, TupleOf
+from streams_orchestration.spl.typing.typed import Constant, Convert, Expression, OutputCall, TupleOf
 
 _DECIMAL_FREE = ("deltaAttribute",)
 """Parameters by whose values tuples differ, which cannot be decimals, since streams carry decimals as texts."""
@@ -133,15 +133,6 @@ def nested_calls(kind: str, value: Expression) -> list[OutputCall]:
     while isinstance(value, Convert):  # the program does not write this conversion
         value = value.operand
     return [each for each in parts_of(value) if isinstance(each, OutputCall) and each is not value]
-
-
-def decimal_faults(value: Expression) -> list[Mistake]:
-    """Return a mistake for each argument of an output function that contains decimals with which it would compute."""
-    if not isinstance(value, OutputCall) or value.name in ("AsIs", "Any", "First", "Last", "Collect"):
-        return []
-    held = [each for each in value.arguments if each.type not in DECIMALS]
-    wrong = [each for each in held if DECIMALS.keys() & set(parts_of_type(each.type))]
-    return [Mistake("SO0735", f"{value.name} does not take {each.type} here", each.span) for each in wrong]
 
 
 def _check_keys(

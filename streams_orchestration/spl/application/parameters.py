@@ -11,7 +11,7 @@ from streams_orchestration.model.programs import runs_logic
 from streams_orchestration.spl.application.format_rows import with_rows, without_row_parameters
 from streams_orchestration.spl.application.logic_texts import function_text, logic_texts
 from streams_orchestration.spl.application.names import FileNames
-from streams_orchestration.spl.application.operator_checks import check_operator, decimal_faults, nested_calls
+from streams_orchestration.spl.application.operator_checks import check_operator, nested_calls
 from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call, own_parameters
 from streams_orchestration.spl.application.port_reading import beyond_columns, port_of, reads, reads_whole
 from streams_orchestration.spl.application.rewriting import by_attributes
@@ -212,7 +212,6 @@ class ParameterWriter:
             implied = implied or self.native or (kind is not None and kind.mode == "Nonexistent")
             values = [each for each in assigned.get(number, ()) if each.written or not implied]
             values = with_rows(self.kind, values, self.inputs, given)
-            self.mistakes += [] if self.native else [fault for each in values for fault in decimal_faults(each.value)]
             for call in (
                 [] if self.native else [call for each in values for call in nested_calls(self.kind, each.value)]
             ):
