@@ -24,7 +24,7 @@ AT_LEAST = 0.7
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Return the ratio of the best throughputs; the variants must have the same results."""
+    """Measure the variants, and return the ratio of the best throughputs. Fails if their results differ."""
     best = dict.fromkeys(VARIANTS, 0.0)
     with TemporaryDirectory(prefix="flights-") as directory:
         data = Data(Path(directory), copies=COPIES if quick else LONG * COPIES, divided=False)

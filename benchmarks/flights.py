@@ -177,7 +177,7 @@ def check(results: dict[str, pa.Table]) -> None:
 
 
 def measured(data: Data, rounds: int) -> dict[str, Runs]:
-    """Return the runs of all variants, which take turns; compare their results in every round."""
+    """Run all variants by turns, and return their runs. Fails if their results differ in a round."""
     with TemporaryDirectory(prefix="bench-") as first:
         archive_classes(Path(first))
     runs_of = {name: Runs() for name in variants(data)}

@@ -55,7 +55,7 @@ def spec(directory: Path, data: Path, table: Path) -> Path:
 
 
 def product(directory: Path, data: Path, tuples: int) -> tuple[float, int]:
-    """Run the product. Return its rows a second, and its rows of a commit."""
+    """Run the product. Return its rows per second and per commit. Fails if rows are lost, doubled or changed."""
     table = directory / "product"
     done = run(spec(directory, data, table), Home(directory / "home"), ["Rows"], "--fusion", "manual", "--pes", "1")
     began, before = done.points["Rows"][0]
@@ -68,7 +68,7 @@ def product(directory: Path, data: Path, tuples: int) -> tuple[float, int]:
 
 
 def loop(directory: Path, data: Path, tuples: int, rows: int) -> float:
-    """Return the rows a second of the library alone."""
+    """Write with the library alone, and return its rows per second. Fails if rows are lost, doubled or changed."""
     table = directory / "loop"
     began = time.monotonic()
     with pq.ParquetFile(data) as file:

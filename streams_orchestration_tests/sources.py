@@ -28,11 +28,27 @@ SURROUNDINGS = re.compile(
 DIRECTIVE = re.compile(r"(?:noqa|type|pyright|fmt|ruff): \S+(?:\s+-)?\s*")
 """A comment for a tool, behind which a reason may follow."""
 MENTIONS_ERRORS = re.compile(r"\b([Rr]aises?|[Rr]efuses?|[Ff]ails?|Exit|[Rr]eject)")
+MENTIONS_FAULTS = re.compile(MENTIONS_ERRORS.pattern + r"|\b([Rr]eport(s|ed)?)\b")
 MENTIONS_NONE = re.compile(r"\b(None|if|unless|[Nn]othing|may)\b")
 MARKS_OF_CODE = {"NotImplementedError", "AssertionError", "StopIteration"}
 """Errors of code that is not reached, which no docstring needs to mention."""
+CHECKING = re.compile(r"_?(check|require|refuse)(_|$)")
+"""Openings of the names of functions that raise or report a fault, or do nothing."""
+GIVES = re.compile(r"(Returns?|Yields?)\b")
+ACTS = {
+    "report": r"\b(?:report|refus)",
+    **dict.fromkeys(("unlink", "rmtree", "delete"), r"\b(?:delet|remov|clear|take|drop|forget)"),
+    **dict.fromkeys(
+        ("insert", "update", "upsert", "write_text", "write_bytes"),
+        r"\b(?:insert|add|record|writ|updat|keep|enter|stor|claim|register|note|set|begin|creat|replac|chang|mark)",
+    ),
+    **dict.fromkeys(("kill", "terminate"), r"\b(?:kill|end|stop)"),
+}
+"""Map functions that act to the openings of words by which a docstring mentions the act."""
+OF_VALUES = {"insert", "update", "delete"}
+"""Acts that are methods of lists and dictionaries too, so only functions of these names count."""
 FIRST_NAMES = {"time", "datetime", "threading", "uuid", "os", "secrets", "random", "concurrent", "ThreadPoolExecutor"}
-"""The first parts of these names."""
+"""The first parts of the names in `SURROUNDINGS`."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +80,8 @@ class Source:
     """The lines that reach their surroundings directly."""
     silent: tuple[str, ...]
     """Place of each function with a docstring that does not mention an error of its body, or a result of None."""
+    hidden_acts: tuple[tuple[str, str], ...]
+    """Place of each function whose docstring opens with "Return" and leaves out an act of its body, and the act."""
     hiding: tuple[tuple[int, str], ...]
     """Line and name of each parameter and local variable that hides a name of the module."""
 
@@ -95,6 +113,7 @@ def source_of(path: Path) -> Source:
         descriptions=tuple(descriptions(nodes)),
         surroundings=tuple(surroundings(nodes)),
         silent=tuple(f"{relative.as_posix()}:{line}" for line in silent(nodes)),
+        hidden_acts=tuple((f"{relative.as_posix()}:{line}", act) for line, act in hidden_acts(nodes)),
         hiding=tuple(sorted(set(hiding(nodes)))),
     )
 
@@ -210,26 +229,77 @@ def silent(nodes: Iterable[ast.AST]) -> Iterator[int]:
         if text is None:
             continue
         optional = function.returns is not None and ast.unparse(function.returns).endswith("| None")
-        if (optional and not MENTIONS_NONE.search(text)) or (
-            not MENTIONS_ERRORS.search(text) and any(_raises(statement) for statement in function.body)
+        statements = list(_not_handled(function.body))
+        if (
+            (optional and not MENTIONS_NONE.search(text))
+            or (not MENTIONS_ERRORS.search(text) and any(map(_raises, statements)))
+            or (not MENTIONS_FAULTS.search(text) and any(map(_checks, statements)))
         ):
             yield function.lineno
 
 
-def _raises(statement: ast.AST) -> bool:
-    """Return True if a statement, or one inside it, raises an error; statements under a handler do not count."""
+def _raises(statement: ast.stmt) -> bool:
+    """Return True for a statement that raises an error which a docstring must mention."""
     match statement:
         case ast.Raise(exc=ast.Call(func=ast.Name(id=name)) | ast.Name(id=name)):
             return name[0].isupper() and name not in MARKS_OF_CODE
-        case ast.Try(handlers=handlers, orelse=others, finalbody=final):
-            inside = [*(each for handler in handlers for each in handler.body), *others, *final]
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            return False
-        case ast.Match(cases=cases):
-            inside = [each for case in cases for each in case.body]
         case _:
-            inside = [*getattr(statement, "body", ()), *getattr(statement, "orelse", ())]
-    return any(_raises(each) for each in inside if isinstance(each, ast.stmt))
+            return False
+
+
+def _checks(statement: ast.stmt) -> bool:
+    """Return True for a call of a function that only checks: it raises or reports a fault, by its name."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
+            return CHECKING.match(name) is not None
+        case _:
+            return False
+
+
+def _not_handled(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements and the ones inside them, but none that a handler of errors or an inner function holds."""
+    for statement in statements:
+        yield statement
+        match statement:
+            case ast.Try(handlers=handlers, orelse=others, finalbody=final):
+                inside = [*(each for handler in handlers for each in handler.body), *others, *final]
+                if not handlers:
+                    inside += statement.body
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                inside = []
+            case ast.Match(cases=cases):
+                inside = [each for case in cases for each in case.body]
+            case _:
+                inside = [*getattr(statement, "body", ()), *getattr(statement, "orelse", ())]
+        yield from _not_handled(inside)
+
+
+def hidden_acts(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Yield line and act of each function whose docstring opens with "Return" or "Yield" and leaves out an act.
+
+    Acts are calls of the functions in `ACTS`. The first one that is left out is given.
+    """
+    for function in nodes:
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        text = ast.get_docstring(function, clean=False) or ""
+        if GIVES.match(text) is None:
+            continue
+        acts = (act for node in ast.walk(function) if (act := _act(node)) in ACTS)
+        act = next((act for act in acts if re.search(ACTS[act], text, re.IGNORECASE) is None), None)
+        if act is not None:
+            yield function.lineno, act
+
+
+def _act(node: ast.AST) -> str:
+    """Return the name of a called function that may act; empty for other nodes, and for methods of values."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            return name
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return "" if name in OF_VALUES else name
+        case _:
+            return ""
 
 
 def hiding(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:

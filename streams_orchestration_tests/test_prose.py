@@ -20,6 +20,7 @@ from streams_orchestration_tests.sources import (
     comments,
     descriptions,
     docstrings,
+    hidden_acts,
     messages,
     modules,
     modules_in,
@@ -77,6 +78,8 @@ BUDGETS = {"runtime": 4}
 """Map packages to their budgets of vague constructions in docstrings. A budget may only fall; all others have none."""
 SILENT: dict[str, int] = {}
 """Map packages to the number of functions that may leave out an error or None. It may only fall; others have none."""
+HIDDEN_ACTS = {"benchmarks": 10}
+"""Map packages to the number of functions that may "Return" and act in silence. It may only fall; others have none."""
 RAISES = re.compile(r"^Raises:\n((?:    .*\n?|\s*\n)*)", re.MULTILINE)
 RAISED = re.compile(r"^    (\w[\w.]*)(?=[:,])", re.MULTILINE)
 OF_LIBRARIES = {"AnalysisException", "MultipleResultsFound", "NoResultFound", "PolarsError"}
@@ -299,6 +302,12 @@ def test_docstrings_are_idiomatic(package: str):
         ('def f():\n    """Return a."""\n    try:\n        raise KeyError\n    except KeyError:\n        return', []),
         ('def f():\n    """Return a."""\n    match a:\n        case 1:\n            raise E', [1]),
         ('def f():\n    """Return a."""\n    def g():\n        raise E\n    raise NotImplementedError', []),
+        ('def f():\n    """Return a."""\n    check_a()', [1]),
+        ('def f():\n    """Return a."""\n    if a:\n        self._refuse(a)', [1]),
+        ('def f():\n    """Return a; report b."""\n    require(a)\n    checked(a)', []),
+        ('def f():\n    """Return a."""\n    try:\n        check_a()\n    except E:\n        return', []),
+        ('def f():\n    """Return a."""\n    try:\n        check_a()\n    finally:\n        return', [1]),
+        ('def f():\n    """Return a."""\n    checked(a)\n    b = check(a)', []),
         ('def f() -> int | None:\n    """Return a."""\ndef g() -> int | None:\n    """Return a; None if b."""', [1]),
     ],
 )
@@ -310,6 +319,28 @@ def test_silent_docstrings_are_found(source: str, lines: list[int]):
 def test_docstrings_mention_errors_and_none(package: str):
     found = [place for path in modules_in(package) for place in source_of(path).silent]
     assert len(found) <= SILENT.get(package, 0), f"add `Raises:`, or say when the result is None: {found}"
+
+
+@pytest.mark.parametrize(
+    ("source", "acts"),
+    [
+        ('def f():\n    """Return a."""\n    self.report(a)', [(1, "report")]),
+        ('def f():\n    """Return a; report b."""\n    self.report(a)', []),
+        ('def f():\n    """Yield a."""\n    if a.unlink():\n        c.kill(b)', [(1, "unlink")]),
+        ('def f():\n    """Return a."""\n    b.execute(insert(a))', [(1, "insert")]),
+        ('def f():\n    """Return a."""\n    b.insert(0, a)\n    b.update(a)', []),
+        ('def f():\n    """Take a."""\n    a.unlink()', []),
+        ("def f():\n    a.unlink()", []),
+    ],
+)
+def test_hidden_acts_are_found(source: str, acts: list[tuple[int, str]]):
+    assert list(hidden_acts(nodes_of(source))) == acts
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_docstrings_mention_acts(package: str):
+    found = [f"{place}: {act}" for path in modules_in(package) for place, act in source_of(path).hidden_acts]
+    assert len(found) <= HIDDEN_ACTS.get(package, 0), f"name the act, it changes more than the result: {found}"
 
 
 @pytest.mark.parametrize("package", PACKAGES)

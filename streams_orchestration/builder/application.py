@@ -84,7 +84,7 @@ class Application(Declarations):
         consistent: Json | None = None,
         event_time: Json | None = None,
     ) -> Stream:
-        """Add an operator with one output.
+        """Add an operator with one output, and return its stream.
 
         Args:
             operator: the operator, for example from `operators`.
@@ -95,6 +95,9 @@ class Application(Declarations):
             rate: the expected rate of the output, in tuples per second.
             consistent: the annotation that starts a consistent region here; `consistent` makes one.
             event_time: the annotation that says which attribute is the time of a tuple; `event_time` makes one.
+
+        Raises:
+            BuildError: an expression made of columns does not fit its tuples.
         """
         node = self._add(operator, inputs, 1, name=name, uid=uid)
         output = (node.outputs or [])[0]
@@ -109,13 +112,13 @@ class Application(Declarations):
     def streams(
         self, operator: Use, *inputs: Input, outputs: Outputs, name: str | None = None, uid: str | None = None
     ) -> tuple[Stream, ...]:
-        """Add an operator with several outputs."""
+        """Add an operator with several outputs, and return their streams. Raises BuildError as `stream` does."""
         node = self._add(operator, inputs, outputs, name=name, uid=uid)
         self._check_columns(operator, node)
         return self._streams(node)
 
     def sink(self, operator: Use, *inputs: Input, name: str | None = None, uid: str | None = None) -> Invoked:
-        """Add an operator without outputs."""
+        """Add an operator without outputs. Raises BuildError as `stream` does."""
         node = self._add(operator, inputs, None, name=name, uid=uid)
         self._check_columns(operator, node)
         return Invoked(self, node)

@@ -126,12 +126,16 @@ class Column:
     # comparison
 
     def __eq__(self, other: Value) -> Column:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the condition that this expression equals a value; for null, use `is_null()`."""
+        """Return the condition that this expression equals a value. Raises ColumnError for None: use `is_null()`."""
         _refuse_none(other, "==", "is_null()")
         return _apply("=", self, other)
 
     def __ne__(self, other: Value) -> Column:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the condition that this expression differs from a value; for null, use `is_not_null()`."""
+        """Return the condition that this expression differs from a value.
+
+        Raises:
+            ColumnError: the value is None; use `is_not_null()`.
+        """
         _refuse_none(other, "!=", "is_not_null()")
         return _apply("<>", self, other)
 

@@ -26,7 +26,11 @@ from streams_orchestration.runtime import api
 
 
 def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tuple[str, ...], *, fresh: bool) -> int:
-    """Compile an application and start it in the background; return the exit status."""
+    """Compile an application and start it in the background; return the exit status.
+
+    Raises:
+        UsageError: `drop_state` is given without `origin`.
+    """
     require_origin(origin, drop_state)
     read, goes_on = read_application(spec), not fresh and origin is None
     compiled = compiled_to_go_on(api.Home.default(), read, options) if goes_on else compiled_to_run(read, options)
@@ -43,6 +47,9 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
         spec: the path of the application's spec.
         wanted: the application.
         request: the state that the application begins with.
+
+    Raises:
+        JavaError: this machine has no Java that Spark can use.
     """
     name = wanted.name
     api.require_java()

@@ -104,6 +104,9 @@ def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[api.St
         home: the state directory.
         wanted: the application with the new plan.
         put_in_place: the function that replaces the plan and records that in Dagster.
+
+    Raises:
+        JavaError: this machine has no Java that Spark can use.
     """
     api.require_java()
     name = wanted.name

@@ -38,7 +38,14 @@ def run(
     fresh: bool,
     available_now: bool,
 ) -> int:
-    """Compile an application, run it until its input or the available data end, and show its result."""
+    """Compile an application, run it until its input or the available data end, and show its result.
+
+    Return the exit status.
+
+    Raises:
+        UsageError: `drop_state` is given without `origin`.
+        JavaError: this machine has no Java that Spark can use.
+    """
     require_origin(origin, drop_state)
     home, goes_on = api.Home.default(), not fresh and origin is None
     read = read_application(spec)

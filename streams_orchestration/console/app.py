@@ -141,7 +141,11 @@ class _Documents:
         return subject(compilation, kind, name, api.read_metrics(home, application), api.read_status(home, application))
 
     def history(self, request: Request) -> dict[str, Any]:
-        """Return the history of an operator, or of `PE n`, over the last quarter of an hour."""
+        """Return the history of an operator, or of `PE n`, over the last quarter of an hour.
+
+        Raises:
+            NotDeployedError: the console does not show this application.
+        """
         self.reader.require(request.path_params["name"])
         history = self.reader.histories.get(request.path_params["name"], History())
         return history.document(request.query_params.get("name", ""))

@@ -59,7 +59,7 @@ class _Parser(TokenReader):
     """Recursive-descent parser of expressions."""
 
     def expression(self) -> Syntax:
-        """Read a whole expression."""
+        """Read a whole expression. Raises ExpressionError if it is wrong or nested too deeply."""
         self._depth += 1
         self._refuse_depth()
         tree = self._joined("or", self._conjunction)
@@ -103,7 +103,11 @@ class _Parser(TokenReader):
         return Apply("not", (tree,), offset) if negated else tree
 
     def _predicate_behind(self, left: Syntax, offset: int) -> Syntax | None:
-        """Read the predicate after a value; return None if there is none."""
+        """Read the predicate after a value; return None if there is none.
+
+        Raises:
+            ExpressionError: the predicate is wrong, or `in` has a query or an empty list.
+        """
         if self.accept("between"):
             low = self._value(0)
             self.expect("and")

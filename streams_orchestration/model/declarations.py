@@ -22,7 +22,7 @@ _OF_JOB_CONTROL_PLANE = {"parallel": "CDISP0848E", "consistent": "CDISP0849E"}
 
 
 def check_declarations(application: Application) -> list[Diagnostic]:
-    """Return the diagnostics about schemas, pools, annotations and configs (A3, A8, A9, rules 35, 38, 44, 67)."""
+    """Report wrong schemas, pools, annotations and configs as diagnostics (A3, A8, A9, rules 35, 38, 44, 67)."""
     diagnostics: list[Diagnostic] = []
 
     def report(code: str, message: str, element: Element, *path: str | int, operator: str = "") -> None:

@@ -178,7 +178,7 @@ class OperatorHarness:
     def at(self, now: float) -> Self:
         """Set the time of the micro-batch in unix seconds, and call `on_time` of an operator that uses the clock.
 
-        The time never decreases.
+        The time never decreases. Raises ResultError if `on_time` returns a value.
         """
         self.context.now = max(self.context.now, now)
         if isinstance(self.operator, ClockOperator):
@@ -187,7 +187,7 @@ class OperatorHarness:
         return self
 
     def mark(self, mark: Punctuation = Punctuation.WINDOW, port: int = 0) -> Self:
-        """Pass a punctuation mark to an input port."""
+        """Pass a punctuation mark to an input port. Raises ResultError if `on_punctuation` returns a value."""
         check_nothing(self.operator.on_punctuation(port, mark), "on_punctuation")
         self._watermarks.let_go(self.operator)
         return self
@@ -208,7 +208,11 @@ class OperatorHarness:
         )
 
     def checkpoint(self) -> Checkpoint:
-        """Drain the operator and store its state, as at the end of an epoch. Returns the chain of files."""
+        """Drain the operator and store its state, as at the end of an epoch. Returns the chain of files.
+
+        Raises:
+            ResultError: `drain` returns a value, or `checkpoint` no mapping with text keys.
+        """
         check_nothing(self.operator.drain(), "drain")
         self._version += 1
         chain = [(version, len(data)) for version, data in self._stored]

@@ -171,7 +171,11 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
 @keyed_op(ins=AFTER, out=NOTHING)
 @patient
 def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: StreamsResource) -> None:
-    """Start the missing host processes of the wanted plan. They are detached and outlive the run."""
+    """Stop orphans, and start the missing host processes of the wanted plan. They are detached and outlive the run.
+
+    Raises:
+        Failure: the run may have a container of its own, and no machine is registered.
+    """
     require_lasting(context, application_of(context), streams.directory())
     _stop_orphans(context, streams.directory())
     hosts = api.launch(streams.directory(), application_of(context), asked_at=config.asked_at)

@@ -20,7 +20,11 @@ SCREEN = "streams_orchestration.cli.top.screen:Screen"
 
 
 def top(application: str | None, delay: float) -> int:
-    """Show the running applications until the user ends it, or once without a terminal; return the exit status."""
+    """Show the running applications until the user ends it, or once without a terminal; return the exit status.
+
+    Raises:
+        StreamsRuntimeError: the package `textual` is missing at a terminal.
+    """
     home = api.Home.default()
     current().application = application
     detail(f"State directory {home.root}")

@@ -65,7 +65,7 @@ class Inheritance:
         yield _Introduced(self.application.config, self.application.application, 0)
 
     def config(self, operator: PrimitiveInstance) -> EffectiveConfig:
-        """Return the effective configs of one operator."""
+        """Return the effective configs of one operator; report values that are wrong or without effect."""
         configs = [each for each in self._search(operator) if each.config.model_fields_set]
         partition = self._group(configs, "partition", operator)
         host_placement = self._group(configs, "host", operator)
@@ -134,7 +134,10 @@ class Inheritance:
         self.substitution.diagnostics.append(Diagnostic.of(code, message, operator=operator, location=location))
 
     def _queue_size(self, queue: ThreadedPortConfig, operator: str) -> int:
-        """Return the size of a queue in tuples; a submitted value below 1 counts as 1 (rule 64)."""
+        """Return the size of a queue in tuples; report a size that is not an int32 of at least 1, and take 1 then.
+
+        A missing submission-time value gives 1 as well (rule 64).
+        """
         size, origin = self.substitution.annotation(queue.queue_size, queue, "queueSize", operator)
         if size is None:
             return 1

@@ -22,7 +22,7 @@ DEFAULTS: dict[str, float | int | None] = {
 def merge_values(
     annotations: Sequence[ConsistentAnnotation],
 ) -> tuple[dict[str, float | int | None], list[Diagnostic]]:
-    """Return the values of the region that merges some annotations, given in the order of creation.
+    """Return the values of the region that merges some annotations, given in the order of creation; report errors.
 
     For each key the largest value is taken, where a missing key has its default. But a submission-time value precedes
     every literal, and two different ones contradict each other (CDISP0684E). An operator-driven region merges with no

@@ -49,7 +49,7 @@ def json_objects(batch: pa.RecordBatch) -> pl.Series:
 
 
 def write_json_objects(file: IO[bytes], batch: pa.RecordBatch) -> None:
-    """Write each tuple as a JSON object followed by a line feed; see `json_objects`."""
+    """Write each tuple as a JSON object followed by a line feed; errors are those that `json_objects` raises."""
     if all(_is_alike(batch, field) for field in batch.schema):
         check_years(batch)
         frame_of(batch).select(_alike(field) for field in batch.schema).write_ndjson(file)
@@ -88,7 +88,11 @@ def _alike(field: pa.Field) -> pl.Expr:
 
 
 def json_values(column: pa.Array) -> pl.Series:
-    """Return each value of a column as a JSON text; null stays null."""
+    """Return each value of a column as a JSON text; null stays null.
+
+    Raises:
+        DataError: a date or time is outside the years 1 to 9999.
+    """
     import polars as pl
 
     batch = pa.record_batch([column], names=["value"])

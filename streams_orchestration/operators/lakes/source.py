@@ -235,7 +235,13 @@ class LakeSource(SourceOperator):
             raise DataError(message)
 
     def _following(self, position: TablePosition) -> TablePosition | None:
-        """Return the start of the next version; None if there is none yet, or the run ends before it."""
+        """Return the start of the next version; None if there is none yet, or the run ends before it.
+
+        Deleted versions are handled as `onLostData` says.
+
+        Raises:
+            DataError: a column is missing or has another type, or versions were deleted and `onLostData` is `fail`.
+        """
         until = position.until
         if until is not None and self._table.is_at(position.version, until):
             return None
@@ -250,7 +256,11 @@ class LakeSource(SourceOperator):
         return TablePosition(version, until=until, table=self._table.id_at(version, position.table))
 
     def _step(self, position: TablePosition, limit: int) -> tuple[TablePosition, int]:
-        """Submit rows of one data file. Return the position after these rows, and their number."""
+        """Submit at most `limit` rows of one data file. Return the position after these rows, and their number.
+
+        Raises:
+            DataError: the version deletes or updates rows, and `onChange` is `fail`.
+        """
         if self.parameters.on_change == "feed" and not position.whole:
             return position._replace(done=True), self._submit_feed(position.version)
         version = self._parts(position)

@@ -38,7 +38,7 @@ class _WithLogic(_Base):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
-        """Check the operator as without logic, then the logic."""
+        """Check the operator with its logic. Raises ValueError if `onError` is not `fail`."""
         if getattr(parameters, "on_error", "fail") != "fail":
             check_policy(parameters)
         super().check(replace(context, inputs=_compiled(context, parameters.spl)[1]), parameters)

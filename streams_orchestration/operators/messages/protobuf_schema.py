@@ -113,6 +113,9 @@ def _message(fields: Any, name: str, before: Any, path: str) -> list[str]:
         name: the name of the type.
         before: the earlier definition of the type; None for a new type.
         path: the path of the attribute whose type this is, with a point at the end; empty for the whole message.
+
+    Raises:
+        ValueError: an attribute's name cannot be a field of Protobuf, or two names are the same in JSON.
     """
     known = {} if before is None else before.fields_by_name
     names = [field.name for field in fields]

@@ -58,7 +58,13 @@ class Barrier(MatchingOperator):
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: BarrierParameters) -> tuple[pa.Schema, Assignments]:
-        """Return the combined schema of all ports, and the output assignments."""
+        """Return the combined schema of all ports and of the variables of the logic, and the output assignments.
+
+        An attribute that several ports have is renamed to `in<port>_<name>`.
+
+        Raises:
+            ValueError: the port for failed tuples is missing, or does not fit.
+        """
         target = context.output_schema()
         ports = Counter(name for schema in context.inputs for name in schema.names)
         together = pa.schema(

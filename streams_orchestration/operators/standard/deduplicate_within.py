@@ -84,7 +84,11 @@ class KeysWithin:
 
     @staticmethod
     def divide(states: Sequence[State], channels: Callable[[KeyedState], np.ndarray], width: int) -> Sequence[State]:
-        """Divide states among channels; see `RememberedKeys.divide`."""
+        """Divide states among channels; see `RememberedKeys.divide`.
+
+        Raises:
+            RescaleError: the states have different watermarks.
+        """
         refuse_different_watermarks(states)
         parts = [state["passed"] for state in states]
         divided = divide_keyed(parts, [channels(part) for part in parts], width)

@@ -52,7 +52,11 @@ class Filter(LogicOperator):
 
     @staticmethod
     def _logic(context: OperatorContext, parameters: FilterParameters) -> LogicProgram:
-        """Compile the logic with the condition, which may read the variables of the logic."""
+        """Compile the logic with the condition, which may read the variables of the logic.
+
+        Raises:
+            ValueError: `onError` is not `fail`.
+        """
         assert parameters.spl is not None
         check_policy(parameters)
         text = parameters.filter

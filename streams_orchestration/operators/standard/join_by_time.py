@@ -154,12 +154,16 @@ class TimedJoin:
             self.sides[port].load(state[name])
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the tuples of both sides by the channels of their streams."""
+        """Divide the tuples of both sides by the channels of their streams; each part has the common watermark.
+
+        Raises:
+            RescaleError: the states have different watermarks.
+        """
         if not states:
             return [{}] * route.width
         refuse_different_watermarks(states)
         return [{**part, **least_watermark(states)} for part in divided_sides(states, _LOGS, route)]
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the tuples of both sides."""
+        """Return the waiting tuples of each side as its keys; no side if the state is empty."""
         return [PortKeys(port, state[name].take(state[name].places())) for port, name in _LOGS.items() if state]

@@ -194,9 +194,13 @@ def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Ta
 
 
 def _read(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
-    """Read the wanted columns that exist, with their wanted types.
+    """Read a table of reference data: a Parquet file whole, of a CSV file the wanted columns that it has.
 
-    Types are not guessed: a key 007 guessed to be a number would never match.
+    A CSV file's columns get their wanted types. Types are not guessed: a key 007 guessed to be a number would never
+    match.
+
+    Raises:
+        UnfitValueError: a wanted value of a Parquet file is invalid.
     """
     if path.suffix == ".parquet":
         table = pq.read_table(path)

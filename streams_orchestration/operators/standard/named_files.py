@@ -110,7 +110,14 @@ class NamedFiles(LogicOperator):
         return resolve_input(name, self.base)
 
     def _read(self, name: str, path: File) -> None:
-        """Read a file and submit its tuples. `FileName()` is the name in the tuple."""
+        """Read a file, submit its tuples, set its malformed rows aside, and report its end; see `FileOutputs`.
+
+        `FileName()` is the name in the tuple.
+
+        Raises:
+            ValueError: the file does not fit the attributes, or a row is malformed.
+            OSError: the file cannot be read.
+        """
         file, number = source_file(path, self.parameters, self.schema, self.context), 0
         file.check()
         outputs = FileOutputs(self)

@@ -174,6 +174,9 @@ class Parse(LogicOperator):
         """Return the attribute or expression with the bytes, and the expressions of SPL; see `output_logic`.
 
         Beside logic, an expression with the bytes is evaluated with it, and the attribute is empty.
+
+        Raises:
+            ValueError: the value of such an expression is neither binary nor string.
         """
         given, source = parameters.parse_input, context.inputs[0]
         if parameters.spl is None or not isinstance(given, SplText):

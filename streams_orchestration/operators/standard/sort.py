@@ -116,7 +116,14 @@ class Sort(ClockOperator):
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: SortParameters) -> tuple[Window | None, list[Any], Assignments]:
-        """Return the window, the sort keys and the output. There is no window if event time determines the order."""
+        """Return the window, the sort keys and the output; no window for event time or for panes of a window.
+
+        Report attributes of `partitionBy` that do not exist, and a port for late tuples that none can reach.
+
+        Raises:
+            ValueError: the port for failed tuples does not fit.
+            ExpressionError: a value of `sortBy` cannot be ordered.
+        """
         source, by_time = context.inputs[0], parameters.by_time
         check_failure_port(context, parameters, source)
         unless = None if by_time or parameters.panes else "only a window of event time finds late tuples"

@@ -101,7 +101,13 @@ class JSONToTuple(Operator):
         return lambda text: {target: convert(parse_json(text))}
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Read the texts of a batch and submit their tuples; drop texts that do not fit."""
+        """Read the texts of a batch and submit their tuples.
+
+        A tuple whose text does not fit goes to the second port. Without this port it is dropped and counted.
+
+        Raises:
+            TupleError: a text does not fit, there is no second port, and `ignoreParsingError` is false.
+        """
         texts = column_values(batch, self.given, self.source)
         found: list[Found] = []
         faulty: list[int] = []

@@ -86,7 +86,7 @@ class LocalLauncher:
 
 @cache
 def _require_java(_program: Path | None) -> None:
-    """Check the Java of this machine, once per path of its program."""
+    """Raise JavaError if this machine has no Java that Spark can use; look once per path of its program."""
     require_java()
 
 

@@ -99,7 +99,11 @@ def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Co
 
 
 def _copy(source: SavepointPlace, manifest: Manifest, target: SavepointPlace) -> None:
-    """Copy one file after another, the manifest last."""
+    """Copy one file after another into a new directory, the manifest last.
+
+    Raises:
+        SavepointError: the directory has too little room.
+    """
     with new_directory(target) as place:
         _require_room(manifest, place)
         for file in manifest.files:

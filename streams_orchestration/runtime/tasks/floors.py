@@ -108,7 +108,11 @@ class FlooredOperator(Operator):
                 reach_watermark(part, watermark)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Pass a punctuation to every object, of which there is one for each watermark of the old channels."""
+        """Pass a punctuation to every object, of which there is one for each watermark of the old channels.
+
+        Raises:
+            ResultError: the operator returns a value.
+        """
         self._begin()
         for part in self.parts:
             check_nothing(part.on_punctuation(port, mark), "on_punctuation")
@@ -120,7 +124,7 @@ class FlooredOperator(Operator):
         return min(held, default=None)
 
     def drain(self) -> None:
-        """Drain every object."""
+        """Drain every object. Raises ResultError if the operator returns a value."""
         self._begin()
         for part in self.parts:
             check_nothing(part.drain(), "drain")
@@ -155,6 +159,9 @@ class FlooredOperator(Operator):
 
         That is the object with the lowest floor: it gets every watermark, and submits what the operator itself would
         submit, which may be a lower one. It comes last, since no result of another object may follow the watermark.
+
+        Raises:
+            ResultError: the operator returns a value.
         """
         schema = self.context.inputs[port]
         for step in steps.singly():

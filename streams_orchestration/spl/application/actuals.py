@@ -93,7 +93,7 @@ def node_of(actual: Actual) -> tree.Node:
 
 
 def _is_value(actual: Actual, argument: Argument, mistakes: list[Mistake], report: Report) -> bool:
-    """Return True if an actual parameter is an expression; if its formal is an attribute, it must be an attribute."""
+    """Return True if an actual parameter is an expression, an attribute if its formal is; else report a mistake."""
     written = expression_of_values(actual.values)
     if written is None:
         report("CDISP0302E", f"the value of {argument.label} is a type, not an expression", node_of(actual))

@@ -41,7 +41,7 @@ PATH = "STREAMS_SPLPATH"
 
 
 def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None, list[Diagnostic]]:
-    """Return the document of a file of SPL, or None, with all findings."""
+    """Return the document of a file of SPL, or None if it has errors; report the findings, at most `MOST_MISTAKES`."""
     try:
         unit = load(path, str(path))
     except FileNotFoundError:

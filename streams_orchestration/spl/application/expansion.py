@@ -132,7 +132,7 @@ class _Body:
         return [self.invocation(each) for each in self.composite.graph]
 
     def body(self) -> LocatedMapping:
-        """Return the composite as an entry of `composites`."""
+        """Return the composite as an entry of `composites`; report mistakes in it."""
         reader = ConstantReader(self.source, self.scope, self.mistakes)
         graph = self.graph()
         streams = {output.stream.name for each in self.composite.graph for output in each.outputs}
@@ -154,7 +154,7 @@ class _Body:
         )
 
     def invocation(self, invocation: Invocation) -> LocatedMapping:
-        """Return one invocation in the form of the document; declare its operator and note its references."""
+        """Return one invocation as an entry of the document; report mistakes, declare its operator, note references."""
         check_aliases(invocation, self.report)
         operator = self._operator(invocation.operator)
         inputs = named_apart(map(self._input, invocation.inputs), invocation)
@@ -302,7 +302,7 @@ class _Body:
         return self.expansion.shared(operator.kind, content)
 
     def _actuals(self, composite: Composite, invocation: Invocation, inputs: tuple[Port, ...]) -> dict[str, Meaning]:
-        """Return the actual parameters of an invocation, whose expressions may read its input streams."""
+        """Return the actual parameters, which may read the input streams; report unknown, missing and unfit ones."""
         scope = port_scope(self.scope, inputs, most=len(composite.inputs))
         formals = {each.name.name.removeprefix("$"): each for each in composite.formals}
         given: dict[str, Argument] = {each.label.name: each for each in invocation.arguments}

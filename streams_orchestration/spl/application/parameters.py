@@ -167,7 +167,7 @@ class ParameterWriter:
     def _by_model(
         self, invocation: Invocation, model: SplOperatorModel, known: Scope, typed: list[Node]
     ) -> dict[str, Any]:
-        """Return the parameters of an operator, checked against its model."""
+        """Return the parameters of an operator, and report where they contradict its model."""
         check_ports(invocation, model, self.source, self.mistakes)
         if self.native:
             check_windows(invocation, model, self.source, self.mistakes)

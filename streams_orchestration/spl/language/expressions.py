@@ -83,7 +83,12 @@ class ExpressionReader(TypeReader):
     values: frozenset[int] = frozenset()
 
     def expression(self, least: int = ASSIGNMENT) -> Expression:
-        """Read an expression whose operators have at least the precedence `least`."""
+        """Read an expression whose operators have at least the precedence `least`.
+
+        Raises:
+            FaultError: the expression is wrong.
+            NestingError: the expression is nested too deeply.
+        """
         self.deeper()
         first = self.at
         left = self._operand()
@@ -151,7 +156,12 @@ class ExpressionReader(TypeReader):
         return operator
 
     def _operand(self) -> Expression:
-        """Read prefix operators and casts, a primary expression, and its postfix operators."""
+        """Read prefix operators and casts, a primary expression, and its postfix operators.
+
+        Raises:
+            FaultError: the expression is wrong.
+            NestingError: the expression is nested too deeply.
+        """
         before: list[tuple[int, str, Type | None]] = []
         while True:
             first, text = self.at, self.texts[self.at]

@@ -102,7 +102,7 @@ class InvocationReader(StatementReader):
         seen.add(name)
 
     def clause_elements(self, element: Callable[[], _Element], what: str) -> tuple[_Element, ...]:
-        """Read the elements after the keyword of a clause, at least one."""
+        """Read the elements after the keyword of a clause. Raises FaultError if no word follows."""
         if self.kinds[self.at] != "word":
             self.refuse(what)
         return self.elements(element, self._clause_ends, _STOPS, closers=";")

@@ -224,7 +224,10 @@ class _UnitReader(InvocationReader):
         )
 
     def _ports(self) -> tuple[tuple[CompositePort, ...], tuple[CompositePort, ...]]:
-        """Read the input and output ports of a composite, in either order."""
+        """Read the input and output ports of a composite, in either order.
+
+        Return an empty tuple for a side that is left out. Raises FaultError at any other word, or at a repeated side.
+        """
         sides: dict[str, tuple[CompositePort, ...]] = {}
         if self.accept("(") and not self.accept(")"):
             while True:
@@ -266,7 +269,7 @@ class _UnitReader(InvocationReader):
     def _some(
         self, element: Callable[[], _Element], ends: Callable[[], bool], what: str, closers: str = ";"
     ) -> tuple[_Element, ...]:
-        """Read the elements of a clause, at least one."""
+        """Read the elements of a clause. Raises FaultError if there is none."""
         if ends():
             self.refuse(what)
         return self.elements(element, ends, _DEFINITIONS | {"graph", "stream", "@"}, closers=closers)

@@ -147,7 +147,10 @@ class _Lexer:
         return Tokens(self.text, kinds, texts, offsets, tuple(self.findings), frozenset(self.suspects))
 
     def _tokens_from(self, position: int) -> int | None:
-        """Read tokens up to the next mistake; return the offset after the mistake, or None at the end of the text."""
+        """Read tokens up to the next mistake; return the offset after the mistake, or None at the end of the text.
+
+        Report the mistake, and wrong escapes in the strings before it.
+        """
         kinds, texts, offsets, cut = self.kinds, self.texts, self.offsets, self.cut
         for match in _TOKEN.finditer(self.text, position):
             kind = match.lastgroup or "end"

@@ -38,7 +38,7 @@ class TypeReader(Reader, ABC):
         """Read an expression."""
 
     def type(self) -> Type:
-        """Read a type."""
+        """Read a type. Raises FaultError if there is none, NestingError if it is nested too deeply."""
         first, text = self.at, self.texts[self.at]
         if self.kinds[first] == "word":
             return self._named_type()

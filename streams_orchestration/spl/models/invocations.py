@@ -91,7 +91,7 @@ def check_parameters(
 ) -> dict[str, tuple[Expression, ...]]:
     """Return the typed values of the parameters; a word of a `CustomLiteral` becomes a constant of its enumeration.
 
-    Parameters of mode `Text` are left out.
+    Parameters of mode `Text` are left out. Mistakes are reported.
 
     Args:
         written: the invocation.
@@ -326,7 +326,10 @@ def _varies(node: object) -> bool:
 def _word(
     typing: ExpressionTyping, model: SplOperatorModel, parameter: ParameterModel, written: tree.Expression
 ) -> Expression:
-    """Return a word of a parameter's enumeration as a constant; a formal parameter is replaced by its actual."""
+    """Return a word of a parameter's enumeration as a constant; a formal parameter is replaced by its actual.
+
+    Report any other value, and return an expression in error for it.
+    """
     sought: tree.Expression = written
     scope = typing.scope
     for _ in range(50):

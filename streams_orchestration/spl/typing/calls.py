@@ -77,7 +77,7 @@ class CallTyping(Naming):
     # --- names
 
     def named(self, written: tree.Name, expected: Type | None) -> Expression:
-        """Return the value to which a name refers."""
+        """Return the value to which a name refers; report a name that is unknown or not a value."""
         meaning = self.find(written)
         span = self.span(written)
         match meaning:
@@ -107,7 +107,8 @@ class CallTyping(Naming):
     def port_attribute(self, written: tree.Member) -> Expression | None:
         """Return the typed `Port.attribute`, or None if the expression is something else.
 
-        If an attribute and a port have the same name, the attribute is meant if it is a tuple with such a member.
+        Report an attribute that the port lacks. If an attribute and a port have the same name, the attribute is meant
+        if it is a tuple with such a member.
         """
         operand = written.operand
         if not isinstance(operand, tree.Name) or operand.namespace:
@@ -147,7 +148,7 @@ class CallTyping(Naming):
         return PortTuple(self.span(written), type_, found.port.label)
 
     def _actual(self, written: tree.Name, actual: Actual, expected: Type | None) -> Expression:
-        """Return the typed value of an actual parameter, whose names are resolved in the scope of the invocation."""
+        """Return the typed value of an actual parameter, resolved in the invocation's scope; report mistakes."""
         if self.is_too_deep(written):
             return self.wrong(written)
         values = actual.values
@@ -172,7 +173,7 @@ class CallTyping(Naming):
     # --- calls
 
     def call(self, written: tree.Call, expected: Type | None = None) -> Expression:
-        """Return the typed tree of a call; a function without known types is assumed to return the expected type."""
+        """Return the typed tree of a call; report mistakes. A function of unknown types returns the expected type."""
         function = written.function
         if not isinstance(function, tree.Name):
             self.report("CDISP0052E", "only a function can be called", function)
@@ -290,7 +291,7 @@ class CallTyping(Naming):
         return self.value(written, hint)
 
     def _submit(self, written: tree.Call) -> Expression:
-        """Return the typed tree of a call of `submit`, which names the output port by its name or number."""
+        """Return the typed tree of a call of `submit`, which names or numbers the output port; report mistakes."""
         what, where = written.arguments
         span = self.span(written)
         meaning = self.scope.find(where.name) if isinstance(where, tree.Name) else None

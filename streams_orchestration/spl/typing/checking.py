@@ -71,7 +71,7 @@ class ExpressionTyping(OperationTyping):
         return value if expected is None else self.convert(value, expected, written)
 
     def whole(self, written: tree.Expression, expected: Type | None) -> Expression:
-        """Return the typed tree of a whole expression.
+        """Return the typed tree of a whole expression; report mistakes in it.
 
         A text such as `(a) - b` is first parsed as a cast. If `a` turns out to be a value, it is parsed again without
         the cast.
@@ -91,7 +91,10 @@ class ExpressionTyping(OperationTyping):
                 return self.wrong(written)
 
     def initialiser(self, written: tree.Expression, target: Type) -> Expression:
-        """Return the initial value of a declared variable, cast to the variable's type if that is possible."""
+        """Return the initial value of a declared variable, cast to the variable's type if that is possible.
+
+        Report a value of any other type, and return an expression in error for it.
+        """
         value = self.whole(written, target)
         result = converted(value, target)
         if result is not None and value.type != VOID:

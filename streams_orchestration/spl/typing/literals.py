@@ -63,7 +63,13 @@ class LiteralTyping(CallTyping):
                 return self._collection(written, expected)
 
     def number(self, written: tree.Expression, text: str, *, negative: bool) -> Expression:
-        """Return the typed constant of a number, which a minus may precede."""
+        """Return the typed constant of a number; report a number that is malformed or out of range.
+
+        Args:
+            written: the expression.
+            text: the number without its minus.
+            negative: True if a minus precedes it.
+        """
         try:
             literal = number(text, negative=negative)
         except LiteralError as error:

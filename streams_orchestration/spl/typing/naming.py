@@ -129,7 +129,10 @@ class Naming:
                 return self.named_type(written)
 
     def tuple_type(self, written: tree.TupleType) -> Type:
-        """Return the type of `tuple<...>`, which lists attributes, or names tuple types whose attributes it joins."""
+        """Return the type of `tuple<...>`, which lists attributes, or names tuple types whose attributes it joins.
+
+        Report repeated attributes and other mistakes; return `UNKNOWN` if a base is not a tuple type or does not fit.
+        """
         if not written.bases:
             self._refuse_twice(tuple(each.name for each in written.attributes), "an attribute of this type")
             attributes: dict[str, TupleAttribute] = {}
@@ -152,7 +155,10 @@ class Naming:
         return joined(bases)
 
     def named_type(self, written: tree.NamedType) -> Type:
-        """Return the type that a name denotes, or a composite's type that a member denotes."""
+        """Return the type that a name denotes, or a composite's type that a member denotes.
+
+        Report a name that does not denote a type, and return `UNKNOWN` for it.
+        """
         name = written.name
         meaning = self.find(name)
         if written.member:

@@ -75,7 +75,7 @@ def check_function(
     mistakes: list[Mistake],
     signature: Signature | None = None,
 ) -> Function:
-    """Return a function with a typed body.
+    """Return a function with a typed body; report mistakes in it.
 
     Args:
         written: the function.
@@ -111,6 +111,8 @@ def check_logic(
     submits: bool = True,
 ) -> tuple[Logic, Scope]:
     """Return the typed logic of an invocation, and a scope with its state variables for the other clauses.
+
+    Mistakes are reported.
 
     Args:
         written: the clauses of the logic.
@@ -184,7 +186,10 @@ class StatementTyping(ExpressionTyping):
         return many[0] if len(many) == 1 else Block(self.span(written), tuple(many))
 
     def statements(self, written: tree.Statement) -> list[Statement]:
-        """Return a statement as typed statements: one for each declared variable, none for a type definition."""
+        """Return a statement as typed statements: one for each declared variable, none for a type definition.
+
+        Report mistakes in it.
+        """
         span = self.span(written)
         match written:
             case tree.LocalDeclaration():

@@ -53,7 +53,10 @@ class RowSender:
             self._write()
 
     def payload(self) -> tuple[bytes, int]:
-        """Return the payload for all items and its size in bytes; nothing can be sent afterwards."""
+        """Return the payload for all items and its size in bytes; write the file that a large payload names.
+
+        Nothing can be sent afterwards.
+        """
         if self._file is None:
             data = encode(self._held, self._schema)
             if data.size <= INLINE_BYTES:

@@ -95,7 +95,7 @@ def forget_workers(workers: Path, living: Collection[str]) -> None:
 
 
 def take_silent(workers: Path) -> list[str]:
-    """Return the ids of executors with silent workers; each id is returned once."""
+    """Return the ids of executors with silent workers, and delete their announcements."""
     silent = tuple((workers / SILENT).iterdir()) if (workers / SILENT).is_dir() else ()
     for each in silent:
         each.unlink(missing_ok=True)
