@@ -19,7 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streams_orchestration.builder.timed_items import replay, split_marks, take_watermarks_of_test, without_event_time
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
+from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.loading import application_from_mapping
@@ -78,10 +80,22 @@ def run_in_process(
             _replace_source(document, stream, rows, directory)
         tables = _replace_sinks(document)
         tables |= {name: _watch(document, name) for name in streams}
-        compilation = compile_application(application_from_mapping(document), options or Options(fusion="legacy"))
+        application = application_from_mapping(document)
+        compilation = compile_application(application, options or Options(fusion="legacy"))
+        if options is None and _has_loop(compilation):  # a loop of several PEs never ends
+            compilation = compile_application(application)
         with SteppedApplication(Home(directory / "home"), compilation, batch, engine=spark_engine) as stepped:
             stepped.run()
         return {name: _table(stepped, file) for name, file in tables.items()}
+
+
+def _has_loop(compilation: Compilation) -> bool:
+    """Return True if operators of an application form a loop."""
+    following: list[list[int]] = [[] for _ in compilation.logical.operators]
+    for connection in compilation.logical.connections:
+        following[connection.source].append(connection.target)
+    components = strong_components(following)
+    return len(components) < len(following) or any(number in each for number, each in enumerate(following))
 
 
 def spark_engine() -> SparkEngine:

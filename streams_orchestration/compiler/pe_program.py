@@ -237,6 +237,16 @@ class PeProgram:
         """All streams of the application that the PE reads."""
         return tuple(stream for task in self.tasks for stream in task.inputs)
 
+    @cached_property
+    def returning(self) -> frozenset[str]:
+        """The streams that the PE writes and reads again in a later batch, since they close a loop within the PE."""
+        return frozenset(each.stream for each in self.inputs if each.producer == self.pe)
+
+    @cached_property
+    def awaited_streams(self) -> frozenset[str]:
+        """The streams of other units, whose ends the PE awaits."""
+        return frozenset(each.stream for each in self.inputs if each.foreign) - self.returning
+
     @property
     def sources(self) -> tuple[int, ...]:
         """The numbers of the PE's source operators."""

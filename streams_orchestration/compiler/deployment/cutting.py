@@ -63,7 +63,7 @@ def build_program(
     all_units = recovery_units(compilation) if units is None else units
     unit = next(unit for unit in all_units if pe.id in unit.pes)
     connections = connections_by_pe(compilation)[pe.id] if connections is None else connections
-    return _Cut(PeGraph(compilation, pe, connections), unit).program()
+    return _Cut(PeGraph(compilation, pe, connections, returns=unit.region is None), unit).program()
 
 
 def _refuse_loops(programs: Sequence[PeProgram]) -> None:
@@ -95,7 +95,7 @@ class _Cut:
     def program(self) -> PeProgram:
         """Cut until no two tasks share a stateful operator. Each cut makes a task, which may share operators again."""
         remote = self.streams.inputs()
-        if any(model.engine == "dataframe" for model in self.graph.logical_of.values()):
+        if self.graph.is_query:
             return self._whole(remote)
         breaks = {port for port in self.graph.inside_ports(self.graph.members) if port in self.graph.queues}
         reach = self._reaches(remote, breaks)
@@ -142,7 +142,10 @@ class _Cut:
             return levels(graph)
         except CircleError as error:
             loop = " -> ".join(self.graph.physical.operators[number].name for number in error.nodes)
-            message = f"PE {self.graph.pe.id}: a loop goes through {loop}; loops inside of one PE cannot run"
+            message = (
+                f"PE {self.graph.pe.id}: a loop goes through {loop}; a loop inside of one PE runs only outside of "
+                "consistent regions, and without dataframe queries"
+            )
             raise CannotRunError(message) from error
 
     def _reaches(
@@ -172,15 +175,16 @@ class _Cut:
         for numbers in self.graph.outgoing.values():
             for number in numbers:
                 c = self.graph.physical.connections[number]
-                if c.target in self.graph.members and (c.target, c.target_port) not in breaks:
+                if self.graph.is_inside(number) and (c.target, c.target_port) not in breaks:
                     graph[c.source].add(c.target)
         self._levels(graph)
         return graph
 
     def _exchange_targets(self, operator: int, breaks: set[tuple[int, int]]) -> set[int]:
         ports = range(len(self.graph.logical_of[operator].outputs))
-        targets = (self.graph.physical.connections[n] for port in ports for n in self.graph.outgoing[operator, port])
-        return {c.target for c in targets if c.target in self.graph.members and (c.target, c.target_port) in breaks}
+        numbers = (number for port in ports for number in self.graph.outgoing[operator, port])
+        targets = (self.graph.physical.connections[number] for number in numbers if self.graph.is_inside(number))
+        return {c.target for c in targets if (c.target, c.target_port) in breaks}
 
     def _tasks(
         self, level_of: dict[int, int], reach: dict[int, tuple[int, ...]], remote: dict[int, list[InputStream]]

@@ -123,11 +123,11 @@ class OperatorPrograms:
         connections = self.graph.physical.connections
         here = self._outgoing(operator, port).get((splitter, channel), [])
         exported = splitter < 0 and (operator, port) in self.graph.exported
-        if exported or any(connections[n].target not in self.graph.members for n in here):
+        if exported or not all(map(self.graph.is_inside, here)):
             deliveries.append(Remote(self.streams.written[PeOutputPort(operator, port, splitter, channel)]))
         for number in here:
             connection = connections[number]
-            if connection.target not in self.graph.members:
+            if not self.graph.is_inside(number):
                 continue
             target = (connection.target, connection.target_port)
             if target in self.breaks:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.returning import returning_connections
 from streams_orchestration.compiler.implementations import load_operator
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.model.programs import has_variables
@@ -31,13 +32,16 @@ def connections_by_pe(compilation: Compilation) -> dict[int, list[int]]:
 class PeGraph:
     """The graph of one PE. Operators, connections and splitters keep their physical numbers."""
 
-    def __init__(self, compilation: Compilation, pe: ProcessingElement, connections: Sequence[int]) -> None:
+    def __init__(
+        self, compilation: Compilation, pe: ProcessingElement, connections: Sequence[int], *, returns: bool = False
+    ) -> None:
         """Select the operators and connections of the PE.
 
         Args:
             compilation: the application.
             pe: one of its PEs.
             connections: the numbers of the PE's connections, from `connections_by_pe`.
+            returns: True if the PE may read streams of its own in later batches, so that it can run loops.
 
         Raises:
             ImplementationError: an operator cannot be imported.
@@ -64,6 +68,12 @@ class PeGraph:
             if splitter.operator in self.members:
                 key = (splitter.operator, splitter.port, splitter.parent, splitter.parent_channel)
                 self.splitters[key].append(splitter.index)
+        self.is_query = any(model.engine == "dataframe" for model in self.logical_of.values())
+        """True if the operators are one Spark query."""
+        self.returning = frozenset[int]()
+        """The connections within the PE that close loops; their tuples come back in a later batch."""
+        if returns and not self.is_query:
+            self.returning = returning_connections(compilation, self.members, connections)
         self.stateful = {i: self._is_stateful(i) for i in pe.operators}
         self.imported = sorted(
             {(link.operator, link.port) for link in physical.imports if link.operator in self.members}
@@ -95,9 +105,14 @@ class PeGraph:
         return event_time.mode != "inputWatermark" or len(event_time.connections) > 1
 
     def inside_ports(self, operators: Collection[int]) -> set[tuple[int, int]]:
-        """Return the input ports of some operators that are fed from inside the PE."""
+        """Return the input ports of some operators that are fed from inside the PE within a batch."""
         return {
             (operator, port)
             for (operator, port), numbers in self.incoming.items()
-            if operator in operators and any(self.physical.connections[n].source in self.members for n in numbers)
+            if operator in operators and any(self.is_inside(number) for number in numbers)
         }
+
+    def is_inside(self, connection: int) -> bool:
+        """Return True if the tuples of a connection stay in the PE, and arrive in the batch that submits them."""
+        ends = self.physical.connections[connection]
+        return ends.source in self.members and ends.target in self.members and connection not in self.returning

@@ -9,7 +9,7 @@ from streams_orchestration.compiler.deployment.pe_graph import PeGraph
 from streams_orchestration.compiler.deployment_plan import Unit
 from streams_orchestration.compiler.pe_program import InputStream
 from streams_orchestration.compiler.physical_graph import PortLink
-from streams_orchestration.compiler.stage_results import PeOutputPort
+from streams_orchestration.compiler.stage_results import PeInputPort, PeOutputPort
 
 
 def stream_name(compilation: Compilation, output: PeOutputPort) -> str:
@@ -33,18 +33,21 @@ class PeStreams:
     def __init__(self, graph: PeGraph, unit: Unit) -> None:
         self.graph = graph
         self.unit = unit
-        self.written = {output: stream_name(graph.compilation, output) for output in graph.pe.outputs}
-        """Output port of the PE -> the stream that it writes."""
+        ends = [graph.physical.connections[number] for number in sorted(graph.returning)]
+        outputs = (PeOutputPort(c.source, c.source_port, c.splitter, c.channel) for c in ends)
+        self.written = {output: stream_name(graph.compilation, output) for output in (*graph.pe.outputs, *outputs)}
+        """Output port of the PE, or of a loop within it -> the stream that it writes."""
+        self._ports = dict.fromkeys([*graph.pe.inputs, *(PeInputPort(c.target, c.target_port) for c in ends)])
 
     def inputs(self) -> dict[int, list[InputStream]]:
-        """Return the streams that the PE reads from other PEs and applications, by operator."""
+        """Return the streams that the PE reads from PEs, applications and loops of its own, by operator."""
         streams: dict[int, list[InputStream]] = defaultdict(list)
         pe_of = self.graph.compilation.fusion.pe_of
-        for operator, port in self.graph.pe.inputs:
+        for operator, port in self._ports:
             seen: set[str] = set()
             for number in self.graph.incoming[operator, port]:
                 connection = self.graph.physical.connections[number]
-                if connection.source in self.graph.members:
+                if self.graph.is_inside(number):
                     continue
                 output = PeOutputPort(
                     connection.source, connection.source_port, connection.splitter, connection.channel
@@ -53,7 +56,7 @@ class PeStreams:
                 if name not in seen:
                     seen.add(name)
                     producer = pe_of[connection.source]
-                    foreign = producer not in self.unit.pes
+                    foreign = producer not in self.unit.pes or producer == self.graph.pe.id
                     uncommitted = foreign and self._shows_uncommitted(connection.source)
                     streams[operator].append(InputStream(name, producer, operator, port, foreign, uncommitted))
         for operator, _ in self.graph.imported:
@@ -90,8 +93,9 @@ class PeStreams:
         pe_of = self.graph.compilation.fusion.pe_of
         readers: dict[str, set[int]] = {name: set() for name in self.written.values()}
         for numbers in self.graph.outgoing.values():
-            for connection in (self.graph.physical.connections[number] for number in numbers):
-                if connection.target not in self.graph.members:
+            for number in numbers:
+                connection = self.graph.physical.connections[number]
+                if not self.graph.is_inside(number):
                     output = PeOutputPort(
                         connection.source, connection.source_port, connection.splitter, connection.channel
                     )

@@ -46,7 +46,7 @@ class Gate(WaitingOperator):
 
     A tuple of input port 1, the control port, acknowledges `numTuplesToAck` tuples. A surplus of acknowledgements lets
     later tuples pass. Other tuples wait in order in the operator's state. Tuples that still wait at the end are
-    submitted, since nothing can acknowledge later tuples.
+    submitted, since nothing can acknowledge later tuples. An operator behind Gate may acknowledge, also in the same PE.
 
     Parameters and semantics follow Gate of the SPL standard toolkit 1.4 (IBM Streams 4.3): its page and its generated
     code, whose count of unacknowledged tuples goes below 0. There a tuple is held by blocking its sender, and waiting

@@ -18,7 +18,7 @@ def streams_here(program: PeProgram, pes: Iterable[PlacedPe]) -> frozenset[str]:
     """Return the streams of a PE that are read only by PEs of the same unit and host.
 
     If the host is moved to another machine, these segments are lost. The unit is then reset to its cut, at which all
-    of their tuples had been read.
+    of their tuples had been read. A stream that a PE reads itself may have unread tuples at a cut.
 
     Args:
         program: the PE's program.
@@ -29,7 +29,10 @@ def streams_here(program: PeProgram, pes: Iterable[PlacedPe]) -> frozenset[str]:
     return frozenset(
         stream
         for stream, readers in program.consumers.items()
-        if readers and stream not in program.exports and all(places.get(reader) == own for reader in readers)
+        if readers
+        and stream not in program.exports
+        and stream not in program.returning
+        and all(places.get(reader) == own for reader in readers)
     )
 
 

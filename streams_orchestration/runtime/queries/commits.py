@@ -173,11 +173,13 @@ def _progress(
     for segment in (segment for result in results for segment in result.segments):
         numbers[segment.stream] = numbers.get(segment.stream, 0) + 1
     sources = {program.operators[index].name for index in program.sources}
-    foreign = {stream.stream for stream in program.inputs if stream.foreign}
+    if plan.final:  # nobody reads what operators submit at their end into a loop that has ended
+        behind = {stream: numbers.get(stream, 0) for stream in program.returning}
+        position = replace(position, inputs=position.inputs | behind)
     return {
         "epoch": plan.epoch + 1 if plan.boundary else plan.epoch,
         "running": plan.generation,
-        "exhausted": not program.imports and sources | foreign <= set(position.exhausted),
+        "exhausted": not program.imports and sources | program.awaited_streams <= set(position.exhausted),
         "final": plan.final,
         "position": asdict(replace(position, outputs=numbers)),
         "rows_in": row.rows_in + sum(result.rows_in for result in results),

@@ -118,7 +118,9 @@ def plan_batch(
         work = work or due or (sources_due and bool(sources.producing))
     if program.autonomous:
         boundary = True
-        final = _has_ended(program, exhausted)
+        final = _has_ended(program, exhausted) and (
+            not program.returning or _is_at_rest(program, view, taken, exhausted)
+        )
         needed = work or final
     else:
         boundary = _may_close(program, view, taken)
@@ -197,8 +199,18 @@ def _sources(program: PeProgram, view: PeView) -> _Sources:
 def _has_ended(program: PeProgram, exhausted: Sequence[str]) -> bool:
     """Return True if no input can follow: all sources and streams have ended, and there are no Imports."""
     sources = (program.operators[source].name for source in program.sources)
-    streams = (each.stream for each in program.inputs)
+    streams = (each.stream for each in program.inputs if each.stream not in program.returning)
     return not program.imports and all(name in exhausted for name in itertools.chain(sources, streams))
+
+
+def _is_at_rest(
+    program: PeProgram, view: PeView, taken: Mapping[str, tuple[Segment, ...]], exhausted: Sequence[str]
+) -> bool:
+    """Return True if no tuple is in a loop of a PE: nothing is left to read, and a batch without input could follow."""
+    moves = any(taken.values()) or tuple(exhausted) != tuple(view.position.exhausted)
+    return (
+        not moves and view.position.wake is None and not any(view.streams[each].segments for each in program.returning)
+    )
 
 
 def _task_input(

@@ -250,8 +250,7 @@ def _continued(
 
 def _is_exhausted(program: PeProgram, position: Mapping[str, Any]) -> bool:
     sources = {program.operators[index].name for index in program.sources}
-    foreign = {stream.stream for stream in program.inputs if stream.foreign}
-    return not program.imports and sources | foreign <= set(position["exhausted"])
+    return not program.imports and sources | program.awaited_streams <= set(position["exhausted"])
 
 
 def _place_sinks(connection: Connection, new: NewPlan) -> None:

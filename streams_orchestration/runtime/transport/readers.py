@@ -88,7 +88,7 @@ def outstanding(
         for reader in importing.get(stream, ()):
             if reader.waited:
                 readers[None if reader.uncommitted else shown].append(reader.position)
-        for row in (members[pe] for pe in consumers):
+        for row in (members[pe] for pe in consumers if pe != program.pe):  # a PE does not wait for itself
             early = row.unit == program.unit or stream in program.uncommitted
             sees = shown if row.shown_epoch is None else completed
             readers[None if early else sees].append(row.position["inputs"].get(stream, 0))

@@ -101,7 +101,7 @@ def under_way(connection: Connection, application: str, programs: Iterable[PePro
     for program in members:
         for stream in program.inputs:
             producer = of_unit.get(stream.producer)
-            if producer is None or producer == program.unit:
+            if producer is None or not stream.foreign:
                 continue
             # not by the number that the producer writes next: what a reset has taken back leaves a gap before it
             unread = (s.c.stream == stream.stream, s.c.number >= positions[program.pe]["inputs"].get(stream.stream, 0))

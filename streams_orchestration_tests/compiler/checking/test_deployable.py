@@ -28,9 +28,19 @@ DROPPING = """
     config: {threadedPort: [{port: 0, congestionPolicy: Sys.DropFirst}]}
 """
 LOOP = """
-  - {name: Round, operator: Union, inputs: [[Made, Back]], outputs: [{stream: Round, schema: n bigint}]}
+  - name: Started
+    operator: Beacon
+    outputs: [{stream: Started, schema: n bigint}]
+    annotations: {consistent: {trigger: periodic, period: 1.0}}
+  - {name: Round, operator: Steered, inputs: [Started, Back], outputs: [{stream: Round, schema: n bigint}]}
   - {name: Back, operator: Filter, inputs: [Round]}
+operators:
+  Steered:
+    implementation: streams_orchestration_tests.runtime.sample_operators:Marks
+    inputs: [{}, {control: true}]
+    outputs: [{}]
 """
+"""A loop in a consistent region, through a control port."""
 
 
 def compiled(directory: Path, *graph: str) -> Compilation:

@@ -159,15 +159,31 @@ def loop(file: Path, **config: Any) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_loop_of_direct_calls_is_refused_with_its_operators(file: Path):
-    with pytest.raises(CannotRunError, match=r"a loop goes through (Round -> Back|Back -> Round); loops inside"):
-        programs(compiled(loop(file), **ONE))
+def test_a_stream_that_closes_a_loop_is_one_that_the_pe_reads_itself(file: Path):
+    (program,) = programs(compiled(loop(file), **ONE))
+    assert program.returning == {"Back"}
+    assert [(each.stream, each.foreign) for each in program.inputs] == [("Back", True)]
+    assert program.consumers == {"Back": (program.pe,)}
 
 
-def test_a_loop_through_a_queue_is_refused(file: Path):
+def test_a_loop_through_a_queue_is_a_stream_that_the_pe_reads_itself(file: Path):
     queue = {"threadedPort": [{"port": 0, "congestionPolicy": "Sys.Wait", "queueSize": 10}]}
-    with pytest.raises(CannotRunError, match="loops inside of one PE cannot run"):
-        programs(compiled(loop(file, config=queue), **ONE))
+    (program,) = programs(compiled(loop(file, config=queue), **ONE))
+    assert program.returning == {"Back"}
+
+
+def test_a_loop_of_queries_is_refused_with_its_operators(file: Path):
+    together: Any = {"config": {"placement": {"partitionColocation": "queries"}}}
+    both = {"parameters": {"query": "SELECT * FROM a UNION ALL SELECT * FROM b"}, **together}
+    inputs = [{"streams": ["Rows"], "name": "a"}, {"streams": ["Back"], "name": "b"}]
+    graph = [
+        source("Rows", file, annotations={}),
+        node("Round", "Sql", **both) | {"inputs": inputs},
+        node("Back", "Sql", "Round", parameters={"query": "SELECT k, n - 1 AS n FROM Round"}, **together),
+        sink("Out", "Back"),
+    ]
+    with pytest.raises(CannotRunError, match=r"a loop goes through (Round -> Back|Back -> Round); a loop inside"):
+        programs(compiled(graph, **ONE))
 
 
 def test_an_input_without_a_schema_is_named(file: Path):

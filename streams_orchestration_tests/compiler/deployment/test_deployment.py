@@ -118,6 +118,11 @@ def test_an_address_has_no_secrets(url: str, address: str) -> None:
 
 OTHER = {**SINK, "operator": "Other", "parameters": {}}
 HERE = "streams_orchestration_tests.compiler.deployment"
+STEERED = {
+    "implementation": "streams_orchestration_tests.runtime.sample_operators:Marks",
+    "inputs": [{}, {"control": True}],
+    "outputs": [{}],
+}
 REFUSED: dict[str, tuple[tuple[dict[str, Any], ...], dict[str, Any], str]] = {
     "no implementation": ((SOURCE, OTHER), {"operators": {"Other": {"outputs": []}}}, "operator Out: Other has no"),
     "no schema": (({**SOURCE, "outputs": ["Src"]}, SINK), {}, "operator Out: the stream Src on input port 0 has no"),
@@ -131,13 +136,13 @@ REFUSED: dict[str, tuple[tuple[dict[str, Any], ...], dict[str, Any], str]] = {
         {"operators": {"Other": {"outputs": [], "implementation": f"{HERE}.ending:Other"}}},
         "the module cannot be imported: SystemExit: 3",
     ),
-    "a loop": (
+    "a loop in a region": (
         (
-            SOURCE,
+            {**SOURCE, "annotations": {"consistent": {"trigger": "periodic", "period": 1.0}}},
             {
                 "name": "Sum",
-                "operator": "Union",
-                "inputs": [["Src", "Back"]],
+                "operator": "Steered",
+                "inputs": ["Src", "Back"],
                 "outputs": [{"stream": "Sum", "schema": "Reading"}],
             },
             {
@@ -148,7 +153,7 @@ REFUSED: dict[str, tuple[tuple[dict[str, Any], ...], dict[str, Any], str]] = {
             },
             {**SINK, "inputs": ["Sum"]},
         ),
-        {"options": Options(fusion="manual", pes=1)},
+        {"operators": {"Steered": STEERED}, "options": Options(fusion="manual", pes=1)},
         "a loop goes through",
     ),
 }
