@@ -1410,6 +1410,11 @@ def RedisSource(
     )
 
 
+def ReplayableStart() -> Use:
+    """Passes tuples on, and starts a consistent region with the tuples of a source that cannot start it."""
+    return named_use("ReplayableStart", {})
+
+
 def Sort(
     *,
     on_error: Literal["fail", "skip", "route"] | None = None,

@@ -33,7 +33,7 @@ Sources = frozenset[Pair]
 _FIRST_PORT = frozenset(
     (
         *("Filter", "Split", "Throttle", "DeDuplicate", "Delay", "DynamicFilter", "Gate", "Sort", "Switch"),
-        *("ThreadedSplit", "Lookup"),
+        *("ThreadedSplit", "Lookup", "ReplayableStart"),
     )
 )
 """Operators that submit the attributes of their first input port unchanged; their other ports only control them."""

@@ -55,8 +55,8 @@ _HOLDS_TUPLES = frozenset(("Delay", "Gate", "Merge", "Sort", "Switch"))
 
 PLACES_WATERMARKS = frozenset(
     {
-        *("DeDuplicate", "DynamicFilter", "Filter", "Format", "Functor", "Lookup", "Punctor", "Split", "ThreadedSplit"),
-        *("Throttle", "Union"),
+        *("DeDuplicate", "DynamicFilter", "Filter", "Format", "Functor", "Lookup", "Punctor", "ReplayableStart"),
+        *("Split", "ThreadedSplit", "Throttle", "Union"),
     }
 )
 """Operators that get a batch with all its watermarks in one call.
@@ -118,6 +118,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "PunctMerger": ("Always", "ce ce*", "cg"),
     "Punctor": ("Always", "c", "Mg"),
     "RedisSource": ("Always", "", "M M?"),
+    "ReplayableStart": ("Always", "c", "cp"),
     "Selector": ("Never", "Mw+", "cg"),
     "Sort": ("WindowEvictionBound", "cw", "Mg M?"),
     "Split": ("Always", "c", "cp cp*"),
@@ -139,7 +140,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
 KEEPS_TYPE = frozenset(
     (
         *("Buffer", "DeDuplicate", "Delay", "DynamicFilter", "Filter", "Gate", "Marker", "PunctMerger", "Punctor"),
-        *("Selector", "Sort", "Split", "Switch", "ThreadedSplit", "Throttle", "Union"),
+        *("ReplayableStart", "Selector", "Sort", "Split", "Switch", "ThreadedSplit", "Throttle", "Union"),
     )
 )
 """Standard operators whose outputs have the tuple type of their first input port."""

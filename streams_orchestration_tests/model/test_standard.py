@@ -20,6 +20,7 @@ CharacterTransform Always F T | Compress Always F T | Custom Always T T | DeDupl
 Decompress Always T T | Delay Never F F | DynamicFilter Always F,F,F F,F | Format Always F T | Gate Always F,F F
 JavaOp Never F T | Marker Never F F | Pair Always F,F T | Parse Always T T | Selector Never T F | Split Always F F,F
 Switch Always F,F F | ThreadedSplit Never F T,T | Throttle Always F F | Union Always F,F T
+ReplayableStart Always F F
 """
 """Rule 92: single-threaded mode, mutability of the input and output port sets."""
 

@@ -39,6 +39,7 @@ OPERATORS: dict[str, dict[str, Any]] = {
     "Pair": {"inputs": [ROW, ROW]},
     "Parse": {"inputs": [BYTES], "format": "csv", "rows": [(b"a,1\n",)]},
     "Punctor": {"punctuate": "n = 1", "position": "after"},
+    "ReplayableStart": {},
     "Sort": {"window": "tumbling, count(1)", "sortBy": ["n"]},
     "Split": {"index": "n"},
     "Switch": {"inputs": [ROW, "closed boolean"], "status": "closed", "initialStatus": True},

@@ -94,7 +94,7 @@ def test_a_file_that_is_no_operator_model_is_refused(tmp_path: Path, text: str |
 
 
 def test_the_standard_toolkit_has_its_operators():
-    assert len(standard_operators()) == 37
+    assert len(standard_operators()) == 38
     models = [standard_operator(kind) for kind in standard_operators()]
     assert all(model is not None and model.input_counts[0] <= 2 for model in models)
     assert standard_operator("Functor") == standard_operator("spl.relational::Functor")

@@ -37,6 +37,7 @@ STANDARD: dict[str, str] = {
     "PostgresChangeSource": "streams_orchestration.operators.standard.postgres_change_source:PostgresChangeSource",
     "Punctor": "streams_orchestration.operators.standard.punctor:Punctor",
     "RedisSource": "streams_orchestration.operators.standard.redis_source:RedisSource",
+    "ReplayableStart": "streams_orchestration.operators.standard.replayable_start:ReplayableStart",
     "Sort": "streams_orchestration.operators.standard.sort:Sort",
     "Split": "streams_orchestration.operators.standard.split:Split",
     "Sql": "streams_orchestration.operators.standard.sql:Sql",

@@ -26,7 +26,7 @@ _DECIMAL_FREE = ("deltaAttribute",)
 Report = Callable[[str, str, tree.Node], None]
 _OUTPUTS = {"inner": 1, "leftOuter": 2, "rightOuter": 2, "outer": 3}
 """Algorithm of a Join -> the highest number of output ports."""
-_PASSING = frozenset(("Delay", "DynamicFilter", "Gate", "Pair", "Throttle"))
+_PASSING = frozenset(("Delay", "DynamicFilter", "Gate", "Pair", "ReplayableStart", "Throttle"))
 """Operators whose first output port has the tuple type of their first input port; for a Pair, of all input ports."""
 _INTEGERS = {
     "Beacon": ("iterations",),

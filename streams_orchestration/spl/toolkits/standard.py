@@ -12,8 +12,8 @@ _NAMESPACES = {
     "spl.relational": ("Aggregate", "Filter", "Functor", "Join", "Punctor", "Sort"),
     "spl.utility": (
         *("Barrier", "Beacon", "CharacterTransform", "Compress", "Custom", "DeDuplicate", "Decompress", "Delay"),
-        *("DynamicFilter", "Format", "Gate", "JavaOp", "Pair", "Parse", "Split", "Switch", "ThreadedSplit", "Throttle"),
-        *("Union",),
+        *("DynamicFilter", "Format", "Gate", "JavaOp", "Pair", "Parse", "ReplayableStart", "Split", "Switch"),
+        *("ThreadedSplit", "Throttle", "Union"),
     ),
     "spl.XML": ("XMLParse",),
 }
@@ -24,7 +24,7 @@ IMPLICIT = (
 """The namespaces that every file uses."""
 OPERATORS = {name: namespace for namespace, names in _NAMESPACES.items() for name in names}
 
-COMPILED_ONLY = {"EndpointSink": "spl.endpoint", "EndpointSource": "spl.endpoint", "ReplayableStart": "spl.utility"}
+COMPILED_ONLY = {"EndpointSink": "spl.endpoint", "EndpointSource": "spl.endpoint"}
 """Operator of the toolkit `spl` that no standard operator here replaces -> its namespace."""
 
 

@@ -26,6 +26,7 @@ from streams_orchestration.operators.standard.format import Format
 from streams_orchestration.operators.standard.functor import Functor
 from streams_orchestration.operators.standard.lookup import Lookup
 from streams_orchestration.operators.standard.punctor import Punctor
+from streams_orchestration.operators.standard.replayable_start import ReplayableStart
 from streams_orchestration.operators.standard.split import Split
 from streams_orchestration.operators.standard.threaded_split import ThreadedSplit
 from streams_orchestration.operators.standard.throttle import Throttle
@@ -88,6 +89,7 @@ CASES: dict[str, tuple[type[Operator], int, dict[str, Any]]] = {
     "split that routes failures": (Split, 3, {"index": "10 DIV (n % 4)", "onError": "route"}),
     "threaded split": (ThreadedSplit, 2, {}),
     "union": (Union, 1, {}),
+    "replayable start": (ReplayableStart, 1, {}),
     "throttle": (Throttle, 1, {"rate": 1e12}),
     "lookup": (Lookup, 1, {"table": TABLE, "key": "n", "take": {"n": "other"}}),
     "lookup that drops what it does not find": (
