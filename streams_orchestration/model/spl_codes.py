@@ -33,6 +33,7 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0018E": error(
         "Several input ports have an attribute of this name.", "Write the port in front: Port.attribute."
     ),
+    "CDISP0024E": error("Two `use` directives of a file name the same thing.", "Remove one of them."),
     "CDISP0025E": error(
         "A name is declared twice: in one block or file, as a stream, or as the alias of a port.",
         "Give one of the two another name.",

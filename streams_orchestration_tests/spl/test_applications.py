@@ -202,6 +202,21 @@ def test_parameters_before_the_tuples_read_constant_variables_of_the_logic(tmp_p
     assert sorted(tables["K"].column("n").to_pylist()) == [3, 4, 5, 6, 7, 7, 8]
 
 
+def test_windows_by_differences_name_attributes_with_or_without_their_ports(tmp_path: Path):
+    file = tmp_path / "Main.spl"
+    file.write_text(
+        "composite Main { graph stream<int32 n, timestamp t> A = Beacon() { }"
+        "stream<A> B = Aggregate(A as I) { window I : sliding, delta(I.t, 1.0), delta(n, 2); output B : n = Max(n); }"
+        "stream<A> C = Join(A; B as R) { window A : sliding, delta(A.n, 3); R : sliding, delta(t, 4.0);"
+        "  output C : n = A.n, t = A.t; }"
+        '() as K = FileSink(C) { param file : "k"; } }'
+    )
+    document, findings = read_tree(file)
+    assert errors_of(findings) == []
+    windows = [node["parameters"].get("window") for node in document["graph"][1:3]]
+    assert windows == ["sliding, delta(t, 1.0), delta(n, 2)", ["sliding, delta(n, 3)", "sliding, delta(t, 4.0)"]]
+
+
 def test_an_alias_hides_the_stream_of_another_port(tmp_path: Path):
     file = tmp_path / "Main.spl"
     file.write_text(

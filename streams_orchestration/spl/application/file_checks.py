@@ -29,7 +29,11 @@ def check_file(names: FileNames, native: Container[str], report: Report) -> None
     space = unit.unit.namespace
     if space is not None and (space.name == "spl" or space.name.startswith("spl.")):
         report("CDISP0542E", f"the namespace {space.name} is reserved", _behind(space))
+    known: set[str] = set()
     for use in unit.unit.uses:
+        if use.name in known:
+            report("CDISP0024E", f"{use.name} is used in this file already; write its namespace in front of it", use)
+        known.update({use.name} - {"*"})
         if use.namespace not in native:
             _check_use(names, use, report)
     _check_names(names, report)

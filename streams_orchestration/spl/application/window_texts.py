@@ -73,6 +73,8 @@ class WindowText:
     def _argument(self, written: tree.Expression) -> str:
         if isinstance(written, tree.Name) and not written.name.startswith("$"):
             return written.name
+        if isinstance(written, tree.Member) and isinstance(written.operand, tree.Name):
+            return written.name.name  # an attribute with its port, as in delta(In.t, 1.0)
         try:
             value = self.reader.value(written)
         except UnknownValue:
