@@ -303,7 +303,7 @@ def DeltaSource(
     on_lost_data: Literal["fail", "skip"] | None = None,
     poll_period: float | Reference | None = None,
 ) -> Use:
-    """Reads the files that each version of the log adds. Versions that only move rows (OPTIMIZE) add none.
+    """Reads the files that each version of the log adds. Versions that only move rows (OPTIMIZE) are not read.
 
     Args:
         table: Directory or address of the table. A relative directory is among the results (sink), or starts at the spec's directory (source).
@@ -820,7 +820,7 @@ def IcebergSource(
     on_lost_data: Literal["fail", "skip"] | None = None,
     poll_period: float | Reference | None = None,
 ) -> Use:
-    """Reads the files that each snapshot of the main branch adds. Snapshots that only rewrite files add nothing.
+    """Reads the files that each snapshot of the main branch adds. Snapshots that only rewrite files are not read.
 
     Args:
         catalog: Properties of the catalog as pyiceberg takes them: name, type, uri, warehouse.

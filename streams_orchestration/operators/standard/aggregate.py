@@ -44,9 +44,9 @@ ROWS_AT_ONCE = 1_000_000
 class Aggregate(ClockOperator):
     """Submits a tuple for each group, in order of appearance, then a marker, when a window closes or is triggered.
 
-    The state holds the running values of tumbling windows and the tuples of sliding windows. Values are always added in
-    order of arrival, so a replay with other batch boundaries gives bit-identical results. Only with `by: clock`, the
-    time of a batch closes or triggers windows of a time; a window without tuples gives a marker then.
+    The state holds the running values of tumbling windows and of panes, and the tuples of sliding windows. Values are
+    added in order of arrival, so a replay with other batch boundaries gives bit-identical results. Only with `by:
+    clock`, the time of a batch closes or triggers windows of a time; a window without tuples gives a marker then.
     """
 
     Parameters = AggregateParameters
@@ -65,7 +65,7 @@ class Aggregate(ClockOperator):
 
     @classmethod
     def keeps_state(cls, before: AggregateParameters, after: AggregateParameters) -> bool:
-        """Return True if the state stays valid. A window of event time may change its ages and its refinement."""
+        """Return True if the state stays valid; `keeps_panes` says how a window of event time may change."""
         one, other = aggregate_window(before.window), aggregate_window(after.window)
         if isinstance(one, Window) or isinstance(other, Window):
             same = super().keeps_state(before, after)
@@ -96,7 +96,7 @@ class Aggregate(ClockOperator):
         compile_aggregate(columns.context, parameters)
 
     def setup(self) -> None:
-        """Compile the window and the functions, and begin without tuples."""
+        """Compile the window and the functions, add columns for key expressions, and begin without tuples."""
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs
@@ -139,7 +139,7 @@ class Aggregate(ClockOperator):
         """Maps (window number, key) to the running values of the measures, for tumbling windows."""
 
     def reset_to_initial_state(self) -> None:
-        """Empty all windows."""
+        """Empty all windows, and forget their partitions, the watermark and the times of the clock."""
         if self.timed is not None:
             self.timed.clear()
             return
@@ -151,7 +151,7 @@ class Aggregate(ClockOperator):
         self.ticks.clear()
 
     def on_time(self) -> None:
-        """Close or trigger windows by the clock, and evict tuples that are too old."""
+        """Close or trigger windows by the clock, submit their results, and evict old tuples; only with `by: clock`."""
         if self.timed is not None or self.parameters.by != "clock":
             return
         if (reached := self.ticks.reached(self.context.now)) is not None:
@@ -159,7 +159,7 @@ class Aggregate(ClockOperator):
         self._expire(nanoseconds(self.context.now))
 
     def wake(self) -> float | None:
-        """Return the next time at which the clock closes or triggers windows; None if it does neither."""
+        """Return the next unix time at which the clock closes or triggers windows; None if it does neither."""
         return self.ticks.wake
 
     def _tick(self, time: int) -> None:
@@ -177,14 +177,14 @@ class Aggregate(ClockOperator):
         self._set_failed_aside()
 
     def _aged(self, time: int) -> np.ndarray:
-        """Evict partitions that are too old by the clock, and return their tumbling windows that are submitted."""
+        """Evict partitions that are too old by the clock, drop their windows or return those to submit."""
         if self.eviction is None or self.parameters.by != "clock":
             return np.zeros(0, np.int64)
         lost = self.tumbling.give_up(number_keys(self.eviction.expire(time)))
         return self._with_evicted(lost[:0], lost[:0], lost, np.zeros(len(lost)))[0]
 
     def _expire(self, time: int) -> None:
-        """Evict the tuples that are too old at a time."""
+        """Evict the tuples that are too old at a time in nanoseconds, from windows that the clock orders."""
         if self.window.eviction.attribute != ARRIVAL:
             return
         if self.sliding.expire(time - self.window.eviction.size) and self.eviction is not None:
@@ -192,7 +192,7 @@ class Aggregate(ClockOperator):
             self.eviction.recall(self.sliding.held())
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Add the tuples to their windows."""
+        """Add the tuples to their windows, submit the windows that are due, and set failed tuples aside."""
         batch = self.columns.extended(port, batch)
         tuples, failures = self.sieve.sift(batch) if len(batch) else (Evaluated(batch), {})
         if self.timed is not None:
@@ -319,7 +319,7 @@ class Aggregate(ClockOperator):
                 reached[name] = measure.of_windows(reached[name], windows)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Close `punct` windows at a window mark. At the final mark, submit incomplete windows if that is allowed."""
+        """Close `punct` windows at a window mark. At the final mark, submit incomplete ones if allowed; empty all."""
         if self.timed is not None:  # the greatest watermark comes in front of the final mark
             if mark is Punctuation.FINAL:
                 self.reset_to_initial_state()
@@ -344,7 +344,7 @@ class Aggregate(ClockOperator):
             self.punctuate(Punctuation.WINDOW)
 
     def _end_windows(self, closed: np.ndarray, *, mark: bool = True) -> None:
-        """Submit the groups of windows that were closed by a mark or the clock instead of a tuple."""
+        """Submit the groups of windows that a mark or the clock closed, and set failed groups aside."""
         self._emit(closed, np.zeros(len(closed)), mark=mark)
         self._set_failed_aside()
 
@@ -353,14 +353,14 @@ class Aggregate(ClockOperator):
         self.results.set_aside(pa.RecordBatch.from_pylist([], schema=self.context.inputs[0]), {})
 
     def checkpoint(self) -> State:
-        """Return the windows, the groups' keys, counts and running values, and the partitions."""
+        """Return the windows with their groups or tuples, the partitions, and the times of the clock."""
         if self.timed is not None:
             return self.timed.checkpoint()
         windows = {"groups": self.groups, **self.tumbling.dump()} if self.window.tumbling else self.sliding.dump()
         return windows | self.ticks.dump() | ({} if self.eviction is None else self.eviction.dump())
 
     def restore(self, state: State) -> None:
-        """Restore the windows, groups and partitions."""
+        """Restore a state that `checkpoint` returned."""
         if self.timed is not None:
             self.timed.restore(state)
             return
@@ -385,7 +385,7 @@ class Aggregate(ClockOperator):
         return [each | earliest(states) for each in self._shape().divide(states, route)]
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the partition keys; none for windows that marks close, whose groups may be on any channel."""
+        """Return the partition keys; none without state, or if marks close windows, whose groups may be anywhere."""
         if self.timed is not None:
             keys = self.timed.groups.partition_keys(state) if state else None
         else:

@@ -129,7 +129,7 @@ class AggregateParameters(ExpressionParameters):
         return columns.named(self, {"group_by": 0, "partition_by": 0})
 
     def window_attributes(self) -> list[str]:
-        """Return the attributes that a window's policies use, such as the attribute of `delta`."""
+        """Return the attributes that a window's policies use, such as `timeAttribute`; none for event time."""
         window = aggregate_window(self.window)
         if not isinstance(window, Window):
             return []

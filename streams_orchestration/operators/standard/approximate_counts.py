@@ -21,7 +21,7 @@ _LEAST_SIZE, _MOST_SIZE = 4, 21
 class Sketch(Sequence[bytes]):
     """The sketch of a group.
 
-    As a sequence, the form in which states are stored, its only element is the sketch's bytes.
+    It is a sequence with its bytes as the only element, since states are stored as lists.
     """
 
     def __init__(self, size: int, stored: Sequence[bytes] | None = None) -> None:

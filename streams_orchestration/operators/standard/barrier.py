@@ -87,7 +87,10 @@ class Barrier(MatchingOperator):
         self.sieve = Sieve(self, self.assignments.expressions)
 
     def submit_matched(self, port: int, matched: Sequence[pa.RecordBatch]) -> None:
-        """Submit one combined tuple for each match, with the variables of the logic as of its last tuple."""
+        """Submit one combined tuple for each match, with the variables of the logic as of its last tuple.
+
+        Failed combinations are set aside.
+        """
         columns = [column for part in matched for column in part.columns]
         columns += matched[port].select(list(variable_columns(self.parameters))).columns
         together = TupleBatch(pa.RecordBatch.from_arrays(columns, schema=self.schema))

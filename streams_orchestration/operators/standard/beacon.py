@@ -141,7 +141,10 @@ class Beacon(SourceOperator):
         self.following = 0
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the tuples that are due."""
+        """Submit the tuples that are due, at most `limit`, and a window marker after the last one of all.
+
+        End the epoch after each `triggerCount` tuples.
+        """
         if self.logic is not None:
             self.logic.begin(offset)
         start = offset["iteration"]
@@ -174,7 +177,7 @@ class Beacon(SourceOperator):
         return max(began + self.parameters.period * (self.following - first) - world.monotonic(), 0.0)
 
     def _due(self, start: int, limit: int) -> int:
-        """Return how many further tuples are due by now."""
+        """Return how many further tuples are due by now; `limit` without a period. The first call starts the clock."""
         period, now = self.parameters.period, world.monotonic()
         if self.began is None:
             self.began = now + (self.parameters.init_delay if start == 0 else 0.0), start

@@ -41,7 +41,7 @@ class ConsumedFiles(FileSource):
         super().check(context, parameters)
 
     def setup(self) -> None:
-        """Find local files."""
+        """Prepare as FileSource does; no file was read yet."""
         super().setup()
         self.read: list[list[Any]] = []
         """The files that were read to their ends, as an offset lists them."""
@@ -71,7 +71,7 @@ class ConsumedFiles(FileSource):
         return place.is_dir() or any(mark in self.parameters.file for mark in "*?[")
 
     def _files(self) -> Sequence[File]:
-        """Return the files that are left. A single file counts even if it is gone."""
+        """Return the files that are left; none if no name matches. A single file counts even if it is gone."""
         if not self._pattern_names_several():
             return [self.storage.file(self.parameters.file)]
         try:
@@ -80,14 +80,14 @@ class ConsumedFiles(FileSource):
             return []
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the last file that is left, and its size; the offset's own file if none is left."""
+        """Return the last file that is left, and its size; the offset's own file with size 0 if none is left."""
         left = [file for file in self._files() if isinstance(file, Path) and file.exists()]
         if left:
             return {"file": self._name(left[-1]), "size": left[-1].stat().st_size}
         return {"file": offset.get("file", self.parameters.file), "size": 0}
 
     def confirm(self, offset: Offset) -> None:
-        """Delete or move the files that were read before the offset.
+        """Delete or move the files that the offset lists as read, unless they have changed since.
 
         Raises:
             OSError: a file cannot be removed.

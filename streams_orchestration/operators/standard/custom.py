@@ -104,7 +104,7 @@ class Custom(Operator):
     stateful = True
     free_parameters = frozenset(("state", "spl"))
     own_timers: CustomTimers | None = None
-    """The timers that the functions set; None without any."""
+    """The timers that the functions set; None if no function takes `timers`."""
 
     @classmethod
     def mentions(cls, parameters: CustomParameters) -> Mentions:
@@ -113,7 +113,7 @@ class Custom(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: CustomParameters) -> None:
-        """Raise ValueError if a function is missing or has an unknown argument, or the state is not JSON."""
+        """Raise ValueError if a function is missing or takes wrong arguments, or the state or SPL is wrong."""
         if parameters.spl is not None:
             LogicProgram(context, parameters.spl, submits=True)
             return
@@ -138,7 +138,7 @@ class Custom(Operator):
 
     @classmethod
     def has_state(cls, parameters: CustomParameters) -> bool:
-        """Return True if a function takes `state` or `timers`."""
+        """Return True if a function takes `state` or `timers`, or the logic in SPL has variables."""
         if parameters.spl is not None:
             return bool(parameters.spl.state.spl)
         functions = cls._functions(parameters)
@@ -151,10 +151,10 @@ class Custom(Operator):
         return same and (before.spl is None) == (after.spl is None) and super().keeps_state(before, after)
 
     def setup(self) -> None:
-        """Import the functions, or compile the logic.
+        """Import the functions, or compile the logic, and begin with the initial state.
 
         Raises:
-            ResultError: the logic uses timers or watermarks, and no event time arrives at the operator.
+            ResultError: the functions use timers or watermarks, and no event time arrives at the operator.
         """
         self.logic = (
             None if self.parameters.spl is None else LogicProgram(self.context, self.parameters.spl, submits=True)
@@ -174,11 +174,11 @@ class Custom(Operator):
         self.reset_to_initial_state()
 
     def code_modules(self) -> tuple[str, ...]:
-        """Return the modules of the functions."""
+        """Return the modules of the functions; none for logic in SPL."""
         return () if self.logic is not None else tuple(each.__module__ for each in self.functions.values())
 
     def reset_to_initial_state(self) -> None:
-        """Set the state to the parameter's initial content."""
+        """Set the state to the parameter's initial content and delete all timers, or reset the variables of SPL."""
         if self.logic is not None:
             self.logic.reset()
             return
@@ -186,7 +186,7 @@ class Custom(Operator):
         self.own_timers = CustomTimers(self.event_time) if self.has_timers and self.event_time is not None else None
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Call `function`, or `onTuple` for every tuple."""
+        """Call `function`, or `onTuple` for every tuple, or run the logic in SPL; submit the results."""
         if self.logic is not None:
             outputs, _ = self.logic.tuples(port, batch)
             self.logic.submit(self, outputs)
@@ -197,7 +197,7 @@ class Custom(Operator):
             self._call("function", port=port, batch=batch)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Call `onPunctuation`. Without it, forward a window marker to all output ports; logic in SPL forwards none."""
+        """Call `onPunctuation`, or run the logic in SPL. Without both, forward a window marker to all output ports."""
         if self.logic is not None:
             self.logic.submit(self, self.logic.mark(port, mark))
             return
@@ -208,7 +208,10 @@ class Custom(Operator):
                 self.punctuate(mark, output)
 
     def on_watermark(self, watermark: int) -> None:
-        """Call `onTimer` for every timer that the watermark reaches, and `onWatermark`."""
+        """Call `onTimer` for every timer that the watermark reaches, and `onWatermark`; submit the results.
+
+        Timers that `onWatermark` sets fire too, if the watermark has reached them. Logic in SPL gets no watermark.
+        """
         if self.logic is not None:
             return
         outputs = TupleOutputs(self) if "onTuple" in self.functions else None

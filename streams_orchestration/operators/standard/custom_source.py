@@ -60,7 +60,9 @@ class CustomSource(SourceOperator):
         """The end of the pause, in seconds of the monotonic clock."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Run the program on, until it pauses, ends, or has submitted enough.
+        """Continue the program until it pauses, ends, or has submitted `limit` times; submit its tuples and marks.
+
+        During a pause nothing is done.
 
         Raises:
             DataError: an operation of the program has no value.

@@ -111,7 +111,7 @@ def _encoded(key: Any) -> str:
     """Return a key as JSON.
 
     Raises:
-        ResultError: it is neither a text, number, boolean or None, nor a tuple of these.
+        ResultError: the key is neither a text, number, boolean or None, nor a tuple of these.
     """
     parts = [part.item() if isinstance(part, np.generic) else part for part in (key if type(key) is tuple else (key,))]
     if not all(isinstance(part, _PLAIN) for part in parts):

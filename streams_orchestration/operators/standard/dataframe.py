@@ -55,6 +55,10 @@ class DataFrame(FrameOperator):
         inputs: Mapping[str, pyspark.sql.DataFrame],
         tables: Mapping[str, pyspark.sql.DataFrame],
     ) -> list[pyspark.sql.DataFrame]:
-        """Call the function and return its DataFrames."""
+        """Call the function and return its DataFrames.
+
+        Raises:
+            TypeError: the function does not return one DataFrame for each output port.
+        """
         function = import_name(self.parameters.function)
         return as_frames(function(*inputs.values(), **tables, **self.parameters.arguments), len(self.context.outputs))

@@ -75,7 +75,7 @@ def _rank(text: str) -> tuple[bool, Decimal]:
 
 
 def decimal_measure(function: str, expressions: Sequence[Expression]) -> ValueMeasure | None:
-    """Return the measure of a function over values with decimals; None if there are none, or if it is unknown."""
+    """Return the measure of a function over values with decimals; None for other values and unknown functions."""
     types = [_type_of(each) for each in expressions]
     kinds = [each.arrow_type for each in expressions]
     if not any(each is not None and DECIMALS.keys() & set(parts_of_type(each)) for each in types):
@@ -132,7 +132,10 @@ def _unchanged(value: Any) -> Any:
 
 
 def _numbered(type_: Type) -> Numbered:
-    """Return the function that returns a value of a type, as Arrow gives it, with its decimals as `DecimalText`."""
+    """Return a function that converts the decimals in a value of a type, as Arrow gives it, to `DecimalText`.
+
+    For a type without decimals it is `_unchanged`.
+    """
     if type_ in DECIMALS:
         return DecimalText
     match type_:
@@ -227,4 +230,4 @@ _COMPUTED: dict[str, Callable[[decimal.Context], ValueFunction]] = {
     "SampleStdDev": _deviation(sample=True),
     "PopulationStdDev": _deviation(sample=False),
 }
-"""Name of an output function that computes with decimals -> its maker, which takes the precision of the type."""
+"""Map each output function that computes with decimals to its maker, which takes the precision of the type."""

@@ -32,8 +32,9 @@ LATE_PORT = 2
 class DeDuplicate(Operator):
     """Passes a tuple to output port 0 if its key is not remembered, otherwise to port 1 if that is connected.
 
-    A key is forgotten once the largest `deltaAttribute` so far is more than `delta` beyond its own. So a replay drops
-    the same tuples. Only with `timeOut`, keys are forgotten by the clock, at the times of batches.
+    With `count`, a key is forgotten after that many further tuples. With `delta`, it is forgotten once the largest
+    `deltaAttribute` so far is more than `delta` beyond its own. So a replay drops the same tuples. Only with `timeOut`,
+    keys are forgotten by the clock, at the times of batches.
 
     With `within`, a tuple is a duplicate if a tuple with its key has passed whose event time is at most `within`
     earlier or later. A passed tuple is forgotten when the watermark excludes further duplicates. A tuple behind the
@@ -53,7 +54,7 @@ class DeDuplicate(Operator):
 
     @classmethod
     def keeps_state(cls, before: DeDuplicateParameters, after: DeDuplicateParameters) -> bool:
-        """Return True if old and new parameters store the same kind of value with each key: none, position or value."""
+        """Return True if keys keep their kind of value (none, position, value, time), and other parameters fit."""
         alike = (before.count is None) == (after.count is None) and (before.delta is None) == (after.delta is None)
         alike = alike and (before.time_out is None) == (after.time_out is None)
         return alike and super().keeps_state(before, after)
@@ -88,7 +89,7 @@ class DeDuplicate(Operator):
 
     @classmethod
     def mentions(cls, parameters: DeDuplicateParameters) -> Mentions:
-        """Return the attributes of the keys and of the delta."""
+        """Return the attributes of the keys, of the delta and of the output."""
         attribute = () if parameters.delta_attribute is None else (parameters.delta_attribute,)
         found = Mentions.of(output=parameters.output)
         return found._replace(inputs=attribute, expressions=[*found.expressions, *parameters.keys])
@@ -147,7 +148,10 @@ class DeDuplicate(Operator):
         self.remembered.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Separate new tuples from duplicates and submit both."""
+        """Remember the keys of the tuples; submit new, duplicate and late tuples to their ports; set failed ones aside.
+
+        Tuples of a port that is not connected are dropped.
+        """
         tuples, failures = self.sieve.sift(batch)
         keys = {str(i): tuples.value(key) for i, key in enumerate(self.keys)}
         masks = self.remembered.judge(tuples.batch, keys, self.sieve.unfit(tuples.arrow, 0))
@@ -163,14 +167,18 @@ class DeDuplicate(Operator):
         return self.remembered.dump()
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the remembered keys by the channels of their tuples."""
+        """Divide the remembered keys by the channels of their tuples.
+
+        Raises:
+            RescaleError: with `within`, the states have different watermarks.
+        """
         states = [state for state in states if state]
         if not states:
             return [{}] * route.width
         return self.remembered.divide(states, lambda part: route.channels(self._keys(part)), route.width)
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the remembered keys."""
+        """Return the remembered keys; none if the state is empty."""
         return [PortKeys(0, self._keys(state[self.remembered.state_key]))] if state else []
 
     def _keys(self, remembered: KeyedState) -> pa.RecordBatch:

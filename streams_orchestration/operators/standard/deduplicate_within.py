@@ -25,7 +25,7 @@ Keys = dict[str, "pa.Array"]
 
 
 class KeysWithin:
-    """The keys of tuples that passed, as event time determines (EV59)."""
+    """The keys of the tuples that passed, kept while event time allows a duplicate (EV59)."""
 
     state_key = "passed"
     """The name of the keys in the stored state."""
@@ -38,6 +38,9 @@ class KeysWithin:
             within: the seconds within which a tuple is a duplicate.
             discard_age: the seconds behind the watermark from which on a tuple is too late.
             types: the types of the parts of a key.
+
+        Raises:
+            ValueError: there is no event time, or a length of time is not a whole number of ticks.
         """
         self._timed = EventTimeInput(operator, "within", discard_age=discard_age)
         self._times = PassedTimes(types, self._timed.ticks("within", within))
@@ -53,6 +56,8 @@ class KeysWithin:
 
     def judge(self, batch: TupleBatch, keys: Keys, unfit: Collection[int]) -> tuple[np.ndarray, ...]:
         """Return masks of the new tuples, of the duplicates and of late tuples; remember the keys of the new ones.
+
+        Advance the watermark, count late tuples, and forget the keys that no later tuple can repeat.
 
         Args:
             batch: the tuples.
@@ -140,7 +145,7 @@ class PassedTimes:
         return passes
 
     def forget(self, before: int) -> None:
-        """Forget all times before a time."""
+        """Forget all times before a time in ticks."""
         rows = self.passed.rows()
         self.passed.delete_rows(rows[self.passed.column(_TIME)[rows] < before])
 
@@ -168,7 +173,7 @@ def first_apart(codes: np.ndarray, times: np.ndarray, within: int) -> np.ndarray
         runs = np.ones(len(undecided), bool)
         runs[near + 1] = False
         starts = np.flatnonzero(runs)
-        # the first tuple to arrive of a run, in which each tuple is near the next one, has none near it before
+        # a run is a series of tuples, each near the next one; the one that arrived first has no earlier tuple near it
         first = np.minimum.reduceat(undecided, starts)
         passes[first] = True
         if len(starts) == len(undecided):

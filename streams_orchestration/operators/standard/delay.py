@@ -110,13 +110,13 @@ class Delay(WaitingOperator):
             self.keeps_places = True
             return
         self.arrivals: list[list[float]] = []
-        """The time and the number of waiting tuples of each batch, in order of arrival; used with `by: clock`."""
+        """The unix time and the number of waiting tuples of each batch, in order of arrival; for `by: clock`."""
         self.by_clock = self.parameters.by == "clock"
         if self.by_clock:
             return
         self.policy = self.parameters.policy(self.context)
         self.now: int | None = None
-        """The largest time so far, in microseconds."""
+        """The largest time so far, in the unit of the attribute; None before the first tuple."""
 
     def reset_to_initial_state(self) -> None:
         """Drop all waiting tuples."""
@@ -162,7 +162,7 @@ class Delay(WaitingOperator):
             self.release(due)
 
     def wake(self) -> float | None:
-        """Return the time at which the first waiting tuple is due by the clock; None without such tuples."""
+        """Return the unix time at which the first waiting tuple is due by the clock; None without such tuples."""
         return self.arrivals[0][0] + self.parameters.delay if self.arrivals else None
 
     def _wait(self, batch: TupleBatch, timed: EventTimeInput) -> None:
@@ -206,7 +206,7 @@ class Delay(WaitingOperator):
         return moments.least_kept(times[order], arrived[order], gone)
 
     def held(self) -> int | None:
-        """Return the least event time of a waiting tuple; None if none waits."""
+        """Return the least event time of a waiting tuple in ticks; None if none waits."""
         if self.timed is None:
             return super().held()
         times = self.waiting.log.notes[_TIME][self.waiting.log.places()]
@@ -226,7 +226,7 @@ class Delay(WaitingOperator):
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """Return the waiting tuples, and the largest time or the watermark."""
+        """Return the waiting tuples, with the largest time, the watermark or the times of their arrival."""
         if self.timed is not None:
             own: State = self.timed.dump()
         else:
@@ -257,7 +257,7 @@ class Delay(WaitingOperator):
         return [{**part, **least_watermark(states)} for part in divided_queues(states, route)]
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the tuples that wait for the watermark."""
+        """Return the tuples that wait for the watermark; none with another `by`."""
         if self.timed is None or not state:
             return []
         log: TupleLog = state["waiting"]

@@ -15,7 +15,7 @@ class DeltaSourceParameters(LakeSourceParameters, DeltaParameters):
 
 
 class DeltaSource(LakeSource):
-    """Reads the files that each version of the log adds. Versions that only move rows (OPTIMIZE) add none."""
+    """Reads the files that each version of the log adds. Versions that only move rows (OPTIMIZE) are not read."""
 
     Parameters = DeltaSourceParameters
     module = "deltalake"

@@ -98,9 +98,10 @@ class DirectoryScanParameters(Parameters):
         return pattern
 
     def facts(self, schema: pa.Schema) -> dict[str, Fact]:
-        """Return the file property for each output attribute.
+        """Return the file property for each output attribute without an expression.
 
-        Raise ValueError if one is missing or has a wrong type.
+        Raises:
+            ValueError: `metadata` names an unknown attribute, or an attribute has no property or does not fit it.
         """
         others = [name for name in schema.names if name not in self.output]
         facts: dict[str, Fact] = dict(self.metadata) or dict.fromkeys(others[:1], "path")
@@ -201,7 +202,7 @@ class DirectoryScan(SourceOperator):
         """The files of the last submission."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit files that a scan has found, or scan.
+        """Submit files that a scan has found; without any, scan. A source that drives its region ends an epoch by each.
 
         Raises:
             DataError: the store refuses permanently.
@@ -230,7 +231,11 @@ class DirectoryScan(SourceOperator):
         return ProducedTo(offset, exhausted=ended)
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the offset after a scan of the existing files, or None if the directory cannot be read."""
+        """Return the offset after a scan of the existing files, or None if the store cannot be reached.
+
+        Raises:
+            DataError: the store refuses permanently.
+        """
         self.due = 0.0
         looked = self._look(self.continued(without_variables(offset)))
         return looked if "known" in looked and "again" not in looked else None
@@ -254,6 +259,8 @@ class DirectoryScan(SourceOperator):
 
     def _look(self, offset: Offset) -> Offset:
         """Scan the directory if that is due, and return the offset with the new files.
+
+        The offset is unchanged if no scan is due, or if the store cannot be reached.
 
         Raises:
             DataError: the storage refuses to list the directory.

@@ -105,7 +105,7 @@ class DynamicFilter(Operator):
         self.passing.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Filter tuples (port 0), add keys (port 1) or remove keys (port 2)."""
+        """Filter tuples (port 0), add keys (port 1) or remove keys (port 2); set failed tuples aside."""
         if not len(batch):
             return
         tuples, failures = self.sieves[port].sift(batch)

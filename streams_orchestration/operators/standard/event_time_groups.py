@@ -50,12 +50,12 @@ class GroupsOfPanes(NamedTuple):
 
     @property
     def sliced(self) -> bool:
-        """True if panes share slices, whose values are combined when they fire."""
+        """True if overlapping panes may share slices, whose values are combined when a pane fires."""
         combined = not any(measure.by_arrival for measure in self.measures.values())
         return combined and _may_share(self.window, self.refinement)
 
     def channels(self, state: State, replica: int, route: Route) -> np.ndarray:
-        """Return the channel of every key in the state of an old replica."""
+        """Return the channel of every key in the state of a replica; without partitions, `replica` modulo width."""
         if not self.partition:
             return np.full(len(state["keys"]), replica % route.width)
         return route.channels(self.partition_keys(state))
@@ -106,7 +106,10 @@ class EventTimeGroups:
         self.watermark = NO_WATERMARK
 
     def process(self, tuples: Evaluated) -> None:
-        """Add the tuples to their panes, and submit the panes that fire at the watermarks between them."""
+        """Add the tuples to their panes, and submit the panes that fire at the watermarks between them.
+
+        Late tuples are dropped and counted, or submitted to their port.
+        """
         steps = Steps.of(tuples.batch.watermarks, self.watermark)
         self._sender.begin(tuples.batch.watermarks)
         source, count = tuples.arrow, len(tuples)
@@ -210,7 +213,7 @@ class EventTimeGroups:
         }
 
     def checkpoint(self) -> State:
-        """Return the panes, cells and keys, the watermark, and the attribute whose ticks they count."""
+        """Return the panes, cells, keys and sent results, the watermark, and the attribute and unit of its ticks."""
         own: dict[str, Any] = {
             "watermark": self.watermark,
             "attribute": self._role.attribute,

@@ -127,7 +127,7 @@ def output_logic(
         read: an expression over these tuples that is evaluated after their logic.
 
     Raises:
-        ValueError: the parameters do not allow expressions of SPL.
+        ValueError: the parameters do not allow expressions of SPL, or an expression is wrong.
     """
     logic: SplLogic | None = getattr(parameters, "spl", None)
     if logic is None and not any(isinstance(each, SplText) for each in parameters.output.values()):
@@ -153,7 +153,7 @@ class Delays:
         self._next = 0.0
 
     def due(self, delays: np.ndarray) -> int:
-        """Return how many of the next tuples are due by now, given the seconds before each."""
+        """Return how many of the next tuples are due by now, given the seconds before each. Start the clock once."""
         now = world.monotonic()
         self._last = now if self._last is None else self._last
         moments = self._last + np.cumsum(delays)
@@ -166,5 +166,5 @@ class Delays:
         self._last = (self._last or 0.0) + float(delays.sum())
 
     def pause(self) -> float:
-        """Return the seconds until the next tuple is due."""
+        """Return the seconds until the next tuple is due; 0 if none is known."""
         return max(self._next - world.monotonic(), 0.0)

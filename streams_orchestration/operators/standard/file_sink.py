@@ -83,7 +83,7 @@ class FileSink(GatheringSink):
 
     Every micro-batch with tuples writes a pending file. Once its epoch is complete, so that no reset can take it back,
     the file waits to be merged with others. When a limit of `Roll` is reached, the merged file is moved to its final
-    name, which has the first epoch and the last batch. With `closeMode: batch` each file is moved unmerged.
+    name, which has the first epoch and the last batch. With `closeMode` batch, count or punct, no files are merged.
 
     With `closeMode: watermark` the files of a directory are closed when the watermark has reached `completeAfter`. Once
     the files of all channels are visible, the directory gets an empty file `_SUCCESS`. A tuple that comes later counts
@@ -99,13 +99,16 @@ class FileSink(GatheringSink):
 
     @classmethod
     def mentions(cls, parameters: FileSinkParameters) -> Mentions:
-        """Return the suppressed attributes and those that name directories."""
+        """Return the attributes that are suppressed or name directories, and `completeAfter` and `nameBy`."""
         texts = [each for each in (parameters.complete_after, parameters.name_by) if each is not None]
         return Mentions(inputs=[*parameters.suppress, *parameters.partition_by], expressions=texts)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSinkParameters) -> None:
-        """Raise ValueError if the directory cannot be written, or the format cannot represent the tuples."""
+        """Raise ValueError if a parameter or the format does not suit the tuples, or the directory cannot be written.
+
+        An output port is refused as well. Object stores are not contacted.
+        """
         if context.outputs:
             message = (
                 "FileSink cannot have an output port: the catalog has the names of the parts, and `streams status` "
@@ -137,7 +140,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def published(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[File, ...]:
-        """Return the published files in the directory and its partition directories."""
+        """Return the published files in the directory and its partition directories, `_SUCCESS` files included."""
         place = str(sink_directory(context, parameters))
         partition = tuple(f"{name}=" for name in context.inputs[0].names)
         return tuple(
@@ -195,7 +198,7 @@ class FileSink(GatheringSink):
         self.files = WholeFiles(schema.append(pa.field(NAME, pa.string())) if named else schema, self.parameters)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Keep the tuples for the files of this micro-batch."""
+        """Keep the tuples until their file is written, and count those whose directory was complete."""
         if self.deadlines is not None:
             self.late.add(self.deadlines.late(batch))
             if not len(batch):
@@ -222,7 +225,13 @@ class FileSink(GatheringSink):
             self.items.append(WrittenMark(mark, delay))
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
-        """Write a pending file for each partition directory, or each file that is complete."""
+        """Write a pending file for each directory of this micro-batch, or for each complete file, and return them.
+
+        Raises:
+            RefusedError: the system refuses permanently to write the file.
+            OutsideError: the file cannot be written now.
+            DataError: a name by `nameBy` is null, or does not name a file below the directory.
+        """
         if self.parameters.holds_files:
             files = [named_items(items) for items in self.files.complete()]
             return tuple(

@@ -31,7 +31,7 @@ def names_of_files(context: OperatorContext, parameters: FileSinkParameters) -> 
 
 
 def divided_by_name(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the directory of each file with its tuples, without their names.
+    """Yield the directory of each file with its tuples, without their names. Tuples of `/dev/null` are dropped.
 
     Raises:
         DataError: a name is null, or does not name a file below the sink's directory.
@@ -47,7 +47,7 @@ def divided_by_name(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
 def named_items(items: Items) -> tuple[str | None, Items]:
     """Return the directory of a whole file, which its first tuple names, and its items without their names.
 
-    The directory is None if the tuples are dropped.
+    The directory is None if the tuples are dropped, and empty if the file has no name.
 
     Raises:
         DataError: the name is null, or does not name a file below the sink's directory.
@@ -60,5 +60,9 @@ def named_items(items: Items) -> tuple[str | None, Items]:
 
 
 def _directory_of(name: str | None) -> str | None:
-    """Return the directory for tuples whose file has this name; None if they are dropped."""
+    """Return the directory for tuples whose file has this name; None if they are dropped.
+
+    Raises:
+        DataError: the name is null, or does not name a file below the sink's directory.
+    """
     return None if name == _DROPPED else named_directory(name)

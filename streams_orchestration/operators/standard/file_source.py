@@ -95,7 +95,7 @@ class FileSource(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSourceParameters) -> None:
-        """Raise ValueError if a file is missing or does not have the output stream's attributes.
+        """Raise ValueError if a file is missing or lacks the output stream's attributes, or a parameter does not fit.
 
         Files in an object store are examined only when they are read.
         """
@@ -154,7 +154,7 @@ class FileSource(SourceOperator):
         return not (file.startswith("package://") or (self.context.base / file).is_file())
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next rows, or none while the store cannot be reached."""
+        """Submit the next rows, or none while the store is away. Raise DataError if a row or a file does not fit."""
         return produced(self.logic, offset, lambda plain: self._read_on(plain, limit))
 
     def _read_on(self, offset: Offset, limit: int) -> ProducedTo:
@@ -220,7 +220,7 @@ class FileSource(SourceOperator):
         return ProducedTo(self._offset(), exhausted=False)
 
     def _go_to(self, offset: Offset) -> None:
-        """Open the file of an offset at its row, unless it is the reader's row. Raise DataError without it."""
+        """Open the file of an offset at its row, unless it is open there. Raise DataError if that row is missing."""
         path = self.path
         if "file" in offset:
             path = self.storage.file(offset["file"])
@@ -243,7 +243,7 @@ class FileSource(SourceOperator):
         return has_grown(path, self.parameters.format, known, row, may_be_gone=bool(self.several) or self.removes)
 
     def _goes_on(self) -> bool:
-        """Open the lines that were appended since the file was opened. Return False if everything was read.
+        """Open lines that were appended since the file was opened, or set `waits` for them, or `ended`: return False.
 
         An incomplete last line is read once it is complete. A run with `--available-now` leaves it.
         """
@@ -315,7 +315,7 @@ class FileSource(SourceOperator):
         self, path: File, mark: Mark, *, check: bool, known: FileIdentity | None = None, offset: Offset | None = None,
         part: int | None = None,
     ) -> None:  # fmt: skip
-        """Open a file at the start of a piece.
+        """Open a file at the start of a piece, in place of the open one. Raise DataError if it is lost or has changed.
 
         Args:
             path: the path of the file.
@@ -360,7 +360,7 @@ class FileSource(SourceOperator):
         return f"{self.path}, rows {self.first + 1} to {self.row}"
 
     def _advance(self, rows: int, *, submit: bool) -> bool:
-        """Read at most `rows` rows, and submit or skip them. Return True at the end of the file."""
+        """Read at most `rows` rows, only due ones if rows have delays; submit or skip them. Return True at the end."""
         while rows > 0:
             piece = self.rest if self.rest is not None else self._next_piece()
             self.rest = None

@@ -78,7 +78,10 @@ class Filter(LogicOperator):
         self.sieve = Sieve(self, [] if self.condition is None else [self.condition])
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit each tuple to port 0 if the condition is true, otherwise to port 1. Null counts as false."""
+        """Submit each tuple to port 0 if the condition is true, otherwise to port 1 if that is connected.
+
+        Null counts as false. Failed tuples are set aside.
+        """
         if self.logic is not None:
             self._run(self.logic, batch)
             return
@@ -90,7 +93,7 @@ class Filter(LogicOperator):
         self.sieve.distribute(batch, [mask, pc.invert(mask)] if self.divides else [mask], (tuples, failures))
 
     def _run(self, logic: LogicProgram, batch: TupleBatch) -> None:
-        """Run the logic for tuples, and submit each to port 0 or 1 by the condition."""
+        """Run the logic for tuples, and submit each to port 0 or 1 by the condition; to port 0 without a condition."""
         _, values = logic.tuples(0, batch)
         if not values:
             self.submit(batch.selected(self.context.outputs[0]), 0)

@@ -119,7 +119,7 @@ class Format(Operator):
         self.sieve = Sieve(self, self.others.expressions)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Format each tuple as a row of text, and submit it with that row as an attribute."""
+        """Format each tuple as a row, and submit it with the row as an attribute; set failed tuples aside."""
         passed, failures = self.sieve.sift(batch)
         if not self.row:
             self.sieve.set_aside(batch.arrow, failures, batch.watermarks)

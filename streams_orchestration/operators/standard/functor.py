@@ -82,7 +82,7 @@ class Functor(LogicOperator):
         self.sieve = Sieve(self, [each for port in self.ports for each in port.expressions], condition)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Filter the tuples, then compute and submit the tuples of every output port."""
+        """Filter the tuples, then compute and submit the tuples of every output port; set failed tuples aside."""
         if self.program is not None:
             for output, tuples in enumerate(self.program.outputs(batch)):
                 self.submit(tuples, output)
@@ -140,7 +140,11 @@ class FunctorLogic:
         self.logic = LogicProgram(context, parameters.spl, {0: expressions})
 
     def outputs(self, batch: TupleBatch) -> list[TupleBatch]:
-        """Run the logic for tuples; return the tuples of every output port."""
+        """Run the logic, and return for every output port the tuples that pass the filter.
+
+        Raises:
+            TupleError: the logic has no value for a tuple.
+        """
         _, values = self.logic.tuples(0, batch)
         if self.filtered:
             batch = batch.filter(values[0])

@@ -46,7 +46,8 @@ class Gate(WaitingOperator):
 
     A tuple of input port 1, the control port, acknowledges `numTuplesToAck` tuples. A surplus of acknowledgements lets
     later tuples pass. Other tuples wait in order in the operator's state. Tuples that still wait at the end are
-    submitted, since nothing can acknowledge later tuples. An operator behind Gate may acknowledge, also in the same PE.
+    submitted, since nothing can acknowledge later tuples, or dropped with `atEnd: drop`. An operator behind Gate may
+    acknowledge, also in the same PE.
 
     Parameters and semantics follow Gate of the SPL standard toolkit 1.4 (IBM Streams 4.3): its page and its generated
     code, whose count of unacknowledged tuples goes below 0. There a tuple is held by blocking its sender, and waiting
@@ -115,7 +116,7 @@ class Gate(WaitingOperator):
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Queue a window marker of input port 0 with the tuples.
 
-        When acknowledgements end, submit all waiting tuples.
+        When acknowledgements end, submit all waiting tuples, or drop and count them with `atEnd: drop`.
         """
         super().on_punctuation(port, mark)
         if port == 1 and mark is Punctuation.FINAL:

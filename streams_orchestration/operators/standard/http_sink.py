@@ -72,7 +72,7 @@ class HttpSink(EpochSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: HttpSinkParameters) -> None:
-        """Raise ValueError if the format cannot represent the attributes. Connects to nothing."""
+        """Raise ValueError if the format cannot represent the attributes, or a package is missing. Do not connect."""
         names = context.inputs[0].names
         for name in parameters.suppress:
             if name not in names:
@@ -94,7 +94,11 @@ class HttpSink(EpochSink):
         import_modules("requests")
 
     def open(self) -> None:
-        """Resolve references. The first request connects."""
+        """Resolve references. The first request connects.
+
+        Raises:
+            RefusedError: a reference cannot be resolved.
+        """
         self.target: HttpTarget | None = HttpTarget(self.parameters)
         self.patience: RetryAfter = self.__dict__.get("patience") or RetryAfter()
         self.taken: tuple[str, int] = self.__dict__.get("taken") or ("", 0)
@@ -103,10 +107,13 @@ class HttpSink(EpochSink):
         """The tuples that the receiver refused in the requests that `taken` counts."""
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
-        """Post the delivery. Requests that an earlier attempt of this object completed are not posted again.
+        """Post the delivery, and set refused tuples aside if `onUndeliverable` allows that.
+
+        Requests that an earlier attempt of this object completed are not posted again.
 
         Raises:
-            HttpAwayError: the server cannot be reached; the error comes after the pause before the next attempt.
+            HttpAwayError: the server cannot be reached, or the pause that it asked for is not over.
+            RefusedError: the server refuses a request permanently, and its tuples are not set aside.
         """
         assert self.target is not None
         self.patience.check(self.target.place)
@@ -138,6 +145,10 @@ class HttpSink(EpochSink):
             key: the key of the request.
             first: the number of the first tuple in the delivery.
             refused: the list that refused tuples are added to.
+
+        Raises:
+            HttpAwayError: the server cannot be reached, or cannot take the request now.
+            RefusedError: the server refuses the request, and its tuples are not set aside.
         """
         assert self.target is not None
         last = first + part.num_rows - 1

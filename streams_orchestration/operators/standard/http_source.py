@@ -106,7 +106,12 @@ class HttpSource(JournalSource):
         )
 
     async def receive(self, intake: Intake) -> None:
-        """Listen and answer requests until cancelled."""
+        """Listen and answer requests until cancelled.
+
+        Raises:
+            RefusedError: the address, the token or the certificate cannot be used.
+            ConnectionError: the address cannot be used now.
+        """
         settings: HttpSourceParameters = self.parameters
         listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port))
         try:

@@ -26,7 +26,7 @@ class IcebergSourceParameters(LakeSourceParameters, IcebergParameters):
 
 
 class IcebergSource(LakeSource):
-    """Reads the files that each snapshot of the main branch adds. Snapshots that only rewrite files add nothing."""
+    """Reads the files that each snapshot of the main branch adds. Snapshots that only rewrite files are not read."""
 
     Parameters = IcebergSourceParameters
     module = "pyiceberg"

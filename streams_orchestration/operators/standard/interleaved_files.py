@@ -72,7 +72,7 @@ class InterleavedFiles(FileSource):
         """The names of the files of the last submission."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next tuples of all files.
+        """Submit the next tuples of all files, or none while the store cannot be reached.
 
         Raises:
             DataError: a row does not fit the schema, a time is missing, or the store refuses permanently.
@@ -119,7 +119,10 @@ class InterleavedFiles(FileSource):
         return f"the files {', '.join(self.submitted)}"
 
     def _merge(self, last: str, limit: int) -> ProducedTo:
-        """Submit tuples file by file, each time from the file with the least time so far."""
+        """Submit tuples file by file, each time from the file with the least time so far.
+
+        Close the files that have ended. After the last one, end the epoch and open the files with later paths.
+        """
         for each in self.reading:
             each.waits = False
         left = limit
@@ -296,7 +299,7 @@ class _File:
         return self._piece.before[self._taken :][:count]
 
     def take(self, count: int) -> TupleBatch:
-        """Return the next tuples of the piece, for the caller to submit."""
+        """Take the next tuples of the piece, and return them for the caller to submit."""
         piece = self._piece
         assert piece is not None
         taken = piece.tuples.slice(self._taken, count)

@@ -56,7 +56,7 @@ class Join(ClockOperator):
 
     @classmethod
     def keeps_state(cls, before: JoinParameters, after: JoinParameters) -> bool:
-        """Return True if the only changes are window sizes, `within`, and outer sides that become inner.
+        """Return True if windows change only their sizes, no side becomes outer, and fixed parameters stay the same.
 
         A side that becomes outer would lack the flags of matched tuples.
         """
@@ -70,7 +70,10 @@ class Join(ClockOperator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: JoinParameters) -> Sharding:
-        """Return how the state can be divided: by any attributes, or by the partition if windows count tuples."""
+        """Return how the state can be divided: by any attributes, or by the partition if windows count tuples.
+
+        Windows of partitions by expressions, or of partitions that are evicted, cannot be divided.
+        """
         keys: list[tuple[str, ...]] = []
         if has_expressions(*parameters.partitions):
             return Sharding(refusal="is windows of partitions by expressions; those by attributes could be divided")
@@ -168,7 +171,7 @@ class Join(ClockOperator):
         return outputs
 
     def setup(self) -> None:
-        """Compile the windows and the expressions, and begin without tuples."""
+        """Compile the windows and the expressions, add columns for key expressions, and begin without tuples."""
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs
@@ -221,14 +224,14 @@ class Join(ClockOperator):
         return ()
 
     def wake(self) -> float | None:
-        """Return the time at which the clock next evicts an unmatched tuple of an outer side, or None."""
+        """Return the unix time at which the clock next evicts an unmatched tuple of an outer side, or None."""
         timed = [side for side in self.windows if side.policy.attribute == ARRIVAL]
         return min(
             (side.leaves_at(side.alone()[:1])[0] / PER_SECOND for side in timed if len(side.alone())), default=None
         )
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Pair the tuples with the other window, and submit the pairs."""
+        """Add the tuples to their window, pair them with the other one, and submit pairs and unmatched tuples."""
         batch = self.columns.extended(port, batch)
         if self.timed is not None:
             self.timed.process(port, batch)
@@ -337,7 +340,7 @@ class Join(ClockOperator):
         return len(pairs) > 0
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Submit unmatched tuples of outer sides once both streams have ended."""
+        """Once both streams have ended, submit the unmatched tuples of outer sides, unless `atEnd` drops them."""
         if mark is not Punctuation.FINAL or self.timed is not None:  # the greatest watermark comes in front of the mark
             return
         self.windows[port].ended = True
@@ -365,7 +368,7 @@ class Join(ClockOperator):
         return [left | right for left, right in zip(*sides, strict=True)] if states else [{}] * route.width
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the tuples in the windows of both sides, by port."""
+        """Return the tuples in the windows of both sides, by port; none if the state is empty."""
         if self.timed is not None:
             return self.timed.keys_of(state)
         logs = [state[f"{number}.tuples"] for number in range(len(self.sides))] if state else []

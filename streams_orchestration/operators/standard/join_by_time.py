@@ -26,14 +26,16 @@ PAIRS_AT_ONCE = 1_000_000
 """The number of candidate pairs above which a batch is paired in several steps."""
 _LOGS = {0: "0.tuples", 1: "1.tuples"}
 Match = Callable[[int, "pa.RecordBatch", "np.ndarray", "np.ndarray"], "np.ndarray | None"]
-"""Returns a mask of the candidate pairs that meet the condition. Arguments: the input port, its tuples, and for each
-pair the tuple's row and the partner's place in the other log. The result None means that a pair failed, so tuples must
-be processed one by one.
+"""A function that returns a mask of the candidate pairs that meet the condition.
+
+Its arguments are the input port, its tuples, and for each pair the tuple's row and the partner's place in the other
+log. The result None means that a pair failed, so tuples must be processed one by one.
 """
 Send = Callable[["np.ndarray", "np.ndarray", "Watermarks | None"], bool]
 """A function that submits pairs, with the watermarks among them.
 
-Its arguments are the places of left and right tuples in their logs; -1 means a missing partner.
+Its arguments are the places of left and right tuples in their logs; -1 means a missing partner. The result is True if a
+tuple went to output port 0.
 """
 
 
@@ -80,7 +82,10 @@ class TimedJoin:
         """The number of ticks to subtract from sent watermarks, since unmatched tuples may wait for so long."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Pair arriving tuples with tuples of the other side; submit the pairs, and the unmatched tuples that leave."""
+        """Pair arriving tuples with tuples of the other side; submit the pairs, and the unmatched tuples that leave.
+
+        Late tuples are dropped and counted.
+        """
         for part, idle in between_idle(batch):
             late = self.input.judge(part, self.input.moments(part))[1]
             self._arrive(port, part.filter(~late) if late.any() else part)

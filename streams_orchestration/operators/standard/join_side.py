@@ -123,7 +123,7 @@ class JoinSide:
         return np.searchsorted(lows, alone, side="right"), left[alone]
 
     def expired(self, now: int) -> np.ndarray:
-        """Evict the tuples that are too old by the clock.
+        """Evict the tuples of a time window that are too old by the clock, at a unix time in nanoseconds.
 
         Return the positions of those that an outer side must submit.
         """
@@ -136,7 +136,7 @@ class JoinSide:
         return left[~self.log.flags[left]] if self.outer else left[:0]
 
     def leaves_at(self, places: np.ndarray) -> np.ndarray:
-        """Return the first moment at which the clock evicts each tuple."""
+        """Return the first unix time in nanoseconds at which the clock evicts each tuple."""
         return self.log.notes["value"][places] + int(self.policy.size) + 1
 
     def _evict_partitions(self, came: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -185,7 +185,7 @@ class JoinSide:
         return places[~self.log.flags[places]] if self.outer else places[:0]
 
     def _index(self, tuples: pa.RecordBatch) -> np.ndarray:
-        """Return the row of each tuple's key in the index; -1 if a part of the key is null."""
+        """Enter the keys of tuples into the index, and return the row of each; -1 if a part of the key is null."""
         keys = [tuples.column(name) for name in self.keys]
         rows = np.full(tuples.num_rows, -1)
         if keys:

@@ -99,7 +99,7 @@ class TimedSide:
         """The number of keys that were compared by hash instead of being entered, since all keys were last entered."""
 
     def clear(self) -> None:
-        """Remove all tuples."""
+        """Remove all tuples of this side, and the keys of both sides from the index."""
         self.log.clear()
         self.index.clear()
         self._oldest = NEVER
@@ -110,6 +110,8 @@ class TimedSide:
 
     def partners(self, keys: list[pa.Array], times: np.ndarray, least: int, greatest: int) -> Partners:
         """Find the tuples of this side with the given keys and with times in a range around the given ones.
+
+        Keys of this side may be entered into the index.
 
         Args:
             keys: the parts of the keys.
@@ -233,7 +235,7 @@ class TimedSide:
         return Leaving(at, bounds, places)
 
     def _index(self, tuples: pa.RecordBatch) -> np.ndarray:
-        """Return the index row of each tuple's key; -1 if a part of the key is null."""
+        """Enter the keys of tuples into the index, and return the row of each; -1 if a part of the key is null."""
         keys = [tuples.column(name) for name in self.keys]
         rows, known = np.full(tuples.num_rows, -1), known_keys(keys)
         rows[known] = self.index.add(key_batch(keys, known))
@@ -265,7 +267,7 @@ def _may_be_among(keys: pa.RecordBatch, few: pa.RecordBatch) -> np.ndarray:
 
 
 def _sorted(numbers: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers in order, and the position of each before; equal ones keep their order.
+    """Sort numbers, and return them with the position that each had before; equal numbers keep their order.
 
     Args:
         numbers: the numbers, at least 0.

@@ -124,7 +124,7 @@ class KafkaSink(EpochSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: KafkaSinkParameters) -> None:
-        """Raise ValueError if attributes and format do not fit. Connects to nothing."""
+        """Raise ValueError if attributes and format do not fit, or a package is missing. Connects to nothing."""
         schema = context.inputs[0]
         for parameter, name in parameters.named():
             if name not in schema.names:
@@ -172,7 +172,13 @@ class KafkaSink(EpochSink):
         """The encoder, created for the first delivery. After that the registry is not asked again."""
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
-        """Send the tuples of an epoch, unless that was done before."""
+        """Send the tuples of an epoch, unless that was done before; set refused tuples aside if that is allowed.
+
+        Raises:
+            KafkaAwayError: the cluster cannot be reached.
+            KafkaRefusedError: the cluster, or the encoding of a tuple, refuses permanently.
+            MessagesRefusedError: messages were refused that a retry sends alone or leaves out.
+        """
         if self.refused.key != str(key):
             self.refused = Refused(str(key))
         producer = self._producer(key)
@@ -269,7 +275,10 @@ class KafkaSink(EpochSink):
             producer.close()
 
     def _messages(self, batch: pa.RecordBatch, begin: int) -> Iterator[KafkaMessage]:
-        """Yield a message for each tuple. `begin` is the number of the first one in the delivery."""
+        """Yield a message for each tuple. `begin` is the number of the first one in the delivery.
+
+        Tuples that a registered schema cannot encode are added to `unencodable`, and have messages without a value.
+        """
         settings, count = self.parameters, batch.num_rows
         rows = range(begin, begin + count)
         names = _written(batch.schema, settings).names

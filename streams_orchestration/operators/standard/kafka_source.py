@@ -15,10 +15,7 @@ from streams_orchestration.operators.contract import Offset, OperatorContext, Pr
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.errors import LOGGED, DataError, RefusedError, UnknownAttributeError
 from streams_orchestration.operators.hold_up import HoldUp
-from streams_orchestration.operators.kafka.client import (
-    KafkaAwayError,
-    KafkaRefusedError,
-)
+from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaRefusedError
 from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column, metadata_faults
 from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
 from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, recreated_topics, shown
@@ -73,7 +70,7 @@ class KafkaSource(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: KafkaSourceParameters) -> None:
-        """Raise ValueError if attributes and format do not fit. Connects to nothing."""
+        """Raise ValueError if attributes and format do not fit, or a package is missing. Connects to nothing."""
         schema = context.output_schema()
         for attribute in parameters.metadata:
             if attribute not in schema.names:
@@ -243,7 +240,7 @@ class KafkaSource(SourceOperator):
         return self.reader
 
     def _piece(self, messages: Sequence[Any], positions: Positions) -> MessagePiece:
-        """Decode messages with their metadata."""
+        """Decode messages with their metadata, and keep apart those that cannot become tuples."""
         required = [name for name in self.context.required_at() if name in self.decoded.names]
         result = without_nulls(self._decode([message.value() for message in messages]), len(messages), required)
         newest = messages[-1].timestamp()[1] / 1000
@@ -320,7 +317,10 @@ class KafkaSource(SourceOperator):
         return offset
 
     def _lost(self, reader: KafkaReader, positions: Positions, partition: Partition) -> None:
-        """Handle deleted messages at the position of a partition: skip them, or fail."""
+        """Handle deleted messages at the position of a partition by `onLostData`: fail, or count and skip them.
+
+        Nothing more is done if the topic was created again.
+        """
         next = positions.next[partition]
         self._discover(reader, positions)
         if positions.next.get(partition) != next:  # the topic was created again

@@ -18,7 +18,7 @@ LIST_FUNCTIONS = frozenset(("Sum", "Min", "Max", "Average"))
 
 
 def list_function(function: str, kind: pa.DataType) -> ValueFunction | None:
-    """Return a function over lists of a type; None if the type is not a list of numbers, or the function takes none."""
+    """Return a function over lists of a type; None for other types than lists of numbers, and for other functions."""
     if function not in LIST_FUNCTIONS or not pa.types.is_list(kind):
         return None
     element = kind.value_type

@@ -65,6 +65,8 @@ class LookupParameters(Parameters):
 class Lookup(Operator):
     """Adds to each tuple the attributes of the table row with its key. A null matches no row.
 
+    Without a row these attributes are null. With `algorithm: inner` such a tuple goes to output port 1, or is dropped.
+
     The table is read when the operator is created and again after a reset. It must not change while the application
     runs.
     """
@@ -120,7 +122,7 @@ class Lookup(Operator):
             self.taken[_ROW] = pa.array(np.arange(table.num_rows))
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the tuples with the attributes of their table rows."""
+        """Submit the tuples with the attributes of their table rows; by `algorithm`, tuples without a row to port 1."""
         if not len(batch):
             return
         source = batch.arrow

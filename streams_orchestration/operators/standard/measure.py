@@ -1,4 +1,4 @@
-"""Output functions of Aggregate: counts, sums, averages and extremes, computed for all groups at once."""
+"""The parser of Aggregate's output functions, which chooses the measure for each."""
 
 from __future__ import annotations
 
@@ -45,7 +45,11 @@ FUNCTIONS: dict[str, OutputFunction] = {each.name: each for each in (*OUTPUT_FUN
 def parse_measure(
     text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo, functions: Functions = "spark"
 ) -> Measure:
-    """Parse an output function, as `_measure` does, and record its canonical text."""
+    """Parse an output function, as `_measure` does, and record its canonical text.
+
+    Raises:
+        ValueError: there is no such function, or its argument does not fit.
+    """
     measure = _measure(text, schema, parameter, zone, functions)
     note(parameter, text, lambda: _canonical(text, schema, parameter, zone))
     return measure
@@ -117,7 +121,11 @@ def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo, func
 def _of_values(
     call: OuterCall, expressions: list[Expression], functions: Functions, fault: Callable[..., FaultyExpressionError]
 ) -> Measure:
-    """Return the measure of a function over the values of expressions."""
+    """Return the measure of a function over the values of expressions.
+
+    Raises:
+        FaultyExpressionError: the function does not take these arguments.
+    """
     function, parts = call
     expression = expressions[0]
     kind = expression.arrow_type

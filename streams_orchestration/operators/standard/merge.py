@@ -36,7 +36,8 @@ class MergeParameters(Parameters):
     def policies(self, schemas: tuple[pa.Schema, ...]) -> list[Policy]:
         """Return the policy that reads the sort value of each port.
 
-        Raise ValueError if a stream lacks the attribute.
+        Raises:
+            ValueError: `orderBy` has not one attribute for each port, a stream lacks its attribute, or types differ.
         """
         names = [self.order_by] * len(schemas) if isinstance(self.order_by, str) else self.order_by
         if len(names) != len(schemas):
@@ -76,7 +77,7 @@ class Merge(Operator):
 
     @classmethod
     def mentions(cls, parameters: MergeParameters) -> Mentions | None:
-        """Return the attribute, if all ports use the same one."""
+        """Return the attribute if all ports use the same one, else None."""
         return Mentions(inputs=(parameters.order_by,)) if isinstance(parameters.order_by, str) else None
 
     @classmethod
@@ -100,7 +101,7 @@ class Merge(Operator):
         """The largest sort value of each port so far."""
 
     def reset_to_initial_state(self) -> None:
-        """Drop all waiting tuples."""
+        """Drop all waiting tuples, and forget the largest sort values."""
         for log in self.logs:
             log.clear()
         self.reached = [None] * len(self.logs)
@@ -137,7 +138,7 @@ class Merge(Operator):
         self.submit(TupleBatch(together.take(pa.array(order)).select(together.schema.names[:-1])))
 
     def held(self) -> int | None:
-        """Return the least event time of a waiting tuple; None if none waits."""
+        """Return the least event time of a waiting tuple in ticks; None if none waits."""
         times = (least_time(log.take(log.places()), self.context.event_time) for log in self.logs)
         return min((time for time in times if time is not None), default=None)
 
@@ -148,10 +149,10 @@ class Merge(Operator):
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """Return the waiting tuples and the progress of the ports."""
+        """Return the waiting tuples, and the largest sort value of each port."""
         return {f"port {port}": log for port, log in enumerate(self.logs)} | {"reached": list(self.reached)}
 
     def restore(self, state: State) -> None:
-        """Restore the waiting tuples and the progress of the ports."""
+        """Restore the waiting tuples, and the largest sort value of each port."""
         self.logs = [state[f"port {port}"] for port in range(len(self.logs))]
         self.reached = list(state["reached"])

@@ -127,7 +127,11 @@ class MetricsSink(Operator):
         self._show(self.parameters.begin())
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Set each metric to the value of the last tuple that has one."""
+        """Set each metric to the value of the last tuple that has one; set failed tuples aside.
+
+        Raises:
+            DataError: a value is not finite, or the operator has too many metrics.
+        """
         last, tuples = {}, self.sieve(batch)
         for name, expression in self.expressions.items():
             values = pc.drop_null(tuples.value(expression))

@@ -103,7 +103,12 @@ class MQTTSource(JournalSource):
         import_modules("paho.mqtt.client")
 
     async def receive(self, intake: Intake) -> None:
-        """Connect, subscribe, and receive messages until cancelled."""
+        """Connect, subscribe, and receive messages until cancelled.
+
+        Raises:
+            RefusedError: the broker refuses the client or a topic, or has lost the session and `onLostData` is `fail`.
+            ConnectionError: the broker cannot be reached, or the connection was closed.
+        """
         settings: MqttSourceParameters = self.parameters
         arrived: asyncio.Queue[Any] = asyncio.Queue()
         name = settings.client_id or f"streams-{intake.journal.files.id}"
@@ -144,14 +149,21 @@ class MQTTSource(JournalSource):
                     raise event
 
     def _enter(self, session: _Session, *, kept: bool) -> None:
-        """Record the session, and check that the broker kept it if it may hold messages."""
+        """Record the session, and check that the broker kept it if it may hold messages.
+
+        Raises:
+            RefusedError: the broker has lost the session, and `onLostData` is `fail`.
+        """
         settings: MqttSourceParameters = self.parameters
         if session.is_known and not kept and settings.qos > 0:
             session.lose()  # the next connection finds the session that this one has made
         session.enter("", kept=True, about=f"{settings.url}, session {session.name}")
 
     def _client(self, intake: Intake, loop: asyncio.AbstractEventLoop, arrived: asyncio.Queue[Any], name: str) -> Any:
-        """Return a client whose thread puts events into the queue."""
+        """Return a client whose thread puts events into the queue.
+
+        A message of quality of service 0 is dropped and counted as lost while more than `WAITING` events wait.
+        """
         from paho.mqtt.client import Client, MQTTv311
         from paho.mqtt.enums import CallbackAPIVersion
 

@@ -80,7 +80,9 @@ class NamedFiles(LogicOperator):
         return port == 0 or not is_file_port(self.context.outputs[port])
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Read the named files one after the other, and submit their rows.
+        """Read the named files one after the other, and submit their rows. Logic runs before each file.
+
+        With `ignoreOpenErrors`, a missing file is skipped with a warning.
 
         Raises:
             DataError: a file is missing or a row does not fit; the message names the file.

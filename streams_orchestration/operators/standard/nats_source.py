@@ -81,7 +81,12 @@ class NATSSource(JournalSource):
         import_modules("nats", "nats.js", "nats.js.api", "nats.js.errors")
 
     async def receive(self, intake: Intake) -> None:
-        """Fetch messages through the durable consumer until cancelled."""
+        """Fetch messages through the durable consumer, which is created if it is missing, until cancelled.
+
+        Raises:
+            RefusedError: the server refuses the client or the stream, or messages are lost and `onLostData` is `fail`.
+            ConnectionError: the server cannot be reached, or the connection was closed.
+        """
         import nats
         from nats import errors
         from nats.js import errors as js_errors

@@ -87,9 +87,9 @@ class NumberMeasure:
         counts[counts < 0] = _FAILED
 
     def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
-        """Return the value of each range of tuples, added in order; null for a range without values.
+        """Return the value of each range of tuples, added in order; null, or 0 for `Count`, for a range without values.
 
-        Ranges may overlap.
+        Ranges may overlap. A sum beyond 64 bits is a failure.
         """
         if self.expression is None:
             return Reached(self._finished(ends - starts, ends - starts))
@@ -119,7 +119,7 @@ class NumberMeasure:
         return failures
 
     def _finished(self, values: np.ndarray, counts: np.ndarray) -> pa.Array:
-        """Return the results for running values; null for a group without values."""
+        """Return the results for running values, and the counts for `Count`; null for a group without values."""
         if self.function == "Count":
             return pa.array(counts)
         return pa.array(values / np.maximum(counts, 1) if self.function == "Average" else values, mask=counts <= 0)
@@ -153,7 +153,10 @@ class NumberMeasure:
         return pa.float64() if self.function == "Average" else pa.from_numpy_dtype(self.type)
 
     def result(self, counts: np.ndarray, values: np.ndarray) -> Reached:
-        """Return the results of groups; null if no tuple of a group had a value."""
+        """Return the results of groups; null, or 0 for `Count`, if no tuple of a group had a value.
+
+        A sum beyond 64 bits is a failure.
+        """
         if self.function == "Count":
             return Reached(self._finished(counts, counts))
         failures = dict.fromkeys(np.flatnonzero(counts < 0).tolist(), _OVERFLOW)

@@ -53,7 +53,7 @@ PANE_FUNCTIONS: dict[str, PaneFunction] = {
 
 
 def parse_pane_function(text: str, parameter: str) -> PaneFunction | None:
-    """Return the pane function that a text calls; None if the text is not a call of one.
+    """Return the pane function that a text calls; None if the text is not such a call.
 
     Raises:
         FaultyExpressionError: the call has arguments.
@@ -89,7 +89,7 @@ class PaneExpression(NamedTuple):
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns."""
+        """The columns with the values of the functions."""
         return pa.schema([(name, column_type(name)) for name in self.functions])
 
 

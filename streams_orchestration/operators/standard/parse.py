@@ -198,7 +198,7 @@ class Parse(LogicOperator):
         self._forget()
 
     def _forget(self) -> None:
-        """Drop the unfinished row."""
+        """Drop the unfinished row, and count rows from 0."""
         self.rest = b""
         self.rows = self.malformed = 0
         parameters, context = self.parameters, self.context
@@ -220,6 +220,7 @@ class Parse(LogicOperator):
         """Submit the rows that are complete now. Logic runs for each tuple before its bytes are parsed.
 
         Raises:
+            DataError: a row is malformed, and `parsing` is not `permissive`.
             TupleError: the logic has no value for a tuple.
         """
         content = self.content

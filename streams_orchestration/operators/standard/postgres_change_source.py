@@ -55,7 +55,10 @@ class PostgresChangeSource(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: PostgresChangeSourceParameters) -> None:
-        """Raise ValueError if the URL cannot be used or attributes do not fit. Connects to nothing."""
+        """Raise ValueError if the URL cannot be used, attributes do not fit, or several channels would read the slot.
+
+        Nothing is connected.
+        """
         check_url(parameters.url)
         if not shown_url(parameters.url).startswith(("postgresql:", "{env:", "${")):
             message = "url: only PostgreSQL has replication slots; SqlSource reads other databases by a growing column"
@@ -150,7 +153,11 @@ class PostgresChangeSource(SourceOperator):
         return self._place
 
     def confirm(self, offset: Offset) -> None:
-        """Advance the slot, so that the server can discard changes before the offset."""
+        """Advance the slot to an offset, so that the server can discard earlier changes; not during the snapshot.
+
+        Raises:
+            DatabaseError: the database refuses the request, or cannot be reached.
+        """
         if offset.get("lsn"):
             self._connected().advance(offset["lsn"])
 
@@ -194,7 +201,7 @@ class PostgresChangeSource(SourceOperator):
         return offset | {"end": slot.newest()} if self.parameters.until and self.until is None else offset
 
     def _snapshot(self, slot: ReplicationSlot, offset: Offset) -> Offset:
-        """Submit all existing rows of the table, once older transactions have ended."""
+        """Submit all existing rows of the table once older transactions have ended; return the offset that follows."""
         slot.prepare(list(self.columns.values()))
         oldest = slot.oldest_transaction()
         if oldest < offset["writers"]:
@@ -243,7 +250,9 @@ class PostgresChangeSource(SourceOperator):
         return ProducedTo(following, exhausted=ended)
 
     def _kept(self, slot: ReplicationSlot, position: LogPosition, server: str) -> LogPosition:
-        """Return the position where reading can continue: the given one, unless changes are lost; then make a new slot.
+        """Return the position where reading can continue: the given one, or the slot's position if changes are lost.
+
+        A loss is logged and counted. A slot that is gone or invalid is created again.
 
         Raises:
             DataError: changes are lost, and `onLostData` is `fail`.
@@ -309,7 +318,11 @@ class PostgresChangeSource(SourceOperator):
         known: Sequence[Mapping[str, Any]],
         bad: Mapping[int, tuple[str, str]],
     ) -> None:
-        """Submit rows with the metadata of each change."""
+        """Submit rows with the metadata of each change.
+
+        Raises:
+            DataError: a row does not fit, and `onBadTuple` is `fail`.
+        """
         extra: dict[str, pa.Array] = {}
         for attribute, kind in self.parameters.metadata.items():
             type = self.schema.field(attribute).type

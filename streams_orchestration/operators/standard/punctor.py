@@ -62,7 +62,7 @@ class Punctor(Operator):
         self.sieve = Sieve(self, [self.condition, *self.assignments.expressions])
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the tuples, with markers where the condition is true; null counts as false."""
+        """Submit the tuples, with markers where the condition is true; null is false. Set failed tuples aside."""
         known = self.sieve(batch)
         mask = pc.fill_null(known.value(self.condition), fill_value=False).to_numpy(zero_copy_only=False)
         after = self.parameters.position == "after"

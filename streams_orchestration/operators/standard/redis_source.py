@@ -82,7 +82,12 @@ class RedisSource(JournalSource):
         import_modules("redis", "redis.asyncio")
 
     async def receive(self, intake: Intake) -> None:
-        """Read as a consumer of the group until cancelled."""
+        """Read as a consumer of the group, which is created if it is missing, until cancelled.
+
+        Raises:
+            RefusedError: the server refuses the client or the stream, or entries are lost and `onLostData` is `fail`.
+            ConnectionError: the server cannot be reached, or cannot answer now.
+        """
         from redis import exceptions
         from redis.asyncio import Redis
 
@@ -113,7 +118,7 @@ class RedisSource(JournalSource):
             return RefusedError(f"{url}: {error}; check user, password and rights")
         if isinstance(error, exceptions.ConnectionError | exceptions.TimeoutError):
             return tls_error(error, url) or ConnectionError(f"{url}: cannot be reached: {error}")
-        code = getattr(error, "status_code", None)  # the library takes those that it knows out of the text
+        code = getattr(error, "status_code", None)  # the library removes the codes that it knows from the text
         if f"{code or error} ".startswith(_PASSING):  # the stream or the group was removed: the next look reports that
             return ConnectionError(f"{url}: {error}")
         return RefusedError(f"{url}, stream {stream}: {error}")
@@ -141,9 +146,12 @@ class RedisSource(JournalSource):
             await client.xack(settings.stream, place.name, *(id for id, _ in entries))
 
     async def _make_group(self, client: Any, place: BrokerPosition) -> None:
-        """Create the group unless it exists.
+        """Create the group and the stream unless they exist, and record the position.
 
-        Redis stores it in the stream, so deleting the stream deletes the group.
+        Redis stores the group in the stream, so deleting the stream deletes the group.
+
+        Raises:
+            RefusedError: the group was deleted, and `onLostData` is `fail`.
         """
         from redis.exceptions import ResponseError
 

@@ -61,7 +61,7 @@ class RememberedKeys:
         self._largest: float | None = None
 
     def clear(self) -> None:
-        """Forget all keys, and all tuples before."""
+        """Forget all keys, the position and the largest value."""
         self.forget()
         self._position = 0
         self._largest = None
@@ -71,7 +71,7 @@ class RememberedKeys:
         self.keys.clear()
 
     def judge(self, batch: TupleBatch, keys: dict[str, pa.Array], unfit: Collection[int]) -> tuple[np.ndarray, ...]:
-        """Return masks of the new tuples and of the duplicates, and remember the keys of the new ones.
+        """Return masks of the new tuples and of the duplicates; remember the keys, and forget those beyond the limit.
 
         Args:
             batch: the tuples.
@@ -102,6 +102,8 @@ class RememberedKeys:
 
     def _marks(self, batch: TupleBatch) -> list[Any]:
         """Return for each tuple the value that the limit applies to: position, `deltaAttribute`, or time of arrival.
+
+        The time of arrival is in microseconds since 1970.
 
         Raises:
             DataError: a value of `deltaAttribute` is null or NaN.
@@ -136,7 +138,7 @@ class RememberedKeys:
         return fresh
 
     def dump(self) -> State:
-        """Return the state: the keys, each with the value from which it is remembered."""
+        """Return the keys, each with the value from which it is remembered, the position, and the largest value."""
         return {"seen": self.keys, "position": self._position, "largest": self._largest}
 
     def load(self, state: State) -> None:

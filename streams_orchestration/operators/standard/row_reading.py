@@ -127,7 +127,7 @@ class RowReadingParameters(CsvParameters):
 
 
 def _plain(value: pa.Array) -> object:
-    """Return a constant in the form that SPL rows use: a time as nanoseconds."""
+    """Return a constant as rows of SPL use it: a time as nanoseconds since 1970."""
     kind = value.type
     if pa.types.is_timestamp(kind):
         value = value.cast(pa.timestamp("ns", kind.tz)).cast(pa.int64())

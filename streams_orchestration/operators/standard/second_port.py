@@ -29,7 +29,7 @@ class FileOutputs:
         """The number of malformed rows in the file so far."""
 
     def set_aside(self, file: File, rows: Sequence[Malformed]) -> None:
-        """Count, log and route malformed rows."""
+        """Count and log malformed rows, and submit them to the second port unless it is missing or takes names."""
         if not rows:
             return
         context = self._operator.context
@@ -44,7 +44,10 @@ class FileOutputs:
         self._operator.submit(TupleBatch.from_columns(malformed_columns(file, rows), self._second), 1)
 
     def end(self, file: File) -> None:
-        """Submit a window marker at the end of a file, and the file's name if the second port takes names."""
+        """Submit a window marker at the end of a file, and the file's name if the second port takes names.
+
+        The total of malformed rows is logged if not all were logged one by one.
+        """
         self._operator.punctuate(Punctuation.WINDOW)
         if self.malformed > LOGGED:
             self._operator.context.logger.warning("%s: %d malformed rows in total", file, self.malformed)
@@ -95,7 +98,7 @@ def malformed_columns(file: object, rows: Sequence[Malformed]) -> dict[str, list
 
 
 def log_malformed(logger: logging.Logger, file: object, rows: Sequence[Malformed], before: int) -> None:
-    """Log malformed rows of a file; `before` is the number of earlier ones."""
+    """Log the first malformed rows of a file, then their number at powers of ten; `before` rows were logged earlier."""
     for count, row in enumerate(rows, before + 1):
         if count <= LOGGED:
             column = f", column {row.column}" if row.column else ""

@@ -79,7 +79,10 @@ class Sort(ClockOperator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: SortParameters) -> Sharding:
-        """Return a refusal, since waiting tuples belong to their channel; none for windows of event time."""
+        """Return a refusal, since waiting tuples belong to their channel. Windows of event time can be divided.
+
+        Windows of partitions by expressions are an exception.
+        """
         if parameters.panes and has_expressions(parameters.partition_by):
             return Sharding(refusal="is windows of partitions by expressions; those by attributes could be divided")
         if parameters.panes and parameters.partition_by:
@@ -122,7 +125,7 @@ class Sort(ClockOperator):
 
         Raises:
             ValueError: the port for failed tuples does not fit.
-            ExpressionError: a value of `sortBy` cannot be ordered.
+            FaultyExpressionError: a value of `sortBy` cannot be ordered.
         """
         source, by_time = context.inputs[0], parameters.by_time
         check_failure_port(context, parameters, source)
@@ -149,7 +152,7 @@ class Sort(ClockOperator):
         return window.resolved(source, parameters.time_attribute), keys, assignments
 
     def setup(self) -> None:
-        """Compile the window and the expressions, and begin without tuples."""
+        """Compile the window and the expressions, add columns for key expressions, and begin without tuples."""
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.columns.named(self.parameters, {"partition_by": 0})
         self.context.inputs = self.columns.inputs
@@ -195,12 +198,12 @@ class Sort(ClockOperator):
             self.eviction.clear()
 
     def on_time(self) -> None:
-        """Close all windows if the clock has reached their time."""
+        """Close and submit all windows if the clock has reached their time."""
         if self.ticks.reached(self.context.now) is not None:
             self._close_all()
 
     def wake(self) -> float | None:
-        """Return the next time at which the clock closes windows; None if it closes none."""
+        """Return the next unix time at which the clock closes windows; None if it closes none."""
         return self.ticks.wake
 
     def _close_all(self) -> None:
@@ -218,7 +221,7 @@ class Sort(ClockOperator):
             self.punctuate(Punctuation.WINDOW)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Add the tuples to their windows."""
+        """Add the tuples to their windows, submit the tuples that are due, and set failed tuples aside."""
         sifted = self.sieve(self.columns.extended(port, batch))
         # a tuple without a value fails here: if it waited, the application would never continue
         for expression in self.sieve.expressions:
@@ -266,7 +269,7 @@ class Sort(ClockOperator):
         self.waiting.append(tuples.append_column(self.waiting.schema.field(_WINDOW), pa.array(windows, pa.int64())))
 
     def _close(self, windows: np.ndarray, *, mark: bool = True) -> None:
-        """Submit windows, each sorted and followed by a marker if `mark`."""
+        """Submit and remove windows, each sorted and followed by a marker if `mark`."""
         if not len(windows):
             return
         places = self.waiting.places()
@@ -314,9 +317,8 @@ class Sort(ClockOperator):
         out: list[int] = []
         for position, (code, rank) in enumerate(zip(codes.tolist(), ranks.tolist(), strict=True)):
             window = windows.setdefault(code, [])
-            if (
-                len(window) == size
-            ):  # as in all sliding windows of Streams, what leaves does so before the new one comes
+            # as in all sliding windows of Streams, a tuple leaves before the new one enters
+            if len(window) == size:
                 out.append(heapq.heappop(window)[1])
             heapq.heappush(window, (rank, position))
         leaving = np.array(out, np.int64)
@@ -330,7 +332,7 @@ class Sort(ClockOperator):
         self._give_up(evicted)
 
     def held(self) -> int | None:
-        """Return the least event time of a waiting tuple; None if none waits."""
+        """Return the least event time of a waiting tuple in ticks; None if none waits."""
         if self.timed is not None:
             return self.timed.least_time()
         if self.panes is not None:
@@ -347,7 +349,7 @@ class Sort(ClockOperator):
         self.punctuate(Punctuation.WINDOW)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Close `punct` windows at a window marker. At the end of the stream, submit all waiting tuples."""
+        """Close `punct` windows at a window marker. At the end, submit waiting tuples, unless `atEnd` drops them."""
         if self.timed is not None or self.panes is not None:  # the greatest watermark comes in front of the final mark
             return
         if mark is Punctuation.FINAL:
@@ -390,6 +392,6 @@ class Sort(ClockOperator):
         return timely.rescale([state for state in states if state], route)
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the waiting tuples."""
+        """Return the waiting tuples, or their partitions in panes; none for windows by order of arrival."""
         timely = self.timed or self.panes
         return [] if timely is None else timely.keys_of(state)

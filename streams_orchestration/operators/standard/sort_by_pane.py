@@ -50,7 +50,7 @@ class PaneOrder:
         """The tuples of panes that are not closed."""
 
     def add(self, batch: TupleBatch) -> None:
-        """Add the tuples that are in time to their panes."""
+        """Add the tuples that are in time to their panes; count late ones, and submit them if they have a port."""
         steps = Steps.of(None, self.input.watermark)
         times, seen, kept = self._arrivals.kept(batch, steps)
         tuples = batch.arrow if kept is None else batch.arrow.filter(pa.array(kept))
@@ -97,7 +97,7 @@ class PaneOrder:
             yield tuples.take(pa.array(inside[np.argsort(ranks[inside])]))
 
     def held(self) -> int | None:
-        """Return the least time of a tuple in a pane that is not complete (EV62); None without any."""
+        """Return the least time in ticks of a tuple in a pane that is not complete (EV62); None without any."""
         places, ends = self._last_ends()
         times = self.waiting.notes["time"][places][ends > self.input.watermark]
         return int(times.min()) if len(times) else None

@@ -16,7 +16,7 @@ from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.windows.rescaling import divided_logs
 
 Ranks = Callable[["pa.RecordBatch"], "np.ndarray"]
-"""Returns for each tuple its rank in the order of `sortBy`."""
+"""A function that returns the rank of each tuple in the order of `sortBy`."""
 
 
 class TimeOrder:
@@ -40,7 +40,10 @@ class TimeOrder:
         self.waiting = TupleLog(operator.context.inputs[0], {"time": np.int64})
 
     def process(self, batch: TupleBatch, send: Callable[[TupleBatch], None]) -> None:
-        """Add tuples, and send the tuples that the batch's watermarks have passed, followed by the watermarks."""
+        """Add tuples, and send the tuples that the batch's watermarks have passed, followed by the watermarks.
+
+        Late tuples are counted, and submitted if they have a port.
+        """
         for part, idle in between_idle(batch):
             self._take_in(part, send, divided=part is not batch)
             if idle:
@@ -74,7 +77,7 @@ class TimeOrder:
         return TupleBatch(tuples.take(pa.array(by_time)), watermarks=watermarks)
 
     def least_time(self) -> int | None:
-        """Return the least time of a waiting tuple; None without any."""
+        """Return the least time of a waiting tuple in ticks; None without any."""
         times = self.waiting.notes["time"][self.waiting.places()]
         return int(times.min()) if len(times) else None
 

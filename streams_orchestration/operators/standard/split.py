@@ -116,7 +116,11 @@ class Split(Operator):
         self.width = len(own_outputs(self.context, self.parameters))
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the tuples of each port."""
+        """Submit each tuple to the ports of its index or key; set failed tuples aside.
+
+        Raises:
+            DataError: the file has no line for a key, and `unlisted` is `fail`.
+        """
         tuples, failures = self.sieve.sift(batch)
         values = [tuples.value(expression) for expression in self.expressions]
         masks = self._by_key(values[0]) if self.mapping else self._by_index(values)

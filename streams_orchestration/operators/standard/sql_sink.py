@@ -93,7 +93,11 @@ class SqlSink(EpochSink):
         load_driver(self.parameters.url)
 
     def open(self) -> None:
-        """Connect, and check that the table exists and fits."""
+        """Connect, create the table if it is missing and `createTable` is true, and check that it fits.
+
+        Raises:
+            DatabaseError: the database cannot be reached, the table is missing, or its columns do not fit.
+        """
         from streams_orchestration.operators.databases.table import DatabaseTable
 
         parameters, columns = self.parameters, _columns(self.context, self.parameters)
@@ -104,7 +108,11 @@ class SqlSink(EpochSink):
         self.target.prepare(create=parameters.create_table)
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
-        """Write the tuples of an epoch, unless that was done before."""
+        """Write the tuples of an epoch, unless that was done before; set refused tuples aside if that is allowed.
+
+        Raises:
+            DatabaseError: the database refuses, or cannot be reached. Nothing was written.
+        """
         self._write(key, batches)
 
     def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:

@@ -91,7 +91,7 @@ class SqlSource(SourceOperator):
         self._place = ""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next rows that have settled.
+        """Submit the next rows that have settled, or none while the database cannot be reached.
 
         Raises:
             DataError: the database refuses permanently, a row does not fit, or rows appeared with a value below the
@@ -246,7 +246,11 @@ class SqlSource(SourceOperator):
         self._looked = now
 
     def _inspect(self, offset: Offset, after: Any, until: Any) -> Offset:
-        """Check at intervals that rows can be read in order; measure the lag, and return the offset to continue."""
+        """Check at intervals that rows can be read in order; measure the lag, and return the offset to continue.
+
+        Raises:
+            DataError: the column has a null, or rows are lost, and the parameters do not allow that.
+        """
         now = world.monotonic()
         if now < self._inspected + self.parameters.poll_period:
             return offset

@@ -40,7 +40,7 @@ _COUNTS = ("Count", "CountDistinct", "ApproxCountDistinct", "MinCount", "MaxCoun
 class Tally(Sequence[Any]):
     """The values of a group with their counts, in the order of first arrival.
 
-    As a sequence, the form in which states are stored, its elements are structs of a value and its count.
+    It is a sequence of structs of a value and its count, since states are stored as lists.
     """
 
     def __init__(self, stored: Sequence[Mapping[str, Any]] = ()) -> None:

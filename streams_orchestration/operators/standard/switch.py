@@ -70,10 +70,10 @@ class Switch(WaitingOperator):
         self.closed = self.parameters.initial_status
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Pass or queue tuples, or set the switch by control tuples."""
+        """Pass or queue tuples; or set the switch by control tuples, and submit the waiting tuples when it closes."""
         if port == 1:
             statuses = pc.fill_null(self.sieve(batch).value(self.status), fill_value=False).to_pylist()
-            if any(statuses):  # closed for a moment, too, it lets pass what waits
+            if any(statuses):  # a switch that is closed only for a moment also passes the waiting tuples
                 self.release(len(self.waiting))
             self.closed = statuses[-1] if statuses else self.closed
         elif self.closed:

@@ -79,6 +79,7 @@ class TCPSink(EpochSink):
 
         Raises:
             ConnectionError: there is no connection, or it breaks.
+            DataError: the format or the encoding cannot represent a value.
         """
         connection = self._connected()
         for batch in batches:
@@ -88,7 +89,11 @@ class TCPSink(EpochSink):
                 raise self._away(error) from None
 
     def _connected(self) -> socket.socket:
-        """Return the connection to the receiver, a new one if there is none or the receiver has closed it."""
+        """Return the connection to the receiver, a new one if there is none or the receiver has closed it.
+
+        Raises:
+            ConnectionError: no connection can be made now.
+        """
         if self._connection is not None and _is_closed(self._connection):
             self._connection.close()
             self._connection = None
@@ -106,7 +111,7 @@ class TCPSink(EpochSink):
             raise self._away(error) from None
 
     def _accepted(self) -> socket.socket:
-        """Wait for the next client and return its connection; listen first if the sink does not listen yet.
+        """Wait for the next client and return its connection; first listen and register the name, if not done yet.
 
         Raises:
             ConnectionError: no client has connected, or the port cannot be used.
@@ -140,7 +145,7 @@ class TCPSink(EpochSink):
         return ConnectionError(f"{self._place}: {reason}")
 
     def close(self) -> None:
-        """Disconnect. A server continues to listen if it only lacked a client."""
+        """Disconnect. A server also stops listening and gives up its name, unless it only lacked a client."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -82,7 +82,12 @@ class TCPSource(JournalSource):
         return shown("tcp", parameters.address, parameters.port, parameters.name)
 
     async def receive(self, intake: Intake) -> None:
-        """Serve connections, or connect and read, by `role`."""
+        """Serve connections, or connect and read, by `role`, until cancelled.
+
+        Raises:
+            RefusedError: the address cannot be used.
+            ConnectionError: the address cannot be used now, or the connection was closed.
+        """
         settings: TcpSourceParameters = self.parameters
         if settings.role == "client" and settings.name is not None:
             await self._connect(intake, Listening(*found(self.context.names, settings.name)))
@@ -155,7 +160,10 @@ class TCPSource(JournalSource):
         writer: asyncio.StreamWriter,
         held: ClientConnection | None = None,
     ) -> None:
-        """Receive the messages of one connection until it ends."""
+        """Write the messages of one connection to the journal until it ends, and close it; count a broken end.
+
+        With `acknowledge`, answer with the number of written messages.
+        """
         settings: TcpSourceParameters = self.parameters
         peer = shown_peer(writer.get_extra_info("peername"))
         frames = Frames(settings.framing, settings.max_message_bytes, skip_empty=settings.format != "raw")

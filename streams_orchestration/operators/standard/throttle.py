@@ -41,7 +41,7 @@ class Throttle(Operator):
         self.free = 0.0
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the batch, then pause until the rate is kept."""
+        """Submit the batch, then pause until the rate is kept, for at most `LONGEST_PAUSE`; log a longer need."""
         self.submit(batch)
         now = world.monotonic()
         self.free = max(self.free, now) + len(batch) / self.parameters.rate

@@ -69,7 +69,8 @@ class UDPSink(EpochSink):
 
         Raises:
             RefusedError: a tuple is too long for a datagram.
-            ConnectionError: the system cannot send to the address.
+            ConnectionError: the system cannot send to the address, or no server has the name.
+            DataError: the format or the encoding cannot represent a value.
         """
         given: UdpSinkParameters = self.parameters
         address = (

@@ -55,7 +55,12 @@ class UDPSource(JournalSource):
         return shown("udp", parameters.address, parameters.port, parameters.name)
 
     async def receive(self, intake: Intake) -> None:
-        """Listen, and write datagrams to the journal until cancelled."""
+        """Listen, and write datagrams to the journal until cancelled.
+
+        Raises:
+            RefusedError: the address cannot be used.
+            ConnectionError: the address cannot be used now.
+        """
         settings: UdpSourceParameters = self.parameters
         listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port or 0))
         waiting = _Waiting()

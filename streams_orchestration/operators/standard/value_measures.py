@@ -28,7 +28,7 @@ class ValueFunction:
         takes_null: True if tuples with a null argument count.
         by_arrival: True if the result depends on the order of arrival, so parts of a group that are not consecutive
             cannot be merged.
-        by_key: True if the function compares its argument as a key, so that nested values are in one form.
+        by_key: True if the function compares its argument as a key, so that equal nested values look the same.
     """
 
     accepts: tuple[Callable[[pa.DataType], bool], ...]

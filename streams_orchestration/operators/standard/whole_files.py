@@ -26,7 +26,7 @@ class WholeFiles:
         self._complete: list[Items] = []
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Drop all tuples, marks and complete files."""
         self._waiting.clear()
         self._marks, self._complete = [], []
 

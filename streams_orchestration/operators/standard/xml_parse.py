@@ -62,7 +62,7 @@ class XmlParseParameters(Parameters):
         return [trigger_path(each) for each in ([self.trigger] if isinstance(self.trigger, str) else self.trigger)]
 
     def of_port(self, name: str, port: int) -> dict[str, str]:
-        """Return the part of a parameter that belongs to an output port."""
+        """Return the part of a parameter that belongs to an output port; empty if there is none."""
         value = getattr(self, name)
         given = value if isinstance(value, list) else [value]
         return given[port] if port < len(given) else {}
@@ -87,7 +87,7 @@ class XMLParse(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: XmlParseParameters) -> None:
-        """Raise ValueError if a path, an attribute or an expression does not fit."""
+        """Raise ValueError unless there is one trigger for each output port, and paths and expressions fit."""
         if len(parameters.triggers) != len(context.outputs):
             message = f"trigger: one for each of the {len(context.outputs)} output ports is expected"
             raise ValueError(message)
@@ -139,6 +139,7 @@ class XMLParse(Operator):
 
         Raises:
             TupleError: a document is not valid, and `parsing` is `strict`.
+            DataError: an expression has no value for an element, and `parsing` is `strict`.
         """
         found: list[list[tuple[int, ParsedElement]]] = [[] for _ in self.ports]
         for place, value in enumerate(batch.arrow.column(self.content).to_pylist()):
@@ -208,7 +209,10 @@ class _Port:
         self._several = several
 
     def rows(self, batch: pa.RecordBatch, places: list[int], elements: list[ParsedElement]) -> pa.RecordBatch:
-        """Return the tuples in which elements ended, with the texts of the paths in these elements."""
+        """Return the tuples in which elements ended, with the texts of the paths in these elements.
+
+        A path that gives one text gives the first one, or an empty text.
+        """
         columns = batch.take(pa.array(places)).columns
         for name, find in self._finders.items():
             texts = [find(each) for each in elements]
