@@ -20,8 +20,9 @@ _KEYWORDS = """
 """
 KEYWORDS = frozenset(_KEYWORDS.split())
 """Words that are never identifiers."""
+# An atomic group, not `*+`: before Python 3.11.5 that skips a comment which does not end.
 _TOKEN = re.compile(
-    r"""(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*+(?:
+    r"""(?>(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*)(?:
       (?P<word>\$?[A-Za-z_][A-Za-z0-9_]*)
     | (?P<number>0x[0-9A-Fa-f]+[su]?
         | (?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:[sufd][bhwlq]?|[bhwlq][sufd]?)?)
