@@ -12,14 +12,14 @@ from streams_orchestration.compiler.options import Options
 
 
 class AssignmentOption(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
-    """`NAME=VALUE`; gives (name, text)."""
+    """`NAME=VALUE`, also `Composite.NAME=VALUE`; gives (name, text)."""
 
     name = "NAME=VALUE"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
         """See `click.ParamType.convert`."""
         name, equals, text = value.partition("=")
-        if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        if not equals or not re.fullmatch(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?", name):
             self.fail(f"{value!r} is not NAME=VALUE. Write for example --set width=4.", param, ctx)
         return name, text
 

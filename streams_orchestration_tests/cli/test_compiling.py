@@ -9,6 +9,7 @@ import pytest
 from streams_orchestration.cli import main
 from streams_orchestration.compiler.plan import compile_error_document
 from streams_orchestration_tests.cli.specs import BROKEN, TINY
+from streams_orchestration_tests.specs import CASES
 
 Capture = pytest.CaptureFixture[str]
 
@@ -50,6 +51,12 @@ def test_the_same_input_gives_the_same_bytes(tiny: str, capsys: Capture):
 def test_submission_values_and_widths_are_passed_on(tiny: str, capsys: Capture):
     assert len(compiled(capsys, tiny, "--set", "width=3")["physicalGraph"]["operators"]) == 5
     assert len(compiled(capsys, tiny, "--set", "width=3", "--width", "A=4")["physicalGraph"]["operators"]) == 6
+
+
+def test_a_submission_value_of_one_composite_is_passed_on(capsys: Capture):
+    main_file = CASES / "spl" / "submission_by_composite" / "Main.spl"
+    assert "second" not in json.dumps(compiled(capsys, str(main_file)))
+    assert "second" in json.dumps(compiled(capsys, str(main_file), "--set", "Second.word=second"))
 
 
 def test_a_decision_is_applied_or_refused_with_the_fingerprint_that_it_should_have(
