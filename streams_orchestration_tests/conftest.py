@@ -12,17 +12,16 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streams_orchestration_tests import write_turns
+from streams_orchestration_tests import crashes, write_turns
 from streams_orchestration_tests.combinations import leave_combinations
 from streams_orchestration_tests.examples import register_profiles
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from xdist.scheduler import Scheduling
 
     from streams_orchestration_tests import mariadb as mariadb_server
@@ -39,6 +38,10 @@ JAVA_GROUPS = {"kafka": "kafka", "no_host_stays": "hosts"}
 CATALOG_MODULES = {f"streams_orchestration.runtime.catalog.{name}" for name in ("postgresql", "sqlite")}
 GARBAGE_THRESHOLDS = (20_000, 20, 20)
 """The thresholds of the three generations: tests leave little garbage, so collections may be rarer than by default."""
+WORKER = "PYTEST_XDIST_WORKER"
+"""The environment variable with the name of a worker, in workers only."""
+CRASHES = pytest.StashKey[list[Path]]()
+"""The files of crashes of earlier runs."""
 MOST_WORKERS = 4
 """More would need more memory than a machine for tests has."""
 
@@ -65,6 +68,33 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Have crashes of a worker named; pytest's own plugin would have been asked before."""
+    root = session.config.rootpath
+    if WORKER in os.environ:
+        crashes.begin(root, os.environ[WORKER])
+    else:
+        session.config.stash[CRASHES] = crashes.found(root)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    crashes.note_end("the tests are over")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Name the crashes of earlier runs, which may have come after their ends."""
+    return [f"a worker of an earlier run has crashed: {path}" for path in crashes.found(config.rootpath)]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Show the stacks of workers that have crashed."""
+    for path in crashes.found(config.rootpath, config.stash.get(CRASHES, [])):
+        terminalreporter.section(str(path))
+        terminalreporter.write(path.read_text(errors="replace"))
+
+
 def _read_yaml_quickly() -> None:
     """Let `yaml.safe_load` use the parser in C, where there is one: each worker reads all files of cases."""
     import yaml
@@ -83,7 +113,8 @@ def _end(registered: int) -> None:
     """
     if os.getpid() == registered:
         write_turns.end()
-    if os.getpid() == registered and "PYTEST_XDIST_WORKER" in os.environ:
+    if os.getpid() == registered and WORKER in os.environ:
+        crashes.end()
         os._exit(0)
     gc.unfreeze()
 
@@ -104,7 +135,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(group))
         elif "mariadb" in needs(item):
             item.add_marker(pytest.mark.xdist_group("mariadb"))
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if WORKER in os.environ:
         items.sort(key=lambda item: (kind(item) == "quick", item.path.parent.name != "simulation"))
 
 
