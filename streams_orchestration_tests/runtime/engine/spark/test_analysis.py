@@ -1,4 +1,7 @@
-"""Spark analyses queries before a deployment: each refusal names the operator and the reason."""
+"""Spark analyses queries before a deployment: each refusal names the operator and the reason.
+
+`cli/test_checking.py` has them analysed in another process, as commands do.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from streams_orchestration.builder.testing import spark_engine
 from streams_orchestration.compiler.compilation import need
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
@@ -105,7 +109,7 @@ def test_a_query_that_spark_cannot_run_is_refused_by_name_and_with_the_reason(tm
     path = tmp_path / "queries.yaml"
     path.write_text(yaml.safe_dump(document()))
     compilation = compile_spec(path, Options())
-    refusals = analyse_queries(need(compilation.deployment).programs, tmp_path).refusals
+    refusals = analyse_queries(need(compilation.deployment).programs, tmp_path, spark_engine().session).refusals
     wanted = {name: text for name, (_, text) in (SQL | FUNCTIONS).items() if text}
     wanted |= {"Second": TOGETHER, "Sessions": AWAITED}
     actual = {each.operator: each.reason for each in refusals}

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
+from streams_orchestration.builder.testing import spark_engine
 from streams_orchestration.compiler.compilation import need
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.runtime.engine.spark.frames import analysis
+from streams_orchestration.runtime.engine.spark.frames.analysis import analyse_queries
 
 pytestmark = pytest.mark.java
 ROW = "k string, ts timestamp, n bigint, many array<string>"
@@ -183,16 +184,13 @@ def document() -> dict[str, Any]:
     return {"specVersion": 1, "application": "origins", "graph": graph}
 
 
-def test_each_column_of_a_query_has_the_attributes_that_it_is_made_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(analysis, "SECONDS", 400.0)  # more queries than an application has
+def test_each_column_of_a_query_has_the_attributes_that_it_is_made_from(tmp_path: Path):
     (tmp_path / "shop.py").write_text(CODE)
     (tmp_path / "names.csv").write_text("id,name\na,Anna\n")
     path = tmp_path / "origins.yaml"
     path.write_text(yaml.safe_dump(document()))
     compilation = compile_spec(path, Options())
-    answer = analysis.analyse_queries(need(compilation.deployment).programs, tmp_path)
+    answer = analyse_queries(need(compilation.deployment).programs, tmp_path, spark_engine().session)
     assert answer.refusals == ()
 
     actual: dict[str, dict[str, str]] = {}

@@ -1,4 +1,4 @@
-"""Spark's analysis of an application's queries before it is deployed, in a process and a session of its own.
+"""Spark's analysis of an application's queries before it is deployed, in a session of its own.
 
 The queries are composed over empty inputs and analysed, but not run. So the functions of `DataFrame` operators are
 called once more than in the run.
@@ -56,12 +56,13 @@ class AnalysisError(StreamsRuntimeError):
     """Spark could not analyse the queries."""
 
 
-def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
+def analyse_queries(programs: Iterable[PeProgram], base: Path, session: SparkSession | None = None) -> QueryAnalysis:
     """Have Spark analyse the queries of an application; without queries Spark is not started.
 
     Args:
         programs: the programs of all PEs.
         base: the directory of the spec, whose modules can be imported.
+        session: the session that analyses them; None for one in a process of its own.
 
     Raises:
         AnalysisError: Spark does not start, or takes too long.
@@ -71,28 +72,42 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
     alike = _alike(program for program in programs if program.engine == "dataframe")
     if not alike:
         return QueryAnalysis()
+    different = [first for first, *_ in alike]
+    with PrivateDirectory.make() as private:
+        if session is None:
+            answer = _analysed_apart(different, base, private.path)
+        else:
+            answer = _analysed(session, different, str(base), private.path)
+    return replace(answer, columns=dict(_shared_answers(alike, answer)))
+
+
+def _analysed_apart(programs: list[PeProgram], base: Path, directory: Path) -> QueryAnalysis:
+    """Analyse programs in a process of its own, which gets and leaves files in a directory.
+
+    Raises:
+        AnalysisError: Spark does not start, or takes too long.
+        JavaError: there is no Java.
+        HostLaunchError: this process may have too few files open.
+    """
     java_program()
     require_open_files("Spark's analysis of the queries")
-    with PrivateDirectory.make() as private:
-        directory = private.path
-        (directory / _PROGRAMS).write_bytes(pickle.dumps(([first for first, *_ in alike], str(base))))
-        with (directory / _LOG).open("wb") as log:
-            child = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(directory)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
-            try:
-                _await(child, directory)
-            finally:
-                child.kill()
-                child.wait()
+    (directory / _PROGRAMS).write_bytes(pickle.dumps((programs, str(base))))
+    with (directory / _LOG).open("wb") as log:
+        child = subprocess.Popen(
+            [sys.executable, "-m", __name__, str(directory)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
         try:
-            answer = load(QueryAnalysis, (directory / _ANSWER).read_bytes())
-        except FileNotFoundError as error:
-            lines = (directory / _LOG).read_text(errors="replace").split("\n")
-            last = next((line for line in reversed(lines) if line.strip()), "it printed nothing")
-            message = f"Spark could not analyse the queries: {last}. Check that `pyspark` starts"
-            raise AnalysisError(message) from error
-    return replace(answer, columns=dict(_shared_answers(alike, answer)))
+            _await(child, directory)
+        finally:
+            child.kill()
+            child.wait()
+    try:
+        return load(QueryAnalysis, (directory / _ANSWER).read_bytes())
+    except FileNotFoundError as error:
+        lines = (directory / _LOG).read_text(errors="replace").split("\n")
+        last = next((line for line in reversed(lines) if line.strip()), "it printed nothing")
+        message = f"Spark could not analyse the queries: {last}. Check that `pyspark` starts"
+        raise AnalysisError(message) from error
 
 
 def _await(child: subprocess.Popen[bytes], directory: Path) -> None:
@@ -153,19 +168,26 @@ def _shared_answers(alike: Iterable[list[PeProgram]], answer: QueryAnalysis) -> 
                 yield from ((operator, answer.columns[operators[0]]) for operator in operators)
 
 
-def _analyse(directory: Path) -> QueryAnalysis:
-    from py4j.protocol import Py4JError  # pyright: ignore[reportMissingTypeStubs]
-
-    from streams_orchestration.runtime.engine.spark.frames.composing import Composition
+def _analysed_here(directory: Path) -> QueryAnalysis:
+    """Analyse the programs in a directory with a new session of this process."""
     from streams_orchestration.runtime.engine.spark.session import spark_session
 
     # from the process that started this one
     programs, base = pickle.loads((directory / _PROGRAMS).read_bytes())  # noqa: S301
-    import_from(base)
     settings = session_settings("analysis", directory, memory="512m", cores=1, queries=True)
     archive = ClassArchive.find(java_program(), settings[JAVA_OPTIONS], spark_home())
     settings[JAVA_OPTIONS] += f" {QUICK_COMPILER} {archive.options}"
     session = spark_session(settings, start_jvm(settings, spark_home(), directory, directory).gateway())
+    return _analysed(session, programs, base, directory)
+
+
+def _analysed(session: SparkSession, programs: list[PeProgram], base: str, directory: Path) -> QueryAnalysis:
+    """Compose the queries of each program in sessions of their own, and note the progress in a directory."""
+    from py4j.protocol import Py4JError  # pyright: ignore[reportMissingTypeStubs]
+
+    from streams_orchestration.runtime.engine.spark.frames.composing import Composition
+
+    import_from(base)
     source = _EmptySource(directory / "empty")
     directories = directories_of(Home(directory), "analysis", 0, base)
     refusals: list[QueryRefusal] = []
@@ -203,7 +225,7 @@ if __name__ == "__main__":
     faulthandler.dump_traceback_later(SECONDS / 2, repeat=True)
     place = Path(sys.argv[1])
     try:
-        write_whole(place / _ANSWER, dump(_analyse(place)), durably=False)
+        write_whole(place / _ANSWER, dump(_analysed_here(place)), durably=False)
     except StreamsRuntimeError as error:
         print(error)  # the last line of the log is the reason
         sys.stdout.flush()
