@@ -237,7 +237,7 @@ class Aggregate(ClockOperator):
         return np.r_[closed, windows[held]][order], at[order]
 
     def _summarise(self, firings: Firings) -> None:
-        """Submit a tuple for each group of each sliding window that was triggered, and a marker after each window."""
+        """Submit a tuple for each group of each triggered sliding window, and markers; keep failed groups for later."""
         tuples, count = firings.tuples, len(firings.starts)
         if self.keys.names == self.partition.names:
             groups, grouped = whole_windows(firings.starts, firings.ends), tuples

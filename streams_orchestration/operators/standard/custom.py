@@ -1,4 +1,4 @@
-"""Custom: calls Python functions of the application."""
+"""Custom: calls Python functions of the application, or runs logic in SPL."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ class Custom(Operator):
     any port, or marks. `onTuple` takes the values of one tuple by attribute and returns such values; in that case,
     `onWatermark` and `onTimer` return such values, too. `state` is a dictionary of state parts that is checkpointed.
     `timers[key] = time` sets a timer, `del timers[key]` deletes it, and `timers["name"][key]` is a timer with a name.
-    Without `onPunctuation`, window markers are passed on to all output ports.
+    Without `onPunctuation`, window markers are passed on to all output ports. Logic in SPL replaces all functions; it
+    passes no marker on.
     """
 
     Parameters = CustomParameters
@@ -237,7 +238,11 @@ class Custom(Operator):
         return {name: known[name] for name in self.takes[parameter]}
 
     def _call(self, parameter: str, tuples: TupleOutputs | None = None, **items: Any) -> None:
-        """Call a function and submit its results. If `tuples` is given, add the resulting tuples there instead."""
+        """Call a function and submit its results. If `tuples` is given, add the resulting tuples there instead.
+
+        Raises:
+            ResultError: the function returned something else than its parameter allows.
+        """
         result = self.functions[parameter](**self._arguments(parameter, **items))
         for output, part in _outputs(result, parameter, tuplewise=tuples is not None):
             if tuples is not None:

@@ -151,6 +151,9 @@ class DeDuplicate(Operator):
         """Remember the keys of the tuples; submit new, duplicate and late tuples to their ports; set failed ones aside.
 
         Tuples of a port that is not connected are dropped.
+
+        Raises:
+            DataError: `deltaAttribute` is null or NaN, or with `within` a time is null that may not be.
         """
         tuples, failures = self.sieve.sift(batch)
         keys = {str(i): tuples.value(key) for i, key in enumerate(self.keys)}
@@ -170,7 +173,7 @@ class DeDuplicate(Operator):
         """Divide the remembered keys by the channels of their tuples.
 
         Raises:
-            RescaleError: with `within`, the states have different watermarks.
+            RescaleError: two states have the same key or, with `within`, different watermarks.
         """
         states = [state for state in states if state]
         if not states:

@@ -92,7 +92,7 @@ class KeysWithin:
         """Divide states among channels; see `RememberedKeys.divide`.
 
         Raises:
-            RescaleError: the states have different watermarks.
+            RescaleError: the states have different watermarks, or two of them have the same key.
         """
         refuse_different_watermarks(states)
         parts = [state["passed"] for state in states]

@@ -128,7 +128,11 @@ class Delay(WaitingOperator):
         self.now = None
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Queue the tuples, and submit the waiting tuples that have waited long enough."""
+        """Queue the tuples, and submit the waiting tuples that have waited long enough.
+
+        Raises:
+            DataError: a time is null, and the annotation `eventTime` does not ignore that.
+        """
         if self.timed is not None:
             self._wait(batch, self.timed)
             return

@@ -109,6 +109,9 @@ class EventTimeGroups:
         """Add the tuples to their panes, and submit the panes that fire at the watermarks between them.
 
         Late tuples are dropped and counted, or submitted to their port.
+
+        Raises:
+            DataError: a tuple has no time (EV54), or its panes exceed the range of event time.
         """
         steps = Steps.of(tuples.batch.watermarks, self.watermark)
         self._sender.begin(tuples.batch.watermarks)

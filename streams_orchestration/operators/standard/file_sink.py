@@ -332,7 +332,7 @@ class FileSink(GatheringSink):
         import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.fs")
 
     def merge(self, files: Sequence[Path], into: Path) -> None:
-        """Merge files with their tuples in order."""
+        """Merge files with their tuples in order. Raises OSError if a file cannot be read or written."""
         if self.parameters.compression is not None:
             merge_lines_files(files, into, self.parameters.compression)
         else:

@@ -93,7 +93,11 @@ class Filter(LogicOperator):
         self.sieve.distribute(batch, [mask, pc.invert(mask)] if self.divides else [mask], (tuples, failures))
 
     def _run(self, logic: LogicProgram, batch: TupleBatch) -> None:
-        """Run the logic for tuples, and submit each to port 0 or 1 by the condition; to port 0 without a condition."""
+        """Run the logic for tuples, and submit each to port 0 or 1 by the condition; to port 0 without a condition.
+
+        Raises:
+            TupleError: the logic has no value for a tuple.
+        """
         _, values = logic.tuples(0, batch)
         if not values:
             self.submit(batch.selected(self.context.outputs[0]), 0)

@@ -198,7 +198,11 @@ def parts(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBat
 
 
 def body(batch: pa.RecordBatch, format: BodyFormat) -> bytes:
-    """Return the body of a request in the given format."""
+    """Return the body of a request in the given format.
+
+    Raises:
+        DataError: the format cannot represent a value.
+    """
     match format:
         case "jsonl":
             return b"".join(value + b"\n" for value in encode(batch, "json") if value is not None)

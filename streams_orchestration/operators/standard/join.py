@@ -41,7 +41,8 @@ class Join(ClockOperator):
     `rhs_name`. A tuple of an outer side that leaves its window unmatched is submitted with nulls for the other side, or
     with the values of `absent` and `defaultTupleLHS`. At the end of the streams all these tuples are submitted, unless
     `atEnd` drops them. A null never matches. Which tuples meet depends only on their order of arrival. With `by:
-    clock`, tuples also leave time windows by the clock.
+    clock`, tuples also leave time windows by the clock. With `within` there are no windows: two tuples meet if the
+    difference of their event times is in its range.
     """
 
     heeds_marks = False
@@ -125,7 +126,11 @@ class Join(ClockOperator):
 
     @staticmethod
     def _absent(context: OperatorContext, parameters: JoinParameters) -> list[pa.RecordBatch]:
-        """Return a batch for each side with the tuple that replaces a missing partner."""
+        """Return a batch for each side with the tuple that replaces a missing partner.
+
+        Raises:
+            ValueError: `defaultTupleLHS` or `defaultTupleRHS` has a wrong attribute or value.
+        """
         given = (parameters.default_tuple_lhs, parameters.default_tuple_rhs)
         tuples: list[pa.RecordBatch] = []
         for side, texts, schema in zip(SIDES, given, context.inputs, strict=True):

@@ -85,6 +85,9 @@ class TimedJoin:
         """Pair arriving tuples with tuples of the other side; submit the pairs, and the unmatched tuples that leave.
 
         Late tuples are dropped and counted.
+
+        Raises:
+            DataError: a time is null, and the annotation does not ignore that (EV54).
         """
         for part, idle in between_idle(batch):
             late = self.input.judge(part, self.input.moments(part))[1]

@@ -100,7 +100,7 @@ class KafkaSource(SourceOperator):
         self.reader: KafkaReader | None = None
         self.registered: RegisteredDecoder | None = None
         self.looked = NEVER
-        """The time of the last check for new partitions."""
+        """The monotonic time of the last check for new partitions."""
         self.bad = 0
         self.ahead: tuple[Offset, ReadAhead[Taken]] | None = None
         """The offset at which the background read of the next messages began, and the reader; None without one."""
@@ -265,7 +265,7 @@ class KafkaSource(SourceOperator):
         return mine(every, self.context.channel, self.context.max_channels)
 
     def _discover(self, reader: KafkaReader, positions: Positions) -> None:
-        """Check that the topics are the ones read before, and add new partitions.
+        """Check that the topics are the ones read before, or handle new ones by `onLostData`; add new partitions.
 
         A finite run does not read new partitions.
         """

@@ -1,6 +1,6 @@
 """Output functions of Aggregate over lists of numbers, element by element, as IBM Streams computes them.
 
-All lists of a group have the same size.
+All lists of a group must have the same size, else the functions raise DataError.
 """
 
 from __future__ import annotations

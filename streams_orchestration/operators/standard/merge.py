@@ -107,7 +107,11 @@ class Merge(Operator):
         self.reached = [None] * len(self.logs)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Queue the tuples, and submit the waiting tuples that no later tuple can precede."""
+        """Queue the tuples, and submit the waiting tuples that no later tuple can precede.
+
+        Raises:
+            DataError: a sort value is null or NaN.
+        """
         values = self.policies[port].values(batch.arrow)
         if not len(values):
             return

@@ -163,6 +163,9 @@ class MQTTSource(JournalSource):
         """Return a client whose thread puts events into the queue.
 
         A message of quality of service 0 is dropped and counted as lost while more than `WAITING` events wait.
+
+        Raises:
+            RefusedError: the user or the password cannot be resolved.
         """
         from paho.mqtt.client import Client, MQTTv311
         from paho.mqtt.enums import CallbackAPIVersion

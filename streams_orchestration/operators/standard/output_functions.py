@@ -161,7 +161,7 @@ OUTPUT_FUNCTIONS: tuple[OutputFunction, ...] = (
         (("CollectList(s, 2)", ["b", "a"]),),
     ),
 )
-"""All output functions in the order of the documentation."""
+"""The output functions apart from `STREAMS_FUNCTIONS`, in the order of the documentation."""
 
 _EMPTY = "Null is left out; empty without a value."
 _NONE = "Null is left out; 0 without a value."

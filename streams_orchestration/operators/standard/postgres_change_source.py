@@ -76,7 +76,7 @@ class PostgresChangeSource(SourceOperator):
         return f"changes of {parameters.table} in {shown_url(parameters.url)}"
 
     def load(self) -> None:
-        """Import the driver of the database."""
+        """Import the driver of the database. Raises DatabaseUrlError if the address cannot be used."""
         from streams_orchestration.operators.databases.connecting import load_driver
 
         import_modules("streams_orchestration.operators.databases.replication")
@@ -187,7 +187,7 @@ class PostgresChangeSource(SourceOperator):
         return produced._replace(offset=produced.offset | {"server": slot.server()})
 
     def _begun(self, slot: ReplicationSlot) -> Offset:
-        """Prepare the slot, and return the first offset."""
+        """Prepare the slot, and return the first offset. Raises DatabaseError if the database refuses or is away."""
         slot.prepare(list(self.columns.values()))
         if self.parameters.start_at == SNAPSHOT:
             # transactions that write now may commit before the slot begins, and be invisible to a snapshot taken at
@@ -201,7 +201,14 @@ class PostgresChangeSource(SourceOperator):
         return offset | {"end": slot.newest()} if self.parameters.until and self.until is None else offset
 
     def _snapshot(self, slot: ReplicationSlot, offset: Offset) -> Offset:
-        """Submit all existing rows of the table once older transactions have ended; return the offset that follows."""
+        """Submit all existing rows of the table once older transactions have ended; return the offset that follows.
+
+        Before that, the offset is returned unchanged.
+
+        Raises:
+            DataError: a row does not fit, and `onBadTuple` is `fail`.
+            DatabaseError: the database refuses, or cannot be reached.
+        """
         slot.prepare(list(self.columns.values()))
         oldest = slot.oldest_transaction()
         if oldest < offset["writers"]:

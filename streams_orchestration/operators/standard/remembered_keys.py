@@ -153,6 +153,9 @@ class RememberedKeys:
             states: the states, at least one.
             channels: returns the channel of each key.
             width: the number of channels.
+
+        Raises:
+            RescaleError: two states have the same key.
         """
         parts = [state["seen"] for state in states]
         largest = max((state["largest"] for state in states if state["largest"] is not None), default=None)

@@ -50,7 +50,11 @@ class PaneOrder:
         """The tuples of panes that are not closed."""
 
     def add(self, batch: TupleBatch) -> None:
-        """Add the tuples that are in time to their panes; count late ones, and submit them if they have a port."""
+        """Add the tuples that are in time to their panes; count late ones, and submit them if they have a port.
+
+        Raises:
+            DataError: a tuple has no time (EV54), or its panes exceed the range of event time.
+        """
         steps = Steps.of(None, self.input.watermark)
         times, seen, kept = self._arrivals.kept(batch, steps)
         tuples = batch.arrow if kept is None else batch.arrow.filter(pa.array(kept))

@@ -43,6 +43,9 @@ class TimeOrder:
         """Add tuples, and send the tuples that the batch's watermarks have passed, followed by the watermarks.
 
         Late tuples are counted, and submitted if they have a port.
+
+        Raises:
+            DataError: a time is null, and the annotation does not ignore that (EV54).
         """
         for part, idle in between_idle(batch):
             self._take_in(part, send, divided=part is not batch)

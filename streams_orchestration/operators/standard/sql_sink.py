@@ -86,7 +86,7 @@ class SqlSink(EpochSink):
         return f"{parameters.table} in {shown_url(parameters.url)}"
 
     def load(self) -> None:
-        """Import the driver of the database."""
+        """Import the driver of the database. Raises DatabaseUrlError if the address cannot be used."""
         from streams_orchestration.operators.databases.connecting import load_driver
 
         import_modules("streams_orchestration.operators.databases.table")

@@ -31,7 +31,7 @@ LAG_LIMIT = 100_000
 
 
 class _Seen(NamedTuple):
-    """The largest value of the growing column, with the time at which it was seen."""
+    """The largest value of the growing column, with the monotonic time at which it was first seen."""
 
     value: Any
     at: float
@@ -208,7 +208,7 @@ class SqlSource(SourceOperator):
             )
 
     def _begun(self, offset: Offset) -> Offset:
-        """Return the offset with the starting value, and with the end of a finite run."""
+        """Return the offset with the starting value, and the end of a finite run. Raise DataError as `_highest`."""
         if "rows" not in offset:
             start = self.parameters.start_at
             value = None if start == "earliest" else self._highest() if start == "latest" else start
@@ -234,7 +234,7 @@ class SqlSource(SourceOperator):
             raise DataError(message) from error
 
     def _look(self, until: Any) -> None:
-        """Record the largest value of the growing column, at intervals."""
+        """Record the largest value of the growing column, at intervals; raise DataError as `_highest` does."""
         from streams_orchestration.operators.databases.values import value_of
 
         now = world.monotonic()
