@@ -102,7 +102,7 @@ class ConsumedFiles(FileSource):
                 shutil.move(file, self._free_name(file.name))
 
     def _free_name(self, name: str) -> Path:
-        """Return a name in the directory that no file has yet."""
+        """Return a path in the directory that no file has yet: with the name, or the name and the first free number."""
         place = self.context.base / (self.parameters.move_file_to_directory or "") / name
         number = 0
         while place.exists():

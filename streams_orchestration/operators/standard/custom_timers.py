@@ -77,7 +77,7 @@ class CustomTimers(NamedTimers):
         """
         self._flush()
         for timer, time in self._stored.expire(watermark):
-            if timer in self._pending:  # an earlier timer of this step has set it again, or has taken it back
+            if timer in self._pending:  # an earlier timer of this step has set or deleted it
                 continue
             yield timer[0], _decoded(timer[1]), self.event_time.to_value(time)
             if self._soonest is not None and self._soonest <= watermark:

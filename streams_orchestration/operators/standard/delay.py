@@ -119,7 +119,7 @@ class Delay(WaitingOperator):
         """The largest time so far, in the unit of the attribute; None before the first tuple."""
 
     def reset_to_initial_state(self) -> None:
-        """Drop all waiting tuples."""
+        """Drop all waiting tuples, and forget the largest time, or the watermark."""
         super().reset_to_initial_state()
         if self.timed is not None:
             self.timed.clear()

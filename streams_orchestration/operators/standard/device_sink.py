@@ -44,7 +44,7 @@ class DeviceSink(Operator):
         self._names = [name for name in self.context.inputs[0].names if name not in suppressed]
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Print a line for each tuple."""
+        """Print a line for each tuple; drop the tuples for `/dev/null`."""
         if self.parameters.file == "/dev/null":
             return
         tuples = batch.arrow.select(self._names)

@@ -126,7 +126,7 @@ class DirectoryScanParameters(Parameters):
         """Return the expressions of `output`, compiled; None if there are none.
 
         Raises:
-            ValueError: a value of `output` is not an expression of SPL.
+            ValueError: a value of `output` is not an expression of SPL, or is wrong.
         """
         if self.spl is None and not self.output:
             return None
@@ -202,7 +202,7 @@ class DirectoryScan(SourceOperator):
         """The files of the last submission."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit files that a scan has found; without any, scan. A source that drives its region ends an epoch by each.
+        """Submit files that a scan has found; without any, scan. In an operator-driven region a file ends the epoch.
 
         Raises:
             DataError: the store refuses permanently.

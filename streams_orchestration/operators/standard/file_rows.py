@@ -64,7 +64,7 @@ def file_schema(context: OperatorContext, parameters: RowReadingParameters) -> p
 
 
 def source_file(path: File, parameters: FileParameters, schema: pa.Schema, context: OperatorContext) -> SourceFile:
-    """Return a file with the settings from the parameters."""
+    """Return a file with the settings from the parameters. Raises ValueError if `defaultTuple` does not fit."""
     return SourceFile(
         path,
         parameters.format,
@@ -95,6 +95,9 @@ def made_columns(
         context: the operator's context.
         parameters: the parameters.
         logic: the expressions of SPL, if there are any.
+
+    Raises:
+        DataError: an expression of SPL has no value.
     """
     count = batch.num_rows
     numbers = np.arange(number + 1, number + count + 1)

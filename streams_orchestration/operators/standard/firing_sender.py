@@ -46,7 +46,7 @@ class FiringSender:
             self._operator.punctuate(Punctuation.WINDOW)
 
     def _send_at_once(self, result: TupleBatch, sizes: np.ndarray, marks: np.ndarray) -> None:
-        """Submit firings as one batch, and only count their window markers, since no operator handles them."""
+        """Submit firings as one batch with watermarks; only count window markers, since no operator handles them."""
         sent, self._sent = self._sent, int(marks.max(initial=self._sent))
         if self._placed and self._sent > sent:
             behind = np.searchsorted(marks, np.arange(sent, self._sent), side="right")

@@ -39,7 +39,7 @@ class GroupResults:
     def tuples(
         self, keys: Mapping[str, pa.Array], reached: Mapping[str, Reached], at: np.ndarray
     ) -> tuple[TupleBatch, np.ndarray]:
-        """Convert groups to output tuples.
+        """Convert groups to output tuples, and keep the failed groups for `set_aside`.
 
         Args:
             keys: the groups' keys by attribute.

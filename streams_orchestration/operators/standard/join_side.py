@@ -79,7 +79,11 @@ class JoinSide:
         return np.repeat(np.arange(count), counts), places[order[starts + np.arange(len(starts))]]
 
     def insert(self, batch: pa.RecordBatch) -> np.ndarray:
-        """Add tuples to the window, and return their positions in the log."""
+        """Add tuples to the window, and return their positions in the log.
+
+        Raises:
+            DataError: a value that the window's policy compares is null or NaN.
+        """
         if self.index.rows > 2 * len(self.log) + FEW:
             self.index.clear()
             at = self.log.places()

@@ -302,7 +302,10 @@ class KafkaSink(EpochSink):
         return [None if isinstance(each, RefusedError) else each for each in values]
 
     def _connect_registry(self) -> None:
-        """Create the encoder before a transaction begins, with the schema that the registry has or registers now."""
+        """Create the encoder before a transaction begins, with the schema that the registry has or registers now.
+
+        Do nothing if the encoder exists, or if the format has no registry.
+        """
         settings = self.parameters
         if not is_registered(settings.format) or self.encoder is not None:
             return

@@ -113,7 +113,7 @@ class KafkaSource(SourceOperator):
         """Submit the next messages, or none while the cluster or the schema registry cannot be reached.
 
         Raises:
-            DataError: a message cannot be decoded, offsets are lost, or the cluster or registry refuses permanently.
+            DataError: a message is bad or offsets are lost, and that is to fail, or the cluster or registry refuses.
         """
         try:
             taken = self._taken(offset, limit, self._waiting(offset))

@@ -124,7 +124,7 @@ class Merge(Operator):
             self._release(min(zip(self.reached, range(len(self.logs)), strict=True)))
 
     def _release(self, until: tuple[Any, int] | None) -> None:
-        """Submit the waiting tuples that sort before a value and port, inclusive; all of them if `until` is None."""
+        """Submit and remove the waiting tuples up to a value and port, inclusive; all of them if `until` is None."""
         parts: list[pa.RecordBatch] = []
         ports: list[np.ndarray] = []
         for port, log in enumerate(self.logs):

@@ -36,7 +36,10 @@ class NumberMeasure:
         self.start = {"Min": most, "Max": least}.get(function, 0)
 
     def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: Evaluated) -> None:
-        """Add a batch to the running values, which are sums or extremes; see `Measure.add`."""
+        """Add a batch to the running values, which are sums or extremes; see `Measure.add`. Null is left out.
+
+        A group fails if its sum exceeds 64 bits.
+        """
         if self.expression is None:
             counts += np.bincount(groups, minlength=len(counts))
             return

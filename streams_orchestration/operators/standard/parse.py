@@ -237,10 +237,10 @@ class Parse(LogicOperator):
             self._take_in(values[0] if values else one.arrow.column(str(content)))
 
     def _take_in(self, column: pa.Array) -> None:
-        """Parse the bytes of tuples.
+        """Parse the bytes of tuples, and submit the rows that are complete.
 
         Args:
-            column: the bytes or texts.
+            column: the bytes or texts; null counts as no bytes.
         """
         self._parse(b"".join(pc.cast(pc.drop_null(column), pa.binary()).to_pylist()), ended=False)
 
@@ -306,7 +306,10 @@ class Parse(LogicOperator):
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Submit the bytes that are left as a row, and send a window marker, as `windowMarkers` requires.
 
-        Logic runs before.
+        Logic runs before. With `windowMarkers: end`, a window marker has no further effect.
+
+        Raises:
+            DataError: the row is malformed, and `parsing` is not `permissive`.
         """
         super().on_punctuation(port, mark)
         at_end = self.parameters.window_markers == "end"

@@ -96,7 +96,7 @@ class PostgresChangeSource(SourceOperator):
         self._place = ""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next changes. The first calls create the slot and read the table.
+        """Submit the next changes, or none while the database is away. The first calls create the slot and read rows.
 
         Raises:
             DataError: the database refuses permanently, a row does not fit, or changes are lost.

@@ -187,7 +187,7 @@ class Sort(ClockOperator):
         self.waiting = TupleLog(pa.schema([*source, pa.field(_WINDOW, pa.int64())]))
 
     def reset_to_initial_state(self) -> None:
-        """Drop all waiting tuples."""
+        """Drop all waiting tuples, and forget windows, watermark and the times of the clock."""
         if (timely := self.timed or self.panes) is not None:
             timely.clear()
             return

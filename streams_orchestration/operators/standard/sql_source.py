@@ -218,7 +218,7 @@ class SqlSource(SourceOperator):
         return offset
 
     def _highest(self) -> Any:
-        """Return the largest value of the growing column as JSON.
+        """Return the largest value of the growing column as JSON; None if the table is empty.
 
         Raises:
             DataError: the value cannot be stored as JSON.
@@ -262,7 +262,7 @@ class SqlSource(SourceOperator):
         return offset
 
     def _settled(self) -> Any:
-        """Return the value up to which rows have settled; None if none is known."""
+        """Return the value up to which rows have settled, and forget the earlier ones; None if none is known."""
         now = world.monotonic()
         settled = [seen for seen in self._seen if seen.at + self.parameters.settle <= now]
         if settled:
@@ -282,7 +282,9 @@ class SqlSource(SourceOperator):
         self.context.logger.warning("%s", message)
 
     def _identify(self, offset: Offset, after: Any) -> Offset:
-        """Check whether the table was dropped and created again; if so, begin at its first row and count that.
+        """Return the offset with the table's identity; at its first row if it was dropped and created again.
+
+        That is logged and counted.
 
         Raises:
             DataError: rows of the former table are lost, and `onLostData` is `fail`.

@@ -158,7 +158,7 @@ class TCPSink(EpochSink):
 
 
 def _is_closed(connection: socket.socket) -> bool:
-    """Drop the bytes that the receiver sent, and return True if it has closed the connection."""
+    """Drop the bytes that the receiver sent, and return True if the connection is closed or broken."""
     connection.settimeout(0)
     try:
         while chunk := connection.recv(1 << 16):

@@ -135,7 +135,9 @@ class XMLParse(Operator):
         self.reader = XmlReader(self.parameters.triggers, "utf-8" if text else None)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Read the documents of a batch and submit their tuples; drop documents that are not valid.
+        """Read the documents of a batch, and submit their tuples and a window marker after each.
+
+        With `parsing: permissive`, documents that are not valid are dropped and counted.
 
         Raises:
             TupleError: a document is not valid, and `parsing` is `strict`.
