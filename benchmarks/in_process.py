@@ -97,7 +97,7 @@ def hosted(spark: SparkSession, home: Home, compilation: Compilation) -> Iterato
     name = compilation.logical.application
     deploy(home, deployable(compilation), fresh=True, asks_spark=False)
     launcher = ThisProcess()
-    launch(home, name, launcher=launcher)
+    launch(Catalog(home), name, launcher=launcher)
     engine = ThisSession(spark)
     thread = HostThread(Host(home, name, 0, launcher.incarnation, engine), engine)
     thread.start()

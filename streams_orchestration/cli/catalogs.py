@@ -31,8 +31,8 @@ def upgrade() -> int:
     return answer(lambda: facts, f"{opened.name}: the catalog {done} ({api.newest()}).")
 
 
-def upgrade_catalog(home: api.Home) -> None:
+def upgrade_catalog(catalog: api.Catalog) -> None:
     """Upgrade an older catalog to this version before its use, and report that."""
-    before = api.upgrade_older(api.Catalog(home))
+    before = api.upgrade_older(catalog)
     if before is not None:
         note(f"The catalog was upgraded from revision {before} to {api.newest()}.")

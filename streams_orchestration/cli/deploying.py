@@ -63,7 +63,7 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
             for line in restored_lines(restored):
                 note(line)
             facts = restored_facts(restored)
-        api.launch(home, name, asked_at=api.this_process_began())
+        api.launch(api.Catalog(home), name, asked_at=api.this_process_began())
         jobs.record_deployment(spec, wanted.compilation)
     status = jobs.status()
     text = f"{name} is {status.shown_state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
@@ -76,7 +76,7 @@ def cancel(application: str, timeout: float) -> int:
     current().application = application
     api.read_status(home, application)
     jobs = Jobs(home, application)
-    stop_orphans(home, application)
+    stop_orphans(api.Catalog(home), application)
     jobs.cancel(timeout)
     status = jobs.status()
     return answer(
@@ -94,7 +94,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
     status = api.read_status(home, application)
     units = (unit,) if unit else api.failed_units(status, api.now())
     jobs = Jobs(home, application)
-    stop_orphans(home, application)
+    stop_orphans(api.Catalog(home), application)
     outcomes: list[dict[str, str | bool | None]] = []
     lines: list[str] = []
     refused: list[str] = []

@@ -102,13 +102,13 @@ class Foreground:
         if brought.restored is not None:
             for line in restored_lines(brought.restored):
                 say(line)
-        api.launch(self._home, self._name, asked_at=api.this_process_began())
+        api.launch(self._catalog, self._name, asked_at=api.this_process_began())
         lock.release()
         try:
-            api.await_engines(self._home, self._name, START_SECONDS)
+            api.await_engines(self._catalog, self._name, START_SECONDS)
         finally:
             self._recording = BackgroundCall(lambda: self._record(spec, wanted.compilation))
-        api.await_running(self._home, self._name, START_SECONDS)
+        api.await_running(self._catalog, self._name, START_SECONDS)
 
     def _record(self, spec: Path, compilation: Compilation) -> None:
         _step_back()
@@ -135,7 +135,7 @@ class Foreground:
 
     def settle(self) -> None:
         """Wait until the hosts of an application that has stopped by itself have ended."""
-        api.cancel(self._home, self._name)
+        api.cancel(self._catalog, self._name)
 
     def begin_reset(self, failure: api.UnitFailure) -> None:
         """Begin the reset of a failed unit, unless another process has done so. Resets run in parallel."""
@@ -147,7 +147,7 @@ class Foreground:
 
     def status(self) -> api.ApplicationStatus:
         """Update the states of the application's units, then return its status."""
-        return api.observed_status(self._home, self._name, self._catalog)
+        return api.observed_status(self._catalog, self._name)
 
     def ended(self) -> bool:
         """Return True if the application is complete or stopped; the catalog is read only when it has changed."""

@@ -72,7 +72,7 @@ class Jobs:
 
     def status(self) -> api.ApplicationStatus:
         """Update the states of the application's units, then return its status."""
-        return api.observed_status(self._home, self._application)
+        return api.observed_status(api.opened_catalog(self._home, self._application), self._application)
 
     def _run(
         self,

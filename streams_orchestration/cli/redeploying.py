@@ -69,7 +69,7 @@ def redeploy(
     def put_in_place(lock: api.StartLock, jobs: Jobs) -> Redeployment:
         redeployment = api.bring_up(home, lock, wanted, request).redeployment
         assert redeployment is not None, "it is deployed, and nothing drops it under the start lock"
-        api.launch(home, application, asked_at=api.this_process_began())
+        api.launch(api.Catalog(home), application, asked_at=api.this_process_began())
         jobs.record_deployment(read.path, wanted.compilation)
         return redeployment
 
@@ -85,7 +85,7 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], ag
         drop_state: the operators whose state may be lost.
         again: the command that runs the application, for a hint.
     """
-    outcome = api.preview_redeploy(home, wanted, drop_state)
+    outcome = api.preview_redeploy(api.opened_catalog(home, wanted.name), wanted, drop_state)
     if current().json:
         write_json(outcome.document())
     else:
@@ -140,17 +140,18 @@ def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: floa
         UsageError: the redeploy is on trial, and `--dry-run` or `--drop-state` is given.
     """
     current().application = name
-    if api.on_trial(home, name):
+    catalog = api.opened_catalog(home, name)
+    if api.on_trial(catalog, name):
         if dry_run or drop_state:
             message = f"the redeploy of {name} is on trial: --revert loses nothing now. Remove the other options."
             raise click.UsageError(message, click.get_current_context())
-        if api.end_trial_by_hand(home, name):
+        if api.end_trial_by_hand(catalog, name):
             jobs = Jobs(home, name)
-            stop_orphans(home, name)
+            stop_orphans(catalog, name)
             status = jobs.status()
             facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
             return answer(lambda: facts, f"{name} is {status.shown_state}, with the previous plan.")
-    before = api.previous_plan(home, name)
+    before = api.previous_plan(catalog, name)
     report_diagnostics(before.compilation.diagnostics)
     if dry_run:
         return _preview(home, before, drop_state, f"streams run SPEC --name {name}")

@@ -21,7 +21,7 @@ def create(application: str, name: str | None, within: float) -> int:
     """Take a savepoint of an application; return the exit status."""
     home = api.Home.default()
     current().application = application
-    api.read_units(home, application)
+    api.read_units(api.opened_catalog(home, application), application)
     with locked_start(home.prepare(), application, "streams savepoint create") as lock:
         note(f"Taking a savepoint of {application} ...")
         created = api.create_savepoint(home, lock, name, within=within)

@@ -34,7 +34,7 @@ def compiled_to_go_on(home: api.Home, read: ReadSpec, given: GivenOptions) -> Id
         CatalogError: the catalog cannot be read or upgraded.
         ApplicationError: see `compiled_to_run`.
     """
-    upgrade_catalog(home)
+    upgrade_catalog(api.Catalog(home))
     return compiled_to_run(read, given, api.deployed_options(home, given.options.name or read.name))
 
 
@@ -125,13 +125,14 @@ def ready_to_start(home: api.Home, application: str, command: str) -> Generator[
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     with locked_start(home.prepare(), application, command) as lock:
-        detail(f"State directory {home.root}, catalog {api.Catalog(home).name}")
-        upgrade_catalog(home)
-        stop_orphans(home, application)
+        catalog = api.Catalog(home)
+        detail(f"State directory {home.root}, catalog {catalog.name}")
+        upgrade_catalog(catalog)
+        stop_orphans(catalog, application)
         yield lock
 
 
-def stop_orphans(home: api.Home, application: str) -> None:
+def stop_orphans(catalog: api.Catalog, application: str) -> None:
     """Stop the processes of hosts that are no longer wanted, and report them."""
-    for orphan in api.stop_orphans(home, application):
+    for orphan in api.stop_orphans(catalog, application):
         note(str(orphan))

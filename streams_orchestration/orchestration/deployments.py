@@ -57,19 +57,20 @@ def preview_compiled(home: api.Home, compilation: Compilation) -> Redeployment:
         OperatorError: a stored state cannot be read.
     """
     wanted = _deployable(compilation)
-    outcome = api.preview_redeploy(home, wanted, stored=False)
-    return outcome if outcome.verdict != "refused" else api.preview_redeploy(home, wanted)
+    catalog = api.opened_catalog(home, wanted.name)
+    outcome = api.preview_redeploy(catalog, wanted, stored=False)
+    return outcome if outcome.verdict != "refused" else api.preview_redeploy(catalog, wanted)
 
 
 def status_when_running(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
     """Return the status once every PE runs. Arguments and errors: see `runtime.deployment.awaiting.await_running`."""
-    api.await_running(home, application, timeout)
+    api.await_running(api.opened_catalog(home, application), application, timeout)
     return api.read_status(home, application)
 
 
 def status_when_stopped(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
     """Stop an application, keep its state, wait at most `timeout` seconds for its hosts to end; return its status."""
-    api.cancel(home, application, timeout)
+    api.cancel(api.opened_catalog(home, application), application, timeout)
     return api.read_status(home, application)
 
 

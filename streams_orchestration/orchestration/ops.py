@@ -176,9 +176,11 @@ def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: S
     Raises:
         Failure: the run may have a container of its own, and no machine is registered.
     """
-    require_lasting(context, application_of(context), streams.directory())
-    _stop_orphans(context, streams.directory())
-    hosts = api.launch(streams.directory(), application_of(context), asked_at=config.asked_at)
+    application, home = application_of(context), streams.directory()
+    require_lasting(context, application, home)
+    catalog = api.opened_catalog(home, application)
+    _stop_orphans(context, catalog)
+    hosts = api.launch(catalog, application, asked_at=config.asked_at)
     context.log.info("launched hosts: %s", "; ".join(hosts) or "none, since all run")
 
 
@@ -213,7 +215,7 @@ def stop_hosts(
     context: dg.OpExecutionContext, config: CancelApplication, streams: StreamsResource, keys: AssetKeys
 ) -> None:
     """Stop the application. Its committed state is kept; if it is deployed again, it continues from there."""
-    _stop_orphans(context, streams.directory())
+    _stop_orphans(context, api.Catalog(streams.directory()))
     record_status(
         context,
         keys,
@@ -225,7 +227,8 @@ def stop_hosts(
 def _await_taken(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
     """Wait until the application has processed all available data, reset units that fail, then stop it."""
     known, until = dict[str, api.Known](), time.monotonic() + timeout
-    while (status := api.observed_status(home, application)).state not in ENDED:
+    catalog = api.opened_catalog(home, application)
+    while (status := api.observed_status(catalog, application)).state not in ENDED:
         healing = api.heal(status, api.now(), known, patience=HEAL_SECONDS)
         known = healing.known
         for request in healing.resets:
@@ -244,8 +247,8 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
     return stopped
 
 
-def _stop_orphans(context: dg.OpExecutionContext, home: api.Home) -> None:
-    for stopped in api.stop_orphans(home, application_of(context)):
+def _stop_orphans(context: dg.OpExecutionContext, catalog: api.Catalog) -> None:
+    for stopped in api.stop_orphans(catalog, application_of(context)):
         context.log.warning(str(stopped))
 
 

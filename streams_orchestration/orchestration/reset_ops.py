@@ -135,18 +135,19 @@ def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams:
     A unit that recovered and has failed again is not waited for, since the new failure has a run of its own. If the
     host of a unit is gone, for example with its machine, and no other process resets the unit, this op resets it again.
     """
-    home = streams.directory()
+    application, home = application_of(context), streams.directory()
+    catalog = api.opened_catalog(home, application)
     for unit, failed in _units_of(context).items():
         until = time.monotonic() + config.timeout
         while True:
             try:
-                api.await_running(home, application_of(context), until - time.monotonic(), unit, failed)
+                api.await_running(catalog, application, until - time.monotonic(), unit, failed)
                 break
             except api.FailedAgainError as error:
                 if error.failure.exhausted or not error.failure.gone or time.monotonic() > until:
                     raise
                 context.log.info("%s; it is reset again", error)
-                api.reset(home, application_of(context), unit, generation=error.failure.generation, force=False)
+                api.reset(home, application, unit, generation=error.failure.generation, force=False)
 
 
 @keyed_op(ins=AFTER, out=NOTHING)

@@ -208,7 +208,7 @@ class _Tick:
     def look_late(self, application: str) -> list[api.UnitFailure]:
         """Return the application's failures whose reset is due. Other changes are left to the next tick."""
         try:
-            status = api.observed_status(self.home, application)
+            status = api.observed_status(api.opened_catalog(self.home, application), application)
         except api.NotDeployedError:  # since the pulse was read
             return []
         before = self.memories[application]
@@ -225,7 +225,7 @@ class _Tick:
             mark: the mark of the application's pulse, to recognise later news.
         """
         try:
-            status = api.observed_status(self.home, application)
+            status = api.observed_status(api.opened_catalog(self.home, application), application)
         except api.NotDeployedError:  # since the pulse was read
             return []
         now, before = api.now(), self.memories[application]
@@ -235,7 +235,7 @@ class _Tick:
                 said = f"{failure.reason}{failure.log_hint}"
                 self.context.log.error("%s: %s. %s", failure.unit, said, in_dagster(failure.remedy, application))
             if seen.exhausted:
-                api.report_failure(self.home, application)
+                api.report_failure(api.Catalog(self.home), application)
         all_checked = False
         if seen.report:
             metrics, preview = api.read_metrics(self.home, application), shown_rows
@@ -264,7 +264,7 @@ class _Tick:
     def stop_orphans(self, application: str) -> None:
         """Stop the processes of the application's hosts that are no longer wanted."""
         try:
-            for stopped in api.stop_orphans(self.home, application):
+            for stopped in api.stop_orphans(api.Catalog(self.home), application):
                 self.context.log.warning(str(stopped))
         except api.StreamsRuntimeError as error:
             self.context.log.warning(str(error))

@@ -162,7 +162,7 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
             judge(shape, home, verdict, programs, wanted)
         finally:
             with contextlib.suppress(StreamsRuntimeError):
-                cancel(home, shape.name, 5.0)
+                cancel(Catalog(home), shape.name, 5.0)
             verdict.seconds = time.time() - began
         return verdict
 

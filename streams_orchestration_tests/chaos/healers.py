@@ -60,7 +60,7 @@ class Healer:
     def reset_failed(self) -> None:
         """Reset by hand what has failed."""
         with contextlib.suppress(StreamsRuntimeError, OSError):
-            for failure in failures(observed_status(self.home, self.application), time.time()):
+            for failure in failures(observed_status(Catalog(self.home), self.application), time.time()):
                 if not failure.exhausted:
                     reset(self.home, self.application, failure.unit, generation=failure.generation)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.documents import dump
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration_tests.chaos.faults import (
     EVERYTHING,
@@ -50,7 +51,9 @@ class Redeployer:
     def __init__(self, scene: Scene, place: str) -> None:
         wanted = scene.plans.another()
         acted = {
-            each.unit for each in preview_redeploy(scene.home, deployable(wanted)).units if each.action != "run on"
+            each.unit
+            for each in preview_redeploy(Catalog(scene.home), deployable(wanted)).units
+            if each.action != "run on"
         }
         self.units = tuple(sorted(acted))
         self.place = place

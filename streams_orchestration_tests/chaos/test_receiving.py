@@ -115,7 +115,7 @@ def test_acknowledged_messages_are_published_once_after_hosts_were_killed(tmp_pa
                 wait_for("PostsOut", posts)
                 wait_for("LinesOut", lines)
         finally:
-            cancel(home, "received", 20.0)
+            cancel(Catalog(home), "received", 20.0)
     assert there(home, "PostsOut") == Counter(posts)  # its key tells that a repeated post is the same one
     doubled = {each: count for each, count in there(home, "LinesOut").items() if count > 1}
     assert all(

@@ -18,6 +18,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.bringing_up import BroughtUp, Request
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
@@ -119,10 +120,10 @@ class Runtime(SimpleNamespace):
             raise NotDeployedError(application, (), home.root)
         return self.deployed
 
-    def report_failure(self, home: Home, application: str) -> None:
+    def report_failure(self, catalog: Catalog, application: str) -> None:
         self._called("report_failure", application)
 
-    def redeploy_under_way(self, home: Home, application: str) -> str | None:
+    def redeploy_under_way(self, catalog: Catalog, application: str) -> str | None:
         return self.under_way
 
     def deployed_if_any(self, home: Home, application: str) -> Any:
@@ -134,27 +135,30 @@ class Runtime(SimpleNamespace):
     def deployed_options(self, home: Home, application: str) -> Options | None:
         return None if self.deployed is None else options_of(self.deployed)
 
-    def preview_redeploy(self, home: Home, wanted: Deployable, *, stored: bool = True) -> Redeployment:
+    def opened_catalog(self, home: Home, application: str) -> Catalog:
+        return Catalog(home)
+
+    def preview_redeploy(self, catalog: Catalog, wanted: Deployable, *, stored: bool = True) -> Redeployment:
         """`redeployment` is what would become of what is deployed."""
         if self.redeployment is None:
-            raise NotDeployedError(wanted.name, (), home.root)
+            raise NotDeployedError(wanted.name, (), catalog.home.root)
         return self.redeployment
 
-    def launch(self, home: Home, application: str, *, asked_at: float | None) -> tuple[str, ...]:
+    def launch(self, catalog: Catalog, application: str, *, asked_at: float | None) -> tuple[str, ...]:
         self._called("launch", application)
         return ("host 0, pid 4711",)
 
     def await_running(
-        self, home: Home, application: str, timeout: float, unit: str | None = None, failed: int | None = None
+        self, catalog: Catalog, application: str, timeout: float, unit: str | None = None, failed: int | None = None
     ) -> Any:
         self._called("await_running", application, timeout, unit, failed)
         return self.status
 
-    def cancel(self, home: Home, application: str, timeout: float) -> Any:
+    def cancel(self, catalog: Catalog, application: str, timeout: float) -> Any:
         self._called("cancel", application, timeout)
         return self.status
 
-    def stop_orphans(self, home: Home, application: str) -> tuple[str, ...]:
+    def stop_orphans(self, catalog: Catalog, application: str) -> tuple[str, ...]:
         return self.orphans
 
     def reset(
@@ -172,8 +176,8 @@ class Runtime(SimpleNamespace):
     def read_machines(self, home: Home) -> tuple[Any, ...]:
         return self.machines
 
-    def observed_status(self, home: Home, application: str) -> Any:
-        return self.read_status(home, application)
+    def observed_status(self, catalog: Catalog, application: str) -> Any:
+        return self.read_status(catalog.home, application)
 
     def watch(self, home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
         """One view, and the next one if `status` was changed meanwhile."""

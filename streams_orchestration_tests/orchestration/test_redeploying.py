@@ -19,9 +19,9 @@ from streams_orchestration.orchestration.asset_keys import own_key
 from streams_orchestration.orchestration.previews import KEEPS_STATE, LISTED, redeploy_metadata
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.dropping import forget
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, reverting, trying
@@ -32,7 +32,7 @@ from streams_orchestration_tests.orchestration.conftest import Runtime, step
 from streams_orchestration_tests.orchestration.redeployments import KEPT, LOST, MOVED, outcome
 from streams_orchestration_tests.orchestration.statuses import running
 from streams_orchestration_tests.runtime import locked
-from streams_orchestration_tests.runtime.locked import create_savepoint, deploy
+from streams_orchestration_tests.runtime.locked import create_savepoint, deploy, forget
 
 SPEC = """\
 specVersion: 1
@@ -263,7 +263,7 @@ def test_the_schedule_requests_a_run_when_the_plan_is_another_one(spec: Path, ho
 def test_the_schedule_leaves_what_was_never_deployed_or_was_stopped(spec: Path, home: Home):
     assert "demo is not deployed" in (tick(spec, home) or "")
     deploy(home, deployable(compile_spec(spec)))
-    cancel(home, "demo", 1.0)
+    cancel(Catalog(home), "demo", 1.0)
     edit(spec, "width: 2", "width: 3")
     assert "demo is STOPPED" in (tick(spec, home) or "")
 
@@ -276,12 +276,12 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
     deploy(home, deployable(compile_spec(spec)))
     edit(spec, "width: 2", "width: 3")
     locked.begin_redeploy(home, deployable(compile_spec(spec)))
-    assert redeploy_under_way(home, "demo") == "the last redeploy of demo is on trial"
+    assert redeploy_under_way(Catalog(home), "demo") == "the last redeploy of demo is on trial"
     with create_catalog(home).write() as connection:
         trial = read_trial(connection, "demo")
         assert trial is not None
         revert(connection, trial, "PE 0 failed: it is wrong")
-    assert redeploy_under_way(home, "demo") is None
+    assert redeploy_under_way(Catalog(home), "demo") is None
     reason = tick(spec, home) or ""
     assert "this plan was tried and reverted: PE 0 failed: it is wrong" in reason
     assert "job demo__redeploy is started by hand" in reason
@@ -325,7 +325,7 @@ def test_a_run_begins_where_a_savepoint_was_taken(spec: Path, home: Home, monkey
     monkeypatch.setattr(api, "await_running", lambda *_: None)
     deploy(home, deployable(compile_spec(spec)))
     create_savepoint(home, "demo", "noon")
-    forget(home, create_catalog(home), "demo", ())
+    forget(home, deployable(compile_spec(spec)))
     job = build_application_definitions(spec, home).resolve_job_def("demo__redeploy")
     config = step("write_wanted_state", savepoint="noon")
     with dg.DagsterInstance.ephemeral() as instance:

@@ -32,14 +32,13 @@ from streams_orchestration.runtime.queries.planning import PeView
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.redeployment.carrying import Carried, read_cut
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotDrainedError, switch
-from streams_orchestration.runtime.redeployment.trying import revert_open
 from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.holding import hold, release, under_way
-from streams_orchestration.runtime.units.trial import _judged, decide, read_trial
+from streams_orchestration.runtime.units.trial import _judged, decide, read_trial, revert_open
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.protocol.planning import position, view
 from streams_orchestration_tests.protocol.setting import OUTSIDE

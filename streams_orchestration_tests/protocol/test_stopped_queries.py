@@ -27,7 +27,7 @@ def test_only_where_a_query_stands_within_an_epoch_its_region_goes_back_to_the_c
     for pe in (SOURCE, QUERY):
         world = committed(product, world, pe)
     assert [world.pes[pe].batch for pe in (SOURCE, QUERY)] == [0, 0]
-    cancel(product.home, product.name, 0.0)
+    cancel(product.catalog, product.name, 0.0)
     deploy(product.home, deployable(protocol.topology.compilation), asks_spark=False)
     u = tables.unit
     with product.catalog.read() as connection:

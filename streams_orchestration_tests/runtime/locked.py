@@ -10,7 +10,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime import bringing_up
 from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp, Request
 from streams_orchestration.runtime.catalog.start_lock import lock_start
-from streams_orchestration.runtime.deployment import deployment
+from streams_orchestration.runtime.deployment import deployment, dropping
 from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.redeployment import redeploying, reverting
 from streams_orchestration.runtime.savepoints import creating, restoring
@@ -33,6 +33,11 @@ def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: b
 def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
         return bringing_up.bring_up(home, lock, wanted, request)
+
+
+def forget(home: Home, wanted: Deployable) -> None:
+    with lock_start(home.prepare(), wanted.name, "deploy") as lock:
+        dropping.forget(open_application(home, lock, wanted), wanted.plan.programs)
 
 
 def create_savepoint(home: Home, application: str, name: str | None = None, **options: Any) -> Created:

@@ -91,15 +91,15 @@ def redeploy(
     With `drops` operators go with their states; those in `lost` begin anew.
     """
     decided(local)
-    redeployment = preview_redeploy(local.home, deployable(wanted), lost)
+    redeployment = preview_redeploy(local.catalog, deployable(wanted), lost)
     if drops:
         gone = [each.operator for each in redeployment.operators if each.action == "dropped" and each.lossy]
-        redeployment = preview_redeploy(local.home, deployable(wanted), [*gone, *lost])
+        redeployment = preview_redeploy(local.catalog, deployable(wanted), [*gone, *lost])
     assert redeployment.acceptable, redeployment.document()
     drained(local, redeployment.ending)
     after = at_run_time(wanted, redeployment.numbering)
     settings = Settings.from_environment(local.home.environment)
-    opened = OpenedApplication(local.home, local.catalog, settings, deployable(wanted), ENDLESS, deployed=True)
+    opened = OpenedApplication(local.catalog, settings, deployable(wanted), ENDLESS, deployed=True)
     change = PlanChange(opened, local.programs, after, redeployment)
     remove_files(local.home.store, change.carry_and_switch(WITHIN))
     adopt(local)

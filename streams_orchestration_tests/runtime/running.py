@@ -72,7 +72,7 @@ class Running:
         self.local = LocalApplication(self.home, totals(file, fusion="manual", pes=3), 5)
         self.catalog, self.name, self.unit_name = self.local.catalog, self.local.name, unit
         self.hosts = hosts
-        control.launch(self.home, self.name)
+        control.launch(self.catalog, self.name)
         self.come_up()
 
     @property

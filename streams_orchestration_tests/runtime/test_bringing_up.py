@@ -15,6 +15,7 @@ from streams_orchestration.compiler.compiling import compile_again
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime import bringing_up
 from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp, Request
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
@@ -55,7 +56,7 @@ def test_an_application_that_was_never_deployed_starts_from_nothing(
 def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Callable[[int], Compilation]) -> None:
     bring_up(home, deployable(plan(1)))
     began = life(home, plan(1))
-    cancel(home, plan(1).logical.application)
+    cancel(Catalog(home), plan(1).logical.application)
     for _ in range(2):
         assert bring_up(home, deployable(plan(1))) == BroughtUp()
         assert read_status(home, plan(1).logical.application).state == "RUNNING"
@@ -73,7 +74,7 @@ def test_another_plan_is_refused_unless_it_is_to_replace_the_deployed_one(
 
 def test_the_plan_that_is_deployed_already_replaces_nothing(home: Home, plan: Callable[[int], Compilation]) -> None:
     bring_up(home, deployable(plan(1)))
-    cancel(home, plan(1).logical.application)
+    cancel(Catalog(home), plan(1).logical.application)
     redeployment = bring_up(home, deployable(plan(1)), Request(replaces=True)).redeployment
     assert redeployment is not None
     assert redeployment.verdict == "unchanged"
@@ -93,7 +94,7 @@ def test_a_savepoint_is_where_it_begins_if_nothing_is_deployed_or_that_is_droppe
 ) -> None:
     wanted = deployable(plan(1))
     bring_up(home, wanted)
-    cancel(home, wanted.name)
+    cancel(Catalog(home), wanted.name)
     create_savepoint(home, wanted.name, "noon")
     with pytest.raises(SavepointError, match="is deployed and would continue from its last complete epoch"):
         bring_up(home, wanted, Request(savepoint="noon"))
@@ -110,7 +111,7 @@ def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
     clone = replace(own, logical=replace(own.logical, application="clone"), options=Options(name="clone"))
     for each in (own, compile_again(clone)):
         bring_up(home, deployable(each))
-        cancel(home, each.logical.application)
+        cancel(Catalog(home), each.logical.application)
         create_savepoint(home, each.logical.application, "noon")
     for each in (own, compile_again(clone)):
         restored = bring_up(home, deployable(each), Request(savepoint="noon", fresh=True)).restored
@@ -158,7 +159,7 @@ def test_an_application_that_cannot_run_here_is_refused_before_the_deployed_one_
 
     bring_up(home, deployable(plan("plain")))
     before = read_status(home, "app")
-    cancel(home, "app")
+    cancel(Catalog(home), "app")
     create_savepoint(home, "app", "noon")
     with pytest.raises(NotDeployableError, match=r"app is not started: .*NO_PATH"):
         bring_up(home, deployable(plan("${env:NO_PATH}")), request_)

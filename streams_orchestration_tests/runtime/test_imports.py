@@ -107,7 +107,7 @@ def test_a_stopped_import_goes_on_where_it_stood(tmp_path: Path):
             application.trigger()
             for program in application.programs:
                 application.step(program)
-    cancel(reader.home, "importer", 0.0)
+    cancel(reader.catalog, "importer", 0.0)
     run_until_idle(writer)
     deploy(reader.home, deployable(reader.compilation))
     run_until_idle(reader)
@@ -148,7 +148,7 @@ def test_an_exporter_waits_for_a_slow_import_but_not_for_one_that_is_stopped(tmp
     (connection,) = read_status(writer.home, "exporter").exports[0].connections
     assert connection.waited
     assert OUTSTANDING_LIMIT <= connection.lag_segments < 2 * OUTSTANDING_LIMIT
-    cancel(reader.home, "importer", 0.0)
+    cancel(reader.catalog, "importer", 0.0)
     run_until_idle(writer)
     assert complete(writer.catalog, "exporter")
 

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
@@ -15,7 +16,6 @@ from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.operators.watermarks import END
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.dropping import forget
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
@@ -23,6 +23,7 @@ from streams_orchestration_tests.runtime.applications import PERIODIC, sink
 from streams_orchestration_tests.runtime.event_times import OPERATORS, SCHEMAS, lines, through
 from streams_orchestration_tests.runtime.exporting import export, run_until_idle
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.locked import forget
 from streams_orchestration_tests.runtime.redeployed import redeploy
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
@@ -113,8 +114,8 @@ def test_the_least_of_all_exporters_is_the_watermark_and_each_that_is_gone_holds
     run_until_idle(one, other, reader)
     assert panes(reader) == []
     assert holder(reader) == "waits for stream Rows of other"
-    cancel(other.home, "other", 0.0)
-    forget(other.home, other.catalog, "other", other.programs)
+    cancel(other.catalog, "other", 0.0)
+    forget(other.home, deployable(other.compilation))
     run_until_idle(one, reader)
     assert panes(reader) == [(9999, "a", 1), (9999, "b", 4)]
     assert holder(reader) == "waits for stream Rows of one"
@@ -291,7 +292,7 @@ def test_a_sink_of_imported_streams_is_complete_up_to_the_least_of_their_waterma
         (out,) = read_status(reader.home, "reader").sinks
         seen.append(out.watermark)
     assert seen == [2_000_000, 15_000_000, 21_000_000]
-    forget(other.home, other.catalog, "other", other.programs)
+    forget(other.home, deployable(other.compilation))
     written(tmp_path / "one", "22000 a 1")
     run_until_idle(one, reader)
     assert read_status(reader.home, "reader").sinks[0].watermark == 22_000_000

@@ -103,7 +103,7 @@ def test_a_fresh_deployment_of_a_running_application_is_refused(home: Home, tmp_
 
 
 def test_a_stopped_application_is_not_reset(home: Home):
-    cancel(home, application(home), 1.0)
+    cancel(Catalog(home), application(home), 1.0)
     before = read_status(home, application(home))
     with pytest.raises(StreamsRuntimeError, match="is stopped; run or deploy it again"):
         reset(home, application(home), before.units[0].name, force=True)

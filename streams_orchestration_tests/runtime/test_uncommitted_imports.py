@@ -116,7 +116,7 @@ def test_retracted_segments_are_kept_for_a_batch_of_an_import_under_way(tmp_path
 def test_retracted_segments_are_not_kept_for_a_cancelled_import(tmp_path: Path):
     writer = exporter(tmp_path, 40, streamId="s", **UNCOMMITTED)
     reader = importer(tmp_path, application="exporter", streamId="s")
-    cancel(reader.home, "importer", 0.0)
+    cancel(reader.catalog, "importer", 0.0)
     step(writer)
     assert segments(writer)
     reset(writer.home, "exporter", "region-0")

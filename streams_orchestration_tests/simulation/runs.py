@@ -311,9 +311,9 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
         while True:
             try:
                 if not launched:
-                    launch(home, name)
+                    launch(catalog, name)
                     launched = True
-                pulse = read_pulses(home, catalog)[name]
+                pulse = read_pulses(catalog)[name]
                 if pulse.state == "COMPLETED":
                     over.append("completed")
                     return
@@ -322,7 +322,7 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                 if _names_damage(words, faults) and damage.is_last_word(checks.epochs, scheduler.now):
                     over.append(f"it is given up: {words}")
                     return
-                status = observed_status(home, name, catalog) if pulse.troubled else None
+                status = observed_status(catalog, name) if pulse.troubled else None
                 for failure in failures(status, clock.now()) if status else ():
                     recent = scheduler.now - faults.over_at < RECENT_SECONDS
                     often = failure.exhausted and (failure.launches >= LAUNCHES or recent)

@@ -116,7 +116,8 @@ def _comparison(
 def _redeploy(home: api.Home, compilation: Compilation) -> Document:
     """Return the preview of a redeploy with this compilation, or the errors that prevent it."""
     try:
-        return redeploy_document(api.preview_redeploy(home, deployable(compilation)))
+        wanted = deployable(compilation)
+        return redeploy_document(api.preview_redeploy(api.opened_catalog(home, wanted.name), wanted))
     except ApplicationError as error:
         return {"diagnostics": diagnostics_document(error.diagnostics)}
     except (api.StreamsRuntimeError, ImplementationError) as error:

@@ -83,7 +83,8 @@ class Catalog:
         Raises:
             CatalogPlaceError: STREAMS_CATALOG cannot be used.
         """
-        self._home = home
+        self.home = home
+        """The state directory."""
         self._database = database_of(home, busy_seconds=busy_seconds)
         self._patience = patience
         self.name = self._database.name
@@ -93,7 +94,7 @@ class Catalog:
     @property
     def store(self) -> Store:
         """The store of the files that the catalog names."""
-        return self._home.store
+        return self.home.store
 
     def make(self) -> None:
         """Create the catalog's tables, unless another process has just done so.
@@ -103,9 +104,9 @@ class Catalog:
             CatalogVersionError: there are tables of unknown revision.
             CatalogError: the database cannot be written.
         """
-        place = self._home.place
+        place = self.home.place
         if place.exists() and (before := place.read_text().strip()) != self.name:
-            message = f"there is no catalog in {self.name}; the catalog of {self._home.root} is in {before}"
+            message = f"there is no catalog in {self.name}; the catalog of {self.home.root} is in {before}"
             raise CatalogPlaceError(
                 message, f"Set STREAMS_CATALOG to that catalog. If it is gone for good, remove {place}."
             )
@@ -116,7 +117,7 @@ class Catalog:
                 create_tables(connection)
                 connection.execute(installation.insert().values(id=world.new_id()))
                 write_version(connection)
-        if self.name != str(self._home.catalog):
+        if self.name != str(self.home.catalog):
             write_whole(place, f"{self.name}\n")
 
     @property
@@ -142,9 +143,9 @@ class Catalog:
 
         A missing file raises nothing: somebody has removed it, and the next deployment asks what to do with the data.
         """
-        if not self._home.catalog.exists():
+        if not self.home.catalog.exists():
             return
-        data = self._home.data("")
+        data = self.home.data("")
         try:
             names = sorted(each.name for each in data.iterdir())
         except FileNotFoundError:

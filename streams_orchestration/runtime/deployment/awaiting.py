@@ -11,7 +11,6 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, WaitingForMachineError
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import FailedAgainError, failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import UnitsStatus
@@ -24,22 +23,22 @@ HEALING_SECONDS = 12.0
 """Seconds for which a unit may be in need of a reset while others reset it: two looks of Dagster's sensor."""
 
 
-def await_engines(home: Home, application: str, timeout: float) -> None:
+def await_engines(catalog: Catalog, application: str, timeout: float) -> None:
     """Wait until no live host is still starting its engine, but at most `timeout` seconds."""
 
     def up(status: UnitsStatus) -> bool:
         return not any(host.alive and host.state == "STARTING" for host in status.hosts)
 
-    await_status(home, application, Catalog(home), timeout, up)
+    await_status(catalog, application, timeout, up)
 
 
 def await_running(
-    home: Home, application: str, timeout: float, unit: str | None = None, failed: int | None = None
+    catalog: Catalog, application: str, timeout: float, unit: str | None = None, failed: int | None = None
 ) -> UnitsStatus:
     """Wait until every PE runs or is complete.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         application: name of the application.
         timeout: most seconds to wait.
         unit: wait for this unit's PEs only, while another process resets it whenever it fails; None for all units.
@@ -49,7 +48,6 @@ def await_running(
         HostLaunchError: a host or a PE failed, a unit needs a reset (again), the application was stopped, or the time
             ran out; the message names the log. If no machine takes a host, it is a WaitingForMachineError.
     """
-    catalog = Catalog(home)
     patience = FAILING_SECONDS if unit is None else HEALING_SECONDS
     failing: dict[str, float] = {}  # unit -> the time at which its present failure was first seen
 
@@ -78,9 +76,9 @@ def await_running(
             return False
         return status.state == "COMPLETED" or all(pe.state in ("RUNNING", "COMPLETED") for pe in pes)
 
-    status = await_status(home, application, catalog, timeout, running)
+    status = await_status(catalog, application, timeout, running)
     if status is None:
-        late = read_units(home, application, catalog)
+        late = read_units(catalog, application)
         require_machines(late)
         message = f"the PEs of {unit or application} did not all run after {timeout:.0f} s (logs: {late.log_places})"
         raise HostLaunchError(message)
@@ -116,14 +114,14 @@ def require_machines(status: UnitsStatus) -> None:
 
 
 def await_status(
-    home: Home, application: str, catalog: Catalog, timeout: float, condition: Callable[[UnitsStatus], bool]
+    catalog: Catalog, application: str, timeout: float, condition: Callable[[UnitsStatus], bool]
 ) -> UnitsStatus | None:
     """Poll until a status meets the condition, and return it; return None after `timeout` seconds."""
     until = world.monotonic() + timeout
     while True:
         late = world.monotonic() > until
         try:
-            status = read_units(home, application, catalog)
+            status = read_units(catalog, application)
         except CatalogUnavailableError:
             if late:
                 raise

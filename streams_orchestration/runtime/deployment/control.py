@@ -16,10 +16,9 @@ from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.lineage.giving_up import report_failure
 from streams_orchestration.runtime.processes import is_here, kill
 from streams_orchestration.runtime.sinks.publishing import remove_empty
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.controller import advance, mark_taken_up
 from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.reading import opened_catalog, read_units
+from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_machine import WORKING
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_facts import Health, Trouble
@@ -30,25 +29,23 @@ STOP_SECONDS = 30.0
 
 
 def launch(
-    home: Home,
+    catalog: Catalog,
     application: str,
     *,
     asked_at: float | None = None,
     launcher: HostLauncher | None = None,
     heal: bool = True,
-    catalog: Catalog | None = None,
 ) -> tuple[str, ...]:
     """Start every missing host of an application that is wanted to run. Concurrent callers start each host once.
 
     Orphans of dead hosts are killed while the new hosts come up; they can no longer commit.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         application: name of the application.
         asked_at: the time at which the command was entered, in unix seconds; the start-up time counts from there.
         launcher: starts the hosts; None for processes on this machine.
         heal: also take up the resets that units need, for example because their host died.
-        catalog: as of `opened_catalog`.
 
     Returns:
         The hosts in words. `host 0, pid 4711` was started here; an agent starts `host 0 on north`; `host 0 waits: ...`
@@ -58,11 +55,10 @@ def launch(
         NotDeployedError: the application is not deployed.
         HostLaunchError, JavaError: a host could not be started on this machine.
     """
-    catalog = opened_catalog(home, application, catalog)
-    read_units(home, application, catalog)
     asked_at = None if asked_at is None else clock.shared(asked_at)
     observe(catalog, application)
-    failed = failures(read_units(home, application, catalog), clock.now()) if heal else ()
+    status = read_units(catalog, application)
+    failed = failures(status, clock.now()) if heal else ()
     mendable = [failure.unit for failure in failed if not failure.exhausted]
     a = tables.application
     chosen = Chosen()
@@ -73,13 +69,13 @@ def launch(
             wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
             if wanted and heal:
                 mark_taken_up(connection, application, [*mendable, *_lost(connection, application)])
-            chosen = choose_missing(connection, home, row, asked_at) if wanted else Chosen()
+            chosen = choose_missing(connection, catalog.home, row, asked_at) if wanted else Chosen()
     except CommitUnknownError as error:
         unknown = error  # the claims may be written, and then no other process starts their hosts
     begun = start_claimed(catalog, launcher or LocalLauncher(), chosen.here)
     if unknown is not None and (chosen.elsewhere or len(begun) < len(chosen.here)):
         raise unknown
-    stop_orphans(home, application, catalog)
+    stop_orphans(catalog, application)
     return (*chosen.elsewhere, *begun)
 
 
@@ -102,22 +98,20 @@ def _lost(connection: Connection, application: str) -> list[str]:
     return lost
 
 
-def cancel(home: Home, application: str, timeout: float = STOP_SECONDS, catalog: Catalog | None = None) -> UnitsStatus:
+def cancel(catalog: Catalog, application: str, timeout: float = STOP_SECONDS) -> UnitsStatus:
     """Stop an application. It keeps its state, and continues from it when it is deployed again.
 
     Hosts finish the batches under way. A host that does not end within `timeout` seconds is killed, without data loss.
-    `catalog` is as in `opened_catalog`.
 
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    catalog = opened_catalog(home, application, catalog)
-    read_units(home, application, catalog)
-    report_failure(home, application)
+    read_units(catalog, application)
+    report_failure(catalog, application)
     a, h, p, u = tables.application, tables.host, tables.pe, tables.unit
     with catalog.write() as connection:
         connection.execute(update(a).where(a.c.name == application).values(wanted="STOPPED", runs_until=None))
-    await_status(home, application, catalog, timeout, lambda status: not any(host.alive for host in status.hosts))
+    await_status(catalog, application, timeout, lambda status: not any(host.alive for host in status.hosts))
     with catalog.read() as connection:
         hosts = HostRow.all(connection, select(h).where(h.c.application == application))
     for host in hosts:
@@ -132,6 +126,6 @@ def cancel(home: Home, application: str, timeout: float = STOP_SECONDS, catalog:
                 .values(state="STOPPED")
             )
         connection.execute(update(a).where(a.c.name == application, a.c.state != "COMPLETED").values(state="STOPPED"))
-    stop_orphans(home, application, catalog)
+    stop_orphans(catalog, application)
     remove_empty(catalog, application)
-    return read_units(home, application, catalog)
+    return read_units(catalog, application)

@@ -53,20 +53,20 @@ def deploy(opened: OpenedApplication, *, fresh: bool = False, asks_spark: bool =
         AnalysisError, JavaError: Spark could not analyse the queries.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
-    home, wanted, application = opened.home, opened.wanted, opened.name
+    wanted = opened.wanted
     programs = wanted.plan.programs
     if fresh:
         refuse_running(opened)
     compilation = with_columns_of_queries(wanted) if asks_spark else wanted.compilation
     if fresh:
-        forget(home, opened.catalog, application, programs)
-    refuse_left_files(home, programs)
+        forget(opened, programs)
+    refuse_left_files(opened.home, programs)
     prepare_stored()
     with opened.catalog.write() as connection:
         _insert(connection, compilation, opened)
         for program in programs:
-            insert_sinks(connection, home, program)
-        begin_run(connection, application, opened.run)
+            insert_sinks(connection, opened.home, program)
+        begin_run(connection, opened.name, opened.run)
         declare(connection, compilation)
         connect(connection)
 

@@ -11,21 +11,20 @@ from streams_orchestration.operators.durable_files import forget_names
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home, data_of
 from streams_orchestration.runtime.transport.connections import disconnect
-from streams_orchestration.runtime.units.reading import deployed_applications, read_units
+from streams_orchestration.runtime.units.reading import read_units
 
 
 def refuse_running(opened: OpenedApplication) -> None:
     """Raise NotDeployableError if the deployed application runs: its state may be dropped only while it is stopped."""
     if not opened.deployed:
         return
-    status = read_units(opened.home, opened.name, opened.catalog)
+    status = read_units(opened.catalog, opened.name)
     alive = [host.process for host in status.hosts if host.alive]
     if status.state in ("RUNNING", "WAITING") and alive:
         message = (
@@ -46,10 +45,16 @@ def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
         raise NotDeployableError(message)
 
 
-def forget(home: Home, catalog: Catalog, application: str, programs: tuple[PeProgram, ...]) -> None:
-    """Stop the application's hosts, and remove its state and published results, but not its savepoints."""
-    if application in deployed_applications(home, catalog):
-        cancel(home, application, catalog=catalog)
+def forget(opened: OpenedApplication, programs: tuple[PeProgram, ...]) -> None:
+    """Stop the hosts of the deployed application, and remove its state and published results, but not its savepoints.
+
+    Args:
+        opened: the application.
+        programs: the programs of the PEs whose published results are removed.
+    """
+    home, catalog, application = opened.home, opened.catalog, opened.name
+    if opened.deployed:
+        cancel(catalog, application)
     for path in _published(home, programs):
         path.unlink(missing_ok=True)
     with catalog.write() as connection:

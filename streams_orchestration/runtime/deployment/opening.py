@@ -23,7 +23,6 @@ from streams_orchestration.runtime.storage.home import Home
 class OpenedApplication:
     """An application whose deployment may be changed; made by `open_application` only, under its start lock."""
 
-    home: Home
     catalog: Catalog
     settings: Settings
     """The settings of the environment, for hosts that start."""
@@ -38,6 +37,11 @@ class OpenedApplication:
     def name(self) -> str:
         """The name of the application."""
         return self.wanted.name
+
+    @property
+    def home(self) -> Home:
+        """The state directory."""
+        return self.catalog.home
 
 
 def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKind = ENDLESS) -> OpenedApplication:
@@ -63,7 +67,7 @@ def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKi
         if not registered(connection):  # without machines, the hosts are children of this process
             _require_references(wanted, settings)
         deployed = connection.scalar(select(a.c.name).where(a.c.name == wanted.name)) is not None
-    return OpenedApplication(home, catalog, settings, wanted, run, deployed)
+    return OpenedApplication(catalog, settings, wanted, run, deployed)
 
 
 def _require_references(wanted: Deployable, settings: Settings) -> None:

@@ -65,7 +65,7 @@ def reset(
             the cut needs is missing.
     """
     catalog = opened_catalog(home, application)
-    status = read_units(home, application, catalog)
+    status = read_units(catalog, application)
     if status.state == "STOPPED":
         message = f"{application} is stopped; run or deploy it again, and it continues from its last commits"
         raise StreamsRuntimeError(message)
@@ -80,7 +80,7 @@ def reset(
     begin_reset(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do this as well, in case this process dies
     # also if the unit was reset before: that call may have died before it launched the hosts
-    launch(home, application, launcher=launcher, heal=False, catalog=catalog)
+    launch(catalog, application, launcher=launcher, heal=False)
     with catalog.read() as connection:
         row = unit_row(connection, application, unit)
     if row.state == LIMIT and not force:

@@ -33,9 +33,9 @@ def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> N
     """
     catalog = opened_catalog(home, application)
     began, said = world.monotonic(), False
-    first = _look(home, catalog, application)
+    first = _look(catalog, application)
     while True:
-        now = _look(home, catalog, application)
+        now = _look(catalog, application)
         silent = [name for name in first if name in now and now[name] == first[name]]
         waited = world.monotonic() - began
         if not silent or waited > LEASE_SECONDS + HEARTBEAT_LIMIT:
@@ -46,9 +46,9 @@ def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> N
         world.sleep(LOOK_SECONDS)
 
 
-def _look(home: Home, catalog: Catalog, application: str) -> Mapping[str, tuple[object, ...]]:
+def _look(catalog: Catalog, application: str) -> Mapping[str, tuple[object, ...]]:
     """Map each other machine with live hosts to its last signs of life: its lease and its hosts' heartbeats."""
-    status = read_units(home, application, catalog)
+    status = read_units(catalog, application)
     with catalog.read() as connection:
         machines = {machine.name: machine for machine in registered(connection)}
     return {name: _heard(machines.get(name), hosts) for name, hosts in _elsewhere(status).items()}

@@ -133,7 +133,7 @@ class Host:
         self.publisher = self.outage.through(lambda: Publisher(self.catalog, application))
         self.receivers = Receivers(self.catalog, application)
         self.last_sweep = LastSweep(self._clear_all)
-        self.lineage = reporter(self.catalog, home, application, number)
+        self.lineage = reporter(self.catalog, application, number)
         self.outage.through(lambda: self._load(row))
 
     def run(self) -> str:

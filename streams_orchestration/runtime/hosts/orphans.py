@@ -13,7 +13,6 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.processes import ProcessIdentity, is_here, kill, living, process_space
-from streams_orchestration.runtime.storage.home import Home
 
 GRACE_SECONDS = 3.0
 """Seconds in which the engine's process and the workers of a host that ended usually end by themselves."""
@@ -56,14 +55,12 @@ def record_processes(
         connection.execute(_RECORD, rows)
 
 
-def stop_orphans(home: Home, application: str, catalog: Catalog | None = None) -> tuple[Orphan, ...]:
+def stop_orphans(catalog: Catalog, application: str) -> tuple[Orphan, ...]:
     """Kill the processes left behind by hosts of an application that ended or were restarted since.
 
     In a stopped application, processes of live hosts are killed, too. Processes of other machines are not touched. A
     process of this machine is killed only if its pid, start time and command line are those that its host recorded.
-    `catalog` is as in `opened_catalog`.
     """
-    catalog = catalog or Catalog(home)
     if not catalog.exists:
         return ()
     p, h, a = tables.process, tables.host, tables.application

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.lineage.client import target
-from streams_orchestration.runtime.storage.home import Home
 
 
-def report_failure(home: Home, application: str) -> None:
+def report_failure(catalog: Catalog, application: str) -> None:
     """Send a FAIL event if a unit is no longer reset and the event was not sent yet; take a few seconds at most.
 
     Processes that give up or stop an application call this function, since no host may be alive to send the event.
@@ -14,9 +14,8 @@ def report_failure(home: Home, application: str) -> None:
     if target() is None:
         return
     # imported here, since these load the compiler, which is not needed if nothing is sent
-    from streams_orchestration.runtime.catalog.catalog import Catalog
     from streams_orchestration.runtime.lineage.reporter import reporter
 
-    ending = reporter(Catalog(home), home, application, None)
+    ending = reporter(catalog, application, None)
     ending.start()
     ending.stop()

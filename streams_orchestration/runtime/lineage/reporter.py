@@ -31,7 +31,6 @@ from streams_orchestration.runtime.lineage.progress import EventName, RunMoment,
 from streams_orchestration.runtime.lineage.views import View, read_view, rows_since
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
 from streams_orchestration.runtime.recurring import RecurringErrors
-from streams_orchestration.runtime.storage.home import Home
 
 if TYPE_CHECKING:
     from openlineage.client.event_v2 import RunEvent
@@ -69,17 +68,13 @@ class Reporter:
 
     Args:
         catalog: the catalog.
-        home: the state directory.
         application: name of the application.
         host: number of this host; None in a process that is not a host, which reports failures only.
         client: sends the events; None to send nothing.
     """
 
-    def __init__(
-        self, catalog: Catalog, home: Home, application: str, host: int | None, client: EventSender | None
-    ) -> None:
+    def __init__(self, catalog: Catalog, application: str, host: int | None, client: EventSender | None) -> None:
         self._catalog = catalog
-        self._home = home
         self._application = application
         self._host = host
         self._client = client
@@ -124,7 +119,7 @@ class Reporter:
         """
         for _ in range(STEPS):
             with self._catalog.read() as connection:
-                view = read_view(connection, self._home, self._application, last=last)
+                view = read_view(connection, self._catalog.home, self._application, last=last)
             if view is None or not self._tells(view, last=last):
                 return
             told = self._told[1] if self._told and view.run and self._told[0] == view.run.run else None
@@ -202,7 +197,7 @@ class Reporter:
         about = About(namespace(), self._application, "", None)
         try:
             compilation = read_stored(row)
-            flows = flows_of(self._home, row.base, compilation, self._programs) if self._programs else None
+            flows = flows_of(self._catalog.home, row.base, compilation, self._programs) if self._programs else None
             return replace(about, description=compilation.logical.description, flows=flows)
         except Exception as error:  # noqa: BLE001  from reading what another version has stored, or from a user's code
             log.warning("Events of %s name no datasets: %s", self._application, error)
@@ -249,16 +244,15 @@ class Reporter:
             self._failed(error)
 
 
-def reporter(catalog: Catalog, home: Home, application: str, host: int | None) -> Reporter:
+def reporter(catalog: Catalog, application: str, host: int | None) -> Reporter:
     """Return the reporter of an application, with the target of the environment; call this before threads start.
 
     Args:
         catalog: the catalog.
-        home: the state directory.
         application: name of the application.
         host: number of the host that this process is; None if it is not a host.
     """
-    return Reporter(catalog, home, application, host, _client())
+    return Reporter(catalog, application, host, _client())
 
 
 def _client() -> Client | None:

@@ -274,7 +274,7 @@ class Agent:
             mine = select(p.c.application).where(p.c.space == process_space()).distinct()
             applications = connection.scalars(mine).all()
         for application in applications:
-            for orphan in stop_orphans(self._home, application):
+            for orphan in stop_orphans(self._catalog, application):
                 log.info("%s", orphan)
 
     def _clear(self) -> None:

@@ -59,15 +59,24 @@ def _bounded(sinks: tuple[SinkStatus, ...], compilation: bytes) -> tuple[SinkSta
     return tuple(replace(each, complete_within=bounds.get(each.operator)) for each in sinks)
 
 
-def read_status(home: Home, application: str, catalog: Catalog | None = None) -> ApplicationStatus:
-    """Read the status of an application in one transaction; arguments as of `opened_catalog`.
+def read_status(home: Home, application: str) -> ApplicationStatus:
+    """Open the catalog, and return the status of an application.
 
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    with opened_catalog(home, application, catalog).read() as connection:
-        units = units_status(connection, home, application)
-        row = application_row(connection, home, application)
+    return status_in(opened_catalog(home, application), application)
+
+
+def status_in(catalog: Catalog, application: str) -> ApplicationStatus:
+    """Return the status of an application, read in one transaction.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+    """
+    with catalog.read() as connection:
+        units = units_status(connection, catalog.home, application)
+        row = application_row(connection, catalog.home, application)
         return ApplicationStatus(
             **{field.name: getattr(units, field.name) for field in fields(units)},
             sinks=_bounded(read_sinks(connection, application), row.compilation),

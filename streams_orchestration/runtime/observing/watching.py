@@ -13,13 +13,12 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.observing.reading import status_in
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.failures import may_need_reset
 from streams_orchestration.runtime.units.health import read_healths
-from streams_orchestration.runtime.units.reading import opened_catalog
 from streams_orchestration.runtime.units.watch import observe
 
 LOOK_SECONDS = 0.25
@@ -31,26 +30,20 @@ _APPLICATIONS = select(_a.c.name, _a.c.wanted, _a.c.state, _a.c.deployed_at)
 _UNITS = select(tables.unit).order_by(tables.unit.c.name)
 
 
-def observed_status(home: Home, application: str, catalog: Catalog | None = None) -> ApplicationStatus:
+def observed_status(catalog: Catalog, application: str) -> ApplicationStatus:
     """Record the changes of an application's units, and return its status.
 
     If a unit lacks a file of its cut, this function checks if the file is back: the unit's hosts do not check that
     while the unit does not work.
 
-    Args:
-        home: the state directory.
-        application: name of the application.
-        catalog: as of `opened_catalog`.
-
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    catalog = opened_catalog(home, application, catalog)
     observe(catalog, application)
-    status = read_status(home, application, catalog)
+    status = status_in(catalog, application)
     lost = [unit.name for unit in status.units if unit.waits and unit.lost is not None]
     if lost and status.state in ("RUNNING", "WAITING") and len(check_cuts(catalog, application, lost)) < len(lost):
-        return read_status(home, application, catalog)
+        return status_in(catalog, application)
     return status
 
 
@@ -73,14 +66,8 @@ class Pulse:
         return " ".join([self.state, f"{self.deployed_at:.3f}", *units, *(f"!{unit}" for unit in self.troubled)])
 
 
-def read_pulses(home: Home, catalog: Catalog | None = None) -> dict[str, Pulse]:
-    """Read the pulse of every deployed application, by name.
-
-    Args:
-        home: the state directory.
-        catalog: the catalog of the home, if the caller has it already, since a new one takes longer than the reading.
-    """
-    catalog = catalog or Catalog(home)
+def read_pulses(catalog: Catalog) -> dict[str, Pulse]:
+    """Read the pulse of every deployed application, by name. A new catalog takes longer than the reading."""
     if not catalog.exists:
         return {}
     now = clock.now()
@@ -114,7 +101,7 @@ def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
         identity = catalog.identity()
         with closing(catalog):
             while catalog.identity() == identity:  # until another catalog takes its place
-                yield read_pulses(home, catalog)
+                yield read_pulses(catalog)
                 left = until - world.monotonic()
                 if left <= 0:
                     return

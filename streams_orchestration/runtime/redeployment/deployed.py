@@ -28,12 +28,11 @@ from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeEr
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
 from streams_orchestration.runtime.redeployment.predicting import read_prediction
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.tasks.instances import OF_RUNTIME
 from streams_orchestration.runtime.tasks.state_files import check_state, read_state
 from streams_orchestration.runtime.tasks.stored_states import newest_states
-from streams_orchestration.runtime.units.reading import application_row, opened_catalog
+from streams_orchestration.runtime.units.reading import application_row
 
 
 class DropStateError(StreamsRuntimeError):
@@ -46,22 +45,16 @@ class DropStateError(StreamsRuntimeError):
 
 
 def preview_redeploy(
-    home: Home,
-    wanted: Deployable,
-    drop: Collection[str] = (),
-    *,
-    stored: bool = True,
-    catalog: Catalog | None = None,
+    catalog: Catalog, wanted: Deployable, drop: Collection[str] = (), *, stored: bool = True
 ) -> Redeployment:
     """Preview the effect of a redeploy on a deployed application and its stored states. Nothing is changed.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         wanted: the application with the new plan.
         drop: operators whose state may be lost.
         stored: read the stored states. If False, their rows and bytes are unknown, and a state that only its keys could
             prove divisible is refused.
-        catalog: as of `opened_catalog`.
 
     Raises:
         NotDeployedError: the application is not deployed.
@@ -70,9 +63,8 @@ def preview_redeploy(
         OperatorError: a stored state cannot be read.
     """
     application = wanted.name
-    catalog = opened_catalog(home, application, catalog)
     with catalog.read() as connection:
-        row = application_row(connection, home, application)
+        row = application_row(connection, catalog.home, application)
         deployed = deployed_plan(connection, row)
         chains = _state_chains(connection, application, deployed) if stored else {}
     facts = {operator: _facts_of(chain, catalog, application, deployed) for operator, chain in chains.items()}

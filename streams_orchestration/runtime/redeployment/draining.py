@@ -23,10 +23,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.limits import HOLD_SECONDS
 from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.holding import at_cut, close_epochs, hold, release, under_way
-from streams_orchestration.runtime.units.reading import opened_catalog
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration.runtime.units.trial import is_on_trial
@@ -72,13 +69,13 @@ def held(catalog: Catalog, application: str, units: Collection[str]) -> Generato
         release(catalog, application)
 
 
-def redeploy_under_way(home: Home, application: str) -> str | None:
+def redeploy_under_way(catalog: Catalog, application: str) -> str | None:
     """Describe a redeploy in progress by its held units or its open trial; return None if there is none.
 
     Raises:
         CatalogError: the catalog cannot be read.
     """
-    with opened_catalog(home, application).read() as connection:
+    with catalog.read() as connection:
         names = held_units(connection, application)
         on_trial = is_on_trial(connection, application)
     if names:
@@ -147,8 +144,7 @@ def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> Non
     with catalog.write() as connection:
         for unit in UnitRow.all(connection, select(u).where(*failed)):
             garbage += _go_back(connection, unit)
-    remove_files(catalog.store, garbage)
-    retract(catalog, application)
+    retract(catalog, application, garbage)
 
 
 def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -> set[str]:
@@ -170,8 +166,7 @@ def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -
             if not at_cut(connection, application, unit.name):
                 garbage += _go_back(connection, unit)
                 names.add(unit.name)
-    remove_files(catalog.store, garbage)
-    retract(catalog, application)
+    retract(catalog, application, garbage)
     return names
 
 

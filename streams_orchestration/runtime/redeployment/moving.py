@@ -63,16 +63,16 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
     moved: list[Moved] = []
     for application in applications:
         with lock_start(home, application, "streams machines drain"):
-            await_trial(home, application)
+            await_trial(catalog, application)
             moved += _move(catalog, application, name, within)
     return tuple(moved)
 
 
-def put_right(home: Home, application: str, *, within: float) -> tuple[Moved, ...]:
+def put_right(catalog: Catalog, application: str, *, within: float) -> tuple[Moved, ...]:
     """Move hosts of an application whose placement violates their configs, if that leaves fewer violations.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         application: name of the application.
         within: seconds in which it must reach a cut.
 
@@ -83,8 +83,7 @@ def put_right(home: Home, application: str, *, within: float) -> tuple[Moved, ..
         MachineError: the application did not reach a cut in time, and keeps running where it is.
         BeingStartedError: another process is starting or redeploying the application.
     """
-    catalog = Catalog(home)
-    with lock_start(home, application, "streams agent", limit=0.0):
+    with lock_start(catalog.home, application, "streams agent", limit=0.0):
         return tuple(_move(catalog, application, None, within))
 
 

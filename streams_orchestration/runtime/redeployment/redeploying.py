@@ -72,16 +72,16 @@ def redeploy(opened: OpenedApplication, *, drop: Collection[str] = (), within: f
         RedeployRefusedError, NotDrainedError, NotWrittenError, NotDeployableError, ApplicationError, OnTrialError,
         NotDeployedError, HostLaunchError, CatalogError: see `begin_redeploy`.
     """
-    home, application = opened.home, opened.name
+    catalog, application = opened.catalog, opened.name
     redeployment, stopped = begin_redeploy(opened, drop, within)
-    trial = await_trial(home, application, opened.catalog)
+    trial = await_trial(catalog, application)
     if trial is None or redeployment.verdict == "unchanged":
         return redeployment
     if trial.state == "REVERTED":
         if stopped:
-            cancel(home, application, catalog=opened.catalog)
+            cancel(catalog, application)
         else:  # another process may have taken the plan back, and starts no hosts
-            start(home, application, opened.catalog)
+            start(catalog, application)
         raise RevertedError(redeployment, trial.cause or "")
     return replace(redeployment, measured_seconds=trial.pause)
 
@@ -103,9 +103,9 @@ def begin_redeploy(opened: OpenedApplication, drop: Collection[str], within: flo
         HostLaunchError: a host cannot be started, and no trial is open that could be reverted.
         CatalogError: the catalog cannot be used.
     """
-    home, catalog, application = opened.home, opened.catalog, opened.name
-    await_trial(home, application, catalog)  # the trial of a redeploy whose process has died
-    redeployment = preview_redeploy(home, opened.wanted, drop, catalog=catalog)
+    catalog, application = opened.catalog, opened.name
+    await_trial(catalog, application)  # the trial of a redeploy whose process has died
+    redeployment = preview_redeploy(catalog, opened.wanted, drop)
     if redeployment.verdict == "unchanged" and redeployment.before == redeployment.after:
         return redeployment, False
     if not redeployment.acceptable:
@@ -118,10 +118,10 @@ def begin_redeploy(opened: OpenedApplication, drop: Collection[str], within: flo
         garbage = change.put_in_place(within)
     except BaseException:
         if stopped:
-            cancel(home, application, catalog=catalog)
+            cancel(catalog, application)
         raise
     remove_files(catalog.store, garbage)
-    start(home, application, catalog)
+    start(catalog, application)
     return redeployment, stopped
 
 
@@ -167,7 +167,7 @@ class PlanChange:
                 while (garbage := self._try_switch(within)) is None:
                     hold(self.catalog, self.application, changed)  # it may have expired
                     # hosts are needed only now: if all units were at cuts, the switch would have succeeded without them
-                    launch(self.opened.home, self.application, catalog=self.catalog)
+                    launch(self.catalog, self.application)
                     if rest := drain(self.catalog, self.application, self.programs, changed, until):
                         late = f"{rest} after {within:.0f} s"
                         raise NotDrainedError(late)

@@ -15,16 +15,16 @@ from streams_orchestration.compiler.compiling import compile_again
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.catalog.start_lock import StartLock, lock_start
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.errors import OtherVersionError, StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
-from streams_orchestration.runtime.redeployment.trying import revert_open
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
-from streams_orchestration.runtime.units.trial import is_on_trial, read_trial
+from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert_open
 
 BY_HAND = "it was reverted by hand"
 
@@ -41,31 +41,30 @@ class TakenBack:
     cause: str
 
 
-def on_trial(home: Home, application: str) -> bool:
+def on_trial(catalog: Catalog, application: str) -> bool:
     """Return True while the trial of the last redeploy of an application is not decided.
 
     Raises:
         NotDeployedError: the catalog does not know the application.
     """
-    with opened_catalog(home, application).read() as connection:
-        application_row(connection, home, application)
+    with catalog.read() as connection:
+        application_row(connection, catalog.home, application)
         return is_on_trial(connection, application)
 
 
-def end_trial_by_hand(home: Home, application: str) -> bool:
+def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
     """Restore the previous plan of a redeploy on trial, at its cut, and start the hosts that it needs.
 
     Returns:
         False if no redeploy is on trial; then nothing was changed.
     """
-    catalog = opened_catalog(home, application)
     if revert_open(catalog, application, BY_HAND) is None:
         return False
-    launch(home, application, catalog=catalog)
+    launch(catalog, application)
     return True
 
 
-def previous_plan(home: Home, application: str) -> Deployable:
+def previous_plan(catalog: Catalog, application: str) -> Deployable:
     """Return the previous plan after its successor's trial, compiled again from the stored application.
 
     The code of its operators is imported again, so it may have changed since.
@@ -76,8 +75,8 @@ def previous_plan(home: Home, application: str) -> Deployable:
         OtherVersionError: another version of the product wrote the plan.
         ApplicationError: the application can no longer run here.
     """
-    with opened_catalog(home, application).read() as connection:
-        application_row(connection, home, application)
+    with catalog.read() as connection:
+        application_row(connection, catalog.home, application)
         trial = read_trial(connection, application)
     if trial is None or trial.earlier is None:
         raise NotRevertedError(_refusal(application, trial))
@@ -103,9 +102,10 @@ def restore_previous_plan(home: Home, application: str, *, drop: Collection[str]
         HostLaunchError: a host of the restored plan cannot be started.
         CatalogError: the catalog cannot be used.
     """
-    if on_trial(home, application) and end_trial_by_hand(home, application):
+    catalog = opened_catalog(home, application)
+    if on_trial(catalog, application) and end_trial_by_hand(catalog, application):
         return None
-    before = previous_plan(home, application)
+    before = previous_plan(catalog, application)
     with lock_start(home.prepare(), application, "redeploy") as lock:
         return return_to(home, lock, before, drop=drop)
 
@@ -127,13 +127,11 @@ def return_to(
         OnTrialError, NotDeployedError, HostLaunchError, CatalogError: see `redeploy`.
     """
     opened = open_application(home, lock, before)
-    with opened.catalog.read() as connection:
-        left = application_row(connection, home, before.name).fingerprint
     redeployment = redeploy(opened, drop=drop, within=within)
-    if left != before.fingerprint:
+    if redeployment.before != before.fingerprint:
         t = tables.trial
         with opened.catalog.write() as connection:
-            connection.execute(update(t).where(t.c.application == before.name).values(taken_back=left))
+            connection.execute(update(t).where(t.c.application == before.name).values(taken_back=redeployment.before))
     return redeployment
 
 

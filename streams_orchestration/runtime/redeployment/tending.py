@@ -48,7 +48,6 @@ class Tending:
     """
 
     def __init__(self, home: Home, machine: str) -> None:
-        self._home = home
         self._machine = machine
         self._catalog = Catalog(home)
         self._tried: dict[str, float] = {}
@@ -95,7 +94,7 @@ class Tending:
     ) -> None:
         now = clock.now()
         if arrange(residents(rows, application, waiting, now), machines, now).refused.keys() < set(waiting):
-            for host in launch(self._home, application, heal=False, catalog=self._catalog):
+            for host in launch(self._catalog, application, heal=False):
                 log.info("%s: %s", application, host)
 
     def _put_right(self, application: str, reasons: Sequence[str], situation: tuple[object, ...]) -> None:
@@ -117,14 +116,14 @@ class Tending:
         if not better:
             self._fruitless[application] = situation
             return
-        status = read_units(self._home, application, self._catalog)
-        if not _is_well(status) or redeploy_under_way(self._home, application) is not None:
+        status = read_units(self._catalog, application)
+        if not _is_well(status) or redeploy_under_way(self._catalog, application) is not None:
             return
         self._tried[application] = now
         for reason in reasons:
             log.info("%s: %s", application, reason)
         try:
-            for moved in put_right(self._home, application, within=WITHIN_SECONDS):
+            for moved in put_right(self._catalog, application, within=WITHIN_SECONDS):
                 log.info("%s: host %s continues on %s", application, moved.host, moved.machine)
         except BeingStartedError:
             del self._tried[application]

@@ -10,12 +10,9 @@ from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.awaiting import require_machines
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
-from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.reading import opened_catalog, read_units
-from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert
+from streams_orchestration.runtime.units.reading import read_units, units_status
+from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert_open
 from streams_orchestration.runtime.units.watch import observe
 
 LOOK_SECONDS = 0.5
@@ -33,13 +30,8 @@ class OnTrialError(StreamsRuntimeError):
         )
 
 
-def await_trial(home: Home, application: str, catalog: Catalog | None = None) -> TrialRow | None:
+def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
     """Wait until the trial of an application's last redeploy is decided, and restart failed hosts and units meanwhile.
-
-    Args:
-        home: the state directory.
-        application: name of the application.
-        catalog: as of `opened_catalog`.
 
     Returns:
         The decided trial; None if there was none.
@@ -49,14 +41,13 @@ def await_trial(home: Home, application: str, catalog: Catalog | None = None) ->
         NotDeployedError: the application is not deployed.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
     """
-    catalog = opened_catalog(home, application, catalog)
     healed = world.monotonic()
     outage = Outage()
     while True:
         try:
             mark = catalog.changes.mark()
             observe(catalog, application)
-            status = read_units(home, application, catalog)
+            status = read_units(catalog, application)
             with catalog.read() as connection:
                 trial = read_trial(connection, application)
             outage.over()
@@ -66,32 +57,20 @@ def await_trial(home: Home, application: str, catalog: Catalog | None = None) ->
                 raise OnTrialError(application)
             if world.monotonic() - healed > HEAL_SECONDS and failures(status, clock.now()):
                 healed = world.monotonic()
-                start(home, application, catalog)
+                start(catalog, application)
             catalog.changes.wait(mark, LOOK_SECONDS)
         except CatalogUnavailableError as error:
             outage.met(error)
 
 
-def start(home: Home, application: str, catalog: Catalog) -> None:
+def start(catalog: Catalog, application: str) -> None:
     """Start the hosts that a new plan needs; if one cannot be started, or no machine takes it, revert the trial."""
     try:
-        launch(home, application, catalog=catalog)
+        launch(catalog, application)
         with catalog.read() as connection:
             if is_on_trial(connection, application):
-                require_machines(read_units(home, application, catalog))
+                require_machines(units_status(connection, catalog.home, application))
     except HostLaunchError as error:
         if not revert_open(catalog, application, str(error)):
             raise
-        launch(home, application, catalog=catalog)
-
-
-def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | None:
-    """Revert the open trial and return it; return None if no trial is open."""
-    with catalog.write() as connection:
-        trial = read_trial(connection, application)
-        if trial is None or trial.state != "OPEN":
-            return None
-        garbage = revert(connection, trial, cause)
-    remove_files(catalog.store, garbage)
-    retract(catalog, application)
-    return trial
+        launch(catalog, application)

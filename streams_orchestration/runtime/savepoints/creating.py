@@ -109,14 +109,14 @@ def create_savepoint(
     catalog = opened_catalog(home, application)
     with catalog.read() as connection:
         import_from(application_row(connection, home, application).base)  # operators may be in modules beside the spec
-    await_trial(home, application, catalog)
+    await_trial(catalog, application)
     sweep(home, application)
     place = place_of(home, application, name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     began = world.monotonic()
     with new_directory(place) as directory:
-        with _at_rest(home, catalog, application, programs, within):
-            taken = _take(home, catalog, application, programs, directory)
+        with _at_rest(catalog, application, programs, within):
+            taken = _take(catalog, application, programs, directory)
         paused = world.monotonic() - began
         manifest = _described(directory, place.name, taken)
         write_manifest(directory, manifest)
@@ -124,16 +124,14 @@ def create_savepoint(
 
 
 @contextmanager
-def _at_rest(
-    home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], within: float
-) -> Generator[None]:
+def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], within: float) -> Generator[None]:
     """Hold the application at a cut within the block; on exit it runs or is stopped as before.
 
     Raises:
         SavepointError: a unit is no longer reset, or the application does not come to rest in time.
     """
     units = {program.unit for program in programs}
-    status = read_units(home, application, catalog)
+    status = read_units(catalog, application)
     hopeless = [failure for failure in failures(status, clock.now()) if failure.exhausted]
     if status.state in ("RUNNING", "WAITING") and hopeless:
         message = (
@@ -148,11 +146,11 @@ def _at_rest(
             rest = drain(catalog, application, programs, units, 0.0, mend=False)
             if rest:
                 resumed = stopped
-                _resume(home, catalog, application, for_a_while=stopped)
-                launch(home, application, catalog=catalog)
+                _resume(catalog, application, for_a_while=stopped)
+                launch(catalog, application)
                 rest = drain(catalog, application, programs, units, world.monotonic() + within, mend=False)
             if rest:
-                standing = _standing(home, application, catalog, rest)
+                standing = _standing(catalog, application, rest)
                 message = (
                     f"{application} is unchanged, and no savepoint was taken: {standing} "
                     f"after {within:.0f} s. See `streams status {application}` for the cause of the delay, then "
@@ -162,26 +160,26 @@ def _at_rest(
             yield
         finally:
             if resumed:
-                cancel(home, application, catalog=catalog)
+                cancel(catalog, application)
 
 
-def _resume(home: Home, catalog: Catalog, application: str, *, for_a_while: bool) -> None:
+def _resume(catalog: Catalog, application: str, *, for_a_while: bool) -> None:
     """Mark the application as wanted to run; with `for_a_while`, only until `HOLD_SECONDS` from now.
 
     The limit stops an application again that was stopped before, even if this process is killed.
     """
     a = tables.application
-    settings = Settings.from_environment(home.environment)
+    settings = Settings.from_environment(catalog.home.environment)
     with catalog.write() as connection:
-        resume(connection, application, application_row(connection, home, application).state, settings)
+        resume(connection, application, application_row(connection, catalog.home, application).state, settings)
         if for_a_while:
             until = clock.now() + HOLD_SECONDS
             connection.execute(update(a).where(a.c.name == application).values(runs_until=until))
 
 
-def _standing(home: Home, application: str, catalog: Catalog, rest: str) -> str:
+def _standing(catalog: Catalog, application: str, rest: str) -> str:
     """Describe why an application reaches no cut: failed units, and units whose operator ends epochs."""
-    units = read_units(home, application, catalog).units
+    units = read_units(catalog, application).units
     failing = [f"{unit.name} is {unit.state}" for unit in units if unit.state in ("UNHEALTHY", "RESETTING")]
     driven = [
         f"{unit.name} ends an epoch only when its start operator requests it"
@@ -191,9 +189,7 @@ def _standing(home: Home, application: str, catalog: Catalog, rest: str) -> str:
     return ", ".join([rest, *failing, *driven])
 
 
-def _take(
-    home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: SavepointPlace
-) -> _Taken:
+def _take(catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: SavepointPlace) -> _Taken:
     """Read the cut of the held application, and copy its state files into the savepoint. They are checked later.
 
     Raises:
@@ -204,14 +200,14 @@ def _take(
         if rest := under_way(connection, application, programs, units):
             message = f"{application} processed more batches while its savepoint was taken: {rest}. Try again."
             raise SavepointError(message)
-        row = application_row(connection, home, application)
-        plan = deployed_plan(connection, application_row(connection, home, application))
+        row = application_row(connection, catalog.home, application)
+        plan = deployed_plan(connection, row)
         cut = read_cut(connection, application, programs, units)
         imports = tuple(_imports(connection, application, cut))
     with world.Pool(COPIES) as pool:
         kept = pool.map(partial(_kept, directory / STATES), range(len(cut.states)), cut.states.values())
         states = dict(zip(cut.states, kept, strict=True))
-    listed = tuple(sinks(home, programs))
+    listed = tuple(sinks(catalog.home, programs))
     with catalog.read() as connection:  # behind the listing, so that each directory's files are in it
         written = tuple(
             SavedSink(

@@ -56,7 +56,7 @@ def restore(
     """
     accepted = accept(opened, place, drop, fresh=fresh)
     if fresh:
-        forget(opened.home, opened.catalog, opened.name, accepted.after.plan.programs)
+        forget(opened, accepted.after.plan.programs)
     return _Restoring(opened, accepted).restore()
 
 

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.cuts import after_cut
 from streams_orchestration.runtime.catalog.rows import SinkFileRow
 from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.storage.store import Store
+from streams_orchestration.runtime.storage.store import Store, remove_files
 from streams_orchestration.runtime.storage.waiting import path_of, take_away
 
 _f, _s = tables.sink_file, tables.sink
@@ -64,12 +64,18 @@ def mark_retracted(connection: Connection, application: str, unit: str, epoch: i
     return list(garbage)
 
 
-def retract(catalog: Catalog, application: str) -> list[OutputError]:
+def retract(catalog: Catalog, application: str, garbage: Iterable[str] = ()) -> list[OutputError]:
     """Remove the outputs of sinks that resets have retracted; may be repeated after a crash at any point.
+
+    Args:
+        catalog: the catalog.
+        application: the name of the application.
+        garbage: files that the transaction of a reset no longer names; they are removed first.
 
     Returns:
         The errors, at most one for each sink; outputs that could not be removed stay marked.
     """
+    remove_files(catalog.store, garbage)
     with catalog.read() as connection:
         rows = retracted_outputs(connection, application)
     return take_back(catalog, application, rows)

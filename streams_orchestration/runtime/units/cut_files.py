@@ -187,7 +187,7 @@ def look_at_cuts(home: Home, application: str) -> dict[str, str]:
         NotDeployedError: the catalog does not know the application.
     """
     catalog = opened_catalog(home, application)
-    if read_units(home, application, catalog).state not in ("RUNNING", "WAITING"):
+    if read_units(catalog, application).state not in ("RUNNING", "WAITING"):
         return {}
     with catalog.read() as connection:
         turns = -(-len(cut_files(connection, application)) // MOST_FILES)

@@ -43,28 +43,22 @@ _PES = select(_p).where(_p.c.application == bindparam("of")).order_by(_p.c.id)
 _MACHINES = select(tables.machine)
 
 
-def deployed_applications(home: Home, catalog: Catalog | None = None) -> tuple[str, ...]:
-    """Return the names of all applications that the catalog knows, sorted; `catalog` as in `opened_catalog`."""
-    catalog = catalog or Catalog(home)
+def deployed_applications(home: Home) -> tuple[str, ...]:
+    """Return the names of all applications that the catalog knows, sorted."""
+    catalog = Catalog(home)
     if not catalog.exists:
         return ()
     with catalog.read() as connection:
         return tuple(connection.scalars(select(tables.application.c.name).order_by(tables.application.c.name)))
 
 
-def opened_catalog(home: Home, application: str, catalog: Catalog | None = None) -> Catalog:
-    """Return the catalog of a home that holds applications.
-
-    Args:
-        home: the state directory.
-        application: the name of the application, for the error.
-        catalog: the catalog of the home, if the caller has it already, since its repeated statements cost less; else
-            None.
+def opened_catalog(home: Home, application: str) -> Catalog:
+    """Open the catalog that holds an application. A command opens it once, since repeated statements then cost less.
 
     Raises:
         NotDeployedError: there is no catalog, so the application is not deployed.
     """
-    catalog = catalog or Catalog(home)
+    catalog = Catalog(home)
     if not catalog.exists:
         raise NotDeployedError(application, (), home.root)
     return catalog
@@ -95,14 +89,14 @@ def _state(wanted: str, state: ApplicationState) -> ApplicationState:
     return state if wanted == "RUNNING" or state == "COMPLETED" else "STOPPED"
 
 
-def read_units(home: Home, application: str, catalog: Catalog | None = None) -> UnitsStatus:
-    """Return one consistent view of the hosts, PEs and units of an application; arguments as in `opened_catalog`.
+def read_units(catalog: Catalog, application: str) -> UnitsStatus:
+    """Return one consistent view of the hosts, PEs and units of an application.
 
     Raises:
         NotDeployedError: the catalog does not know the application.
     """
-    with opened_catalog(home, application, catalog).read() as connection:
-        return units_status(connection, home, application)
+    with catalog.read() as connection:
+        return units_status(connection, catalog.home, application)
 
 
 def units_status(connection: Connection, home: Home, application: str) -> UnitsStatus:

@@ -18,7 +18,6 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, TrialRow, UnitRow
 from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units.failures import host_failure, pe_failure
 from streams_orchestration.runtime.units.previous_plan import restore_plan
@@ -76,8 +75,18 @@ def decide(catalog: Catalog, application: str) -> None:
         judged = _judged(connection, trial) if trial is not None and trial.state == "OPEN" else None
         if trial is not None and judged is not None:
             garbage = revert(connection, trial, judged) if judged else _pass(connection, trial)
-    remove_files(catalog.store, garbage)
-    retract(catalog, application)
+    retract(catalog, application, garbage)
+
+
+def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | None:
+    """Revert the open trial and return it; return None if no trial is open."""
+    with catalog.write() as connection:
+        trial = read_trial(connection, application)
+        if trial is None or trial.state != "OPEN":
+            return None
+        garbage = revert(connection, trial, cause)
+    retract(catalog, application, garbage)
+    return trial
 
 
 def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:

@@ -131,7 +131,7 @@ def killed(pid: int) -> None:
 
 def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: FakeLauncher):
     home = two_hosts(tmp_path)
-    launch(home, "app")
+    launch(Catalog(home), "app")
     with Catalog(home).write() as connection:
         connection.execute(update(tables.pe).values(state="RUNNING", running=1))
     first, second = launcher.pid(0), launcher.pid(1)
@@ -153,7 +153,7 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
 
 
 def test_a_host_that_dies_is_seen_by_who_watches(home: Home, launcher: FakeLauncher):
-    launch(home, "app")
+    launch(Catalog(home), "app")
     watching = watch(home, 60.0)
     assert next(watching)["app"].troubled == ()
     killed(launcher.pid(0))
@@ -174,7 +174,7 @@ def test_a_catalog_that_takes_the_place_of_another_is_seen_by_who_watches(home: 
 def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_who_watches(
     home: Home, launcher: FakeLauncher
 ):
-    launch(home, "app")
+    launch(Catalog(home), "app")
     entered = time.time() - ENTERED_LIMIT - 1
     with Catalog(home).write() as connection:
         new = {"state": "STOPPED", "pid": None, "process_started": None, "launched_at": entered}
@@ -187,44 +187,44 @@ def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_wh
 
 
 def test_the_jvm_of_a_dead_host_is_stopped_when_another_host_is_started(home: Home, launcher: FakeLauncher):
-    launch(home, "app")
+    launch(Catalog(home), "app")
     dead, jvm = launcher.families(home)[0]
     killed(dead.pid)
     assert is_alive(jvm.pid, jvm.started), "the JVM has lost its driver and runs on"
-    launch(home, "app")
+    launch(Catalog(home), "app")
     assert not is_alive(jvm.pid, jvm.started)
     assert launcher.pid(0) != dead.pid
 
 
 def test_processes_that_are_stopped_are_named(home: Home, launcher: FakeLauncher):
-    launch(home, "app")
+    launch(Catalog(home), "app")
     dead, jvm = launcher.families(home)[0]
     killed(dead.pid)
-    (orphan,) = stop_orphans(home, "app")
+    (orphan,) = stop_orphans(Catalog(home), "app")
     assert orphan.processes == (jvm,)
     assert "app: stopped leftover processes of host 0, which is gone: python" in str(orphan)
     assert f"(pid {jvm.pid})" in str(orphan)
-    assert stop_orphans(home, "app") == (), "and it is forgotten"
+    assert stop_orphans(Catalog(home), "app") == (), "and it is forgotten"
 
 
 def test_processes_of_a_host_that_lives_are_left_alone(home: Home, launcher: FakeLauncher):
-    launch(home, "app")
+    launch(Catalog(home), "app")
     processes = launcher.families(home)[0]
-    assert stop_orphans(home, "app") == ()
+    assert stop_orphans(Catalog(home), "app") == ()
     assert all(is_alive(each.pid, each.started) for each in processes)
 
 
 def test_a_host_whose_launcher_could_not_record_its_process_is_no_orphan(home: Home, launcher: FakeLauncher):
-    launch(home, "app")
+    launch(Catalog(home), "app")
     processes = launcher.families(home)[0]
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(pid=None, process_started=None))
-    assert stop_orphans(home, "app") == ()
+    assert stop_orphans(Catalog(home), "app") == ()
     assert all(is_alive(each.pid, each.started) for each in processes)
 
 
 def test_a_host_that_is_up_reports_its_process(home: Home, launcher: FakeLauncher):
-    launch(home, "app")
+    launch(Catalog(home), "app")
     start, _ = launcher.started[0]
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(pid=None, process_started=None))
@@ -251,32 +251,32 @@ def test_a_host_that_is_up_reports_its_process(home: Home, launcher: FakeLaunche
 def test_a_host_that_could_not_use_a_file_says_so_until_it_is_started_again(
     home: Home, launcher: FakeLauncher, error: Exception, reason: str | None
 ):
-    launch(home, "app")
+    launch(Catalog(home), "app")
     presence = Presence(Catalog(home), "app", 0, launcher.started[0][0].incarnation)
     presence.join()
     presence.report_failure("it has ended", error)
     (host,) = read_status(home, "app").hosts
     assert (host.state, host.storage_error) == ("FAILED", reason)
     killed(launcher.families(home)[0][0].pid)
-    launch(home, "app")
+    launch(Catalog(home), "app")
     (host,) = read_status(home, "app").hosts
     assert (host.state, host.storage_error) == ("STARTING", None)
 
 
 def test_a_host_that_was_paused_and_replaced_is_stopped(home: Home, launcher: FakeLauncher):
-    launch(home, "app")
+    launch(Catalog(home), "app")
     paused, jvm = launcher.families(home)[0]
     os.kill(paused.pid, signal.SIGSTOP)
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(incarnation="another", pid=os.getpid()))
-    (actual,) = stop_orphans(home, "app")
+    (actual,) = stop_orphans(Catalog(home), "app")
     assert {process.pid for process in actual.processes} == {paused.pid, jvm.pid}
     assert "which was restarted since" in str(actual)
     assert not is_alive(paused.pid, paused.started)
 
 
 def test_a_paused_host_is_killed_by_the_reset_that_starts_another(home: Home, launcher: FakeLauncher):
-    launch(home, "app")
+    launch(Catalog(home), "app")
     paused = launcher.families(home)[0][0]
     os.kill(paused.pid, signal.SIGSTOP)
     with Catalog(home).write() as connection:
@@ -287,21 +287,21 @@ def test_a_paused_host_is_killed_by_the_reset_that_starts_another(home: Home, la
 
 
 def test_cancel_stops_all_even_a_host_that_does_not_listen(home: Home, launcher: FakeLauncher):
-    launch(home, "app")
+    launch(Catalog(home), "app")
     processes = launcher.families(home)[0]
-    cancel(home, "app", 0.0)
+    cancel(Catalog(home), "app", 0.0)
     assert not any(is_alive(each.pid, each.started) for each in processes)
 
 
 @pytest.mark.parametrize("changed", ["started", "command"])
 def test_a_process_that_is_not_ours_is_never_touched(home: Home, launcher: FakeLauncher, changed: str):
-    launch(home, "app")
+    launch(Catalog(home), "app")
     dead, jvm = launcher.families(home)[0]
     killed(dead.pid)
     other = {"started": jvm.started - 60.0} if changed == "started" else {"command": "vi notes"}
     with Catalog(home).write() as connection:
         connection.execute(update(tables.process).where(tables.process.c.pid == jvm.pid).values(**other))
-    assert stop_orphans(home, "app") == ()
+    assert stop_orphans(Catalog(home), "app") == ()
     assert is_alive(jvm.pid, jvm.started)
     kill(jvm.pid, jvm.started)
 

@@ -38,16 +38,16 @@ def sent() -> SentEvents:
 
 
 def reporting(running: Running, sent: SentEvents, host: int | None = 0) -> Reporter:
-    made = Reporter(running.catalog, running.home, running.name, host, sent)
+    made = Reporter(running.catalog, running.name, host, sent)
     made.load(running.local.programs)
     return made
 
 
 def start_again(running: Running) -> None:
     running.kill_host()
-    control.cancel(running.home, running.name)
+    control.cancel(running.catalog, running.name)
     deploy(running.home, deployable(running.local.compilation))
-    control.launch(running.home, running.name)
+    control.launch(running.catalog, running.name)
     running.come_up()
 
 
@@ -170,12 +170,12 @@ def test_cancelling_a_failed_application_ends_the_run_with_fail(
 ):
     monkeypatch.setattr(reporters, "_client", lambda: sent)
     reporting(running, sent).look()
-    report_failure(running.home, running.name)
+    report_failure(running.catalog, running.name)
     fail_for_good(running)
-    report_failure(running.home, running.name)
+    report_failure(running.catalog, running.name)
     assert sent.names == ["START"], "nothing is named to send to"
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
-    control.cancel(running.home, running.name, timeout=0.0)
+    control.cancel(running.catalog, running.name, timeout=0.0)
     assert sent.names == ["START", "FAIL"]
     reporting(running, sent).look(last=True)
     assert sent.names == ["START", "FAIL"], "not ABORT"
@@ -185,15 +185,15 @@ def test_a_stop_of_what_works_is_told_by_its_hosts(running: Running, sent: SentE
     monkeypatch.setattr(reporters, "_client", lambda: sent)
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
     reporting(running, sent).look()
-    report_failure(running.home, running.name)
+    report_failure(running.catalog, running.name)
     assert sent.names == ["START"]
 
 
 def test_columns_are_followed_over_all_pes_to_the_data(tmp_path: Path, hosts: FakeHosts, sent: SentEvents):
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     local = LocalApplication(Home(tmp_path / "home"), filtered(file, 3), 5)
-    control.launch(local.home, local.name)
-    mine = Reporter(local.catalog, local.home, local.name, 0, sent)
+    control.launch(local.catalog, local.name)
+    mine = Reporter(local.catalog, local.name, 0, sent)
     mine.load(local.programs)
     mine.look()
     (event,) = sent.events

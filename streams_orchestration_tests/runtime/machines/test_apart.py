@@ -53,7 +53,7 @@ def run(place: Place, machines: Iterable[str]) -> None:
     """Have machines of these names, and an application that runs."""
     for name in machines:
         place.registered(name)
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     start(place)
 
 
@@ -142,7 +142,7 @@ def test_a_drain_keeps_hosts_apart_by_moving_others_too(tmp_path: Path, hosts: F
     picky = stored_wish(HostWish(1, None, ("ssd",), ("apart",)))
     place.set(tables.host, tables.host.c.id == 1, wish=picky)
     set_state(place.home, "b", "DRAINING")
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     start(place)
     assert place.on == {0: "a", 1: "c"}
     set_state(place.home, "b", "UP")

@@ -66,7 +66,7 @@ def events(place: Place) -> list[tuple[str, str | None]]:
 
 
 def test_a_host_leaves_a_machine_whose_files_it_cannot_use_again_and_again(place: Place):
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     reset(place.home, place.name, break_down(place, MOVE_AFTER).unit)
     assert (place.host.state, place.host.machine) == ("STARTING", "south")
     assert events(place) == [
@@ -79,14 +79,14 @@ def test_a_host_leaves_a_machine_whose_files_it_cannot_use_again_and_again(place
 
 
 def test_a_host_stays_while_the_cause_may_pass(place: Place):
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     reset(place.home, place.name, break_down(place, MOVE_AFTER - 1).unit)
     assert (place.host.state, place.host.machine) == ("RUNNING", "north")
     assert events(place) == []
 
 
 def test_a_host_stays_if_another_pe_fails_for_another_cause(place: Place):
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     break_down(place, MOVE_AFTER)
     place.set(tables.pe, tables.pe.c.id == 1, kind="PE 1")
     reset(place.home, place.name, seen(place).unit)
@@ -105,7 +105,7 @@ def test_a_host_that_no_better_machine_takes_stays_and_says_so(
     place: Place, wish: dict[str, Any], others: dict[str, int], why: str
 ):
     place.set(tables.host, wish=ANY_MACHINE | wish)
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     failure = break_down(place, MOVE_AFTER, more=others)
     for _ in range(2):
         reset(place.home, place.name, failure.unit)
@@ -119,14 +119,14 @@ def test_a_host_that_no_better_machine_takes_stays_and_says_so(
 
 
 def test_a_host_that_failed_on_every_machine_returns_to_the_one_where_that_was_rarest(place: Place):
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     reset(place.home, place.name, break_down(place, 2 * MOVE_AFTER, "south", {"north": MOVE_AFTER}).unit)
     assert (place.host.state, place.host.machine) == ("STARTING", "north")
 
 
 def test_a_host_that_ends_on_every_other_machine_returns_to_the_one_it_has_left(place: Place):
     place.registered("west")
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     reset(place.home, place.name, break_down(place, MOVE_AFTER).unit)
     ends, most = Counter[str | None](), 4 * MOVE_AFTER
     while place.host.machine != "north" and ends.total() < most:

@@ -33,7 +33,7 @@ def place(tmp_path: Path, hosts: FakeHosts) -> Place:
 
 
 def test_a_host_that_no_machine_takes_waits(place: Place):
-    (words,) = control.launch(place.home, place.name)
+    (words,) = control.launch(place.catalog, place.name)
     assert words.startswith("host 0 waits: machine south is needed, and north has another name.")
     status = read_status(place.home, place.name)
     assert (status.state, status.hosts[0].state) == ("WAITING", "WAITING")
@@ -41,13 +41,13 @@ def test_a_host_that_no_machine_takes_waits(place: Place):
 
 
 def test_a_caller_that_awaits_the_start_is_told_the_reason(place: Place):
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     with pytest.raises(WaitingForMachineError, match=r"app is WAITING: host 0: machine south is needed, .* by itself"):
-        awaiting.await_running(place.home, place.name, 60.0)
+        awaiting.await_running(place.catalog, place.name, 60.0)
 
 
 def test_it_is_started_when_a_machine_comes(place: Place):
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     tending = Tending(place.home, "north")
     tending.look()
     assert place.host.state == "WAITING"
@@ -60,7 +60,7 @@ def test_it_is_started_when_a_machine_comes(place: Place):
 def test_it_is_started_when_its_machine_takes_hosts_again(place: Place):
     place.registered("south")
     set_state(place.home, "south", "DRAINING")
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     assert "south is drained" in (place.host.error or "")
     set_state(place.home, "south", "UP")
     Tending(place.home, "north").look()
@@ -68,15 +68,15 @@ def test_it_is_started_when_its_machine_takes_hosts_again(place: Place):
 
 
 def test_a_waiting_host_changes_nothing_in_the_catalog(place: Place):
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     before = place.host
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     assert place.host == before
 
 
 def test_a_host_whose_only_machine_is_lost_waits_without_using_up_resets(place: Place):
     place.registered("south").turn()
-    control.launch(place.home, place.name)
+    control.launch(place.catalog, place.name)
     place.agents["south"].turn()
     place.set(tables.host, state="RUNNING", space=ELSEWHERE, heartbeat_at=0.0)
     place.set(tables.unit, state="PROCESSING")
@@ -94,8 +94,8 @@ def test_a_host_whose_only_machine_is_lost_waits_without_using_up_resets(place: 
 
 
 def test_a_waiting_application_can_be_cancelled(place: Place):
-    control.launch(place.home, place.name)
-    status = control.cancel(place.home, place.name, 0.0)
+    control.launch(place.catalog, place.name)
+    status = control.cancel(place.catalog, place.name, 0.0)
     assert (status.state, status.hosts[0].state, status.hosts[0].error) == ("STOPPED", "STOPPED", None)
     place.registered("south")
     Tending(place.home, "north").look()

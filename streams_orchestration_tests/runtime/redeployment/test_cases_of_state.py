@@ -149,7 +149,7 @@ def test_state_that_cannot_be_divided_is_refused_by_name(case: str, tmp_path: Pa
     local = LocalApplication(Home(tmp_path / "home"), parallel(file, inner, 2), source_limit=4)
     for program in local.programs * 2:
         local.step(program)
-    redeployment = preview_redeploy(local.home, deployable(parallel(file, inner, 3)))
+    redeployment = preview_redeploy(local.catalog, deployable(parallel(file, inner, 3)))
     assert redeployment.verdict == "refused"
     (actual,) = {each.reason for each in redeployment.operators if each.action == "refused"}
     assert "Kept.Op" in actual

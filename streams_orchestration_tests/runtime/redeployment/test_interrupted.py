@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 def test_a_stopped_application_stays_stopped_if_its_redeploy_is_refused(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
-    cancel(local.home, local.name, 1.0)
+    cancel(local.catalog, local.name, 1.0)
     monkeypatch.setattr(redeploying, "drain", lambda *_: "something is under way")
     monkeypatch.setattr(redeploying, "cancel", partial(cancel, timeout=0.1))
     with pytest.raises(NotDrainedError):

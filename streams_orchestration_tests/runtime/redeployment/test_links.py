@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment.trying import revert_open
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
+from streams_orchestration.runtime.units.trial import revert_open
 from streams_orchestration_tests.combinations import often
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (

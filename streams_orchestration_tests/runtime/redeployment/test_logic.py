@@ -76,7 +76,7 @@ CHANGES = {
 def test_a_redeploy_keeps_state_only_if_the_variables_are_the_same(kind: str, change: str, tmp_path: Path):
     state, body, expected = CHANGES[change]
     local = started(tmp_path, kind)
-    found = preview_redeploy(local.home, deployable(counting(tmp_path, kind, state, body)))
+    found = preview_redeploy(local.catalog, deployable(counting(tmp_path, kind, state, body)))
     assert ("acceptable" if found.acceptable else found.verdict) == expected
     refused = [each.operator for each in found.operators if each.action == "refused"]
     assert refused == ([] if expected == "acceptable" else ["Op"])

@@ -39,7 +39,7 @@ def test_awaiting_a_trial_ends_if_the_catalog_stays_away(
     monkeypatch.setattr(trying, "observe", observe_when_there)
     if given_up:
         with pytest.raises(CatalogUnavailableError):
-            await_trial(local.home, local.name, local.catalog)
+            await_trial(local.catalog, local.name)
     else:
-        assert await_trial(local.home, local.name, local.catalog) is None
+        assert await_trial(local.catalog, local.name) is None
     assert LIMIT_SECONDS - 10.0 <= now[0] < LIMIT_SECONDS + 10.0

@@ -47,7 +47,7 @@ def test_states_that_depend_on_the_zone_are_dropped_and_all_others_are_kept(tmp_
     local = LocalApplication(Home(tmp_path / "home"), hours(tmp_path, "UTC"), source_limit=3)
     run_some(local, 6)
     berlin = hours(tmp_path, "Europe/Berlin")
-    refused = preview_redeploy(local.home, deployable(berlin))
+    refused = preview_redeploy(local.catalog, deployable(berlin))
     assert not refused.acceptable
     assert [each.operator for each in refused.operators if each.action == "refused"] == ["Latest"]
     assert refused.zone is not None

@@ -32,7 +32,7 @@ from streams_orchestration.runtime.redeployment.reverting import (
 from streams_orchestration.runtime.redeployment.trying import OnTrialError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
-from streams_orchestration.runtime.units.trial import read_trial
+from streams_orchestration.runtime.units.trial import read_trial, revert_open
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime import locked
@@ -84,7 +84,7 @@ def test_reverts_at_any_time_change_no_result(
         run_some(local, tried)
         if collected:
             collect_garbage(local.catalog, local.name, local.programs)
-        if back and trying.revert_open(local.catalog, local.name, "for the test") is not None:
+        if back and revert_open(local.catalog, local.name, "for the test") is not None:
             adopt(local)
     local.run()
     assert {name: published(local.published(name)) for name in expected_of_network(COUNT)} == expected_of_network(COUNT)
@@ -105,7 +105,7 @@ def test_states_that_were_divided_are_whole_again_after_a_revert(
         run_some(local, tried)
         if collected:
             collect_garbage(local.catalog, local.name, local.programs)
-        trying.revert_open(local.catalog, local.name, "for the test")
+        revert_open(local.catalog, local.name, "for the test")
         adopt(local)
     finish(local)
 
@@ -137,9 +137,9 @@ def test_a_redeploy_that_has_completed_an_epoch_has_passed_its_trial(local: Loca
     assert trial.pause is not None
     assert trial.pause > 0
     directory = local.home.root.parent
-    assert preview_redeploy(local.home, deployable(visits(directory, 4, 2))).predicted_seconds == trial.pause
-    assert preview_redeploy(local.home, deployable(visits(directory, 3, 2))).predicted_seconds is None
-    assert not end_trial_by_hand(local.home, local.name)
+    assert preview_redeploy(local.catalog, deployable(visits(directory, 4, 2))).predicted_seconds == trial.pause
+    assert preview_redeploy(local.catalog, deployable(visits(directory, 3, 2))).predicted_seconds is None
+    assert not end_trial_by_hand(local.catalog, local.name)
     finish(local)
     collect_garbage(local.catalog, local.name, local.programs)
     assert unneeded(local) == set()
@@ -196,8 +196,8 @@ def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
 ):
     plans: list[str] = []
 
-    def fail(home: Home, application: str, _: Catalog) -> None:
-        plans.append(read_status(home, application).fingerprint)
+    def fail(catalog: Catalog, application: str) -> None:
+        plans.append(read_status(catalog.home, application).fingerprint)
         if len(plans) == 1:
             an_operator_raises(local)
 
@@ -233,14 +233,14 @@ def test_a_host_that_cannot_be_started_at_all_takes_the_plan_back(
 
 def test_it_is_taken_back_by_hand_once(local: LocalApplication):
     with pytest.raises(NotRevertedError, match="it was never redeployed"):
-        previous_plan(local.home, local.name)
+        previous_plan(local.catalog, local.name)
     begin(local)
     run_some(local, 1)
-    assert on_trial(local.home, local.name)
-    assert end_trial_by_hand(local.home, local.name)
-    assert not on_trial(local.home, local.name)
+    assert on_trial(local.catalog, local.name)
+    assert end_trial_by_hand(local.catalog, local.name)
+    assert not on_trial(local.catalog, local.name)
     with pytest.raises(NotRevertedError, match=r"was restored already, at .*reverted by hand"):
-        previous_plan(local.home, local.name)
+        previous_plan(local.catalog, local.name)
     finish(local)
 
 
@@ -260,14 +260,14 @@ def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_
     run_some(local, 4)
     assert taken_back(local.home, local.name) is None
     epoch = read_status(local.home, local.name).units[0].completed_epoch
-    assert return_to(local.home, previous_plan(local.home, local.name)).verdict == "kept"
+    assert return_to(local.home, previous_plan(local.catalog, local.name)).verdict == "kept"
     status = read_status(local.home, local.name)
     assert status.fingerprint == first
     assert status.units[0].completed_epoch > epoch, "it goes on, and not back"
     tried = taken_back(local.home, local.name)
     assert tried is not None
     assert tried.fingerprint == second, "the schedule does not try it again"
-    assert previous_plan(local.home, local.name).fingerprint == second, "that is the previous plan now"
+    assert previous_plan(local.catalog, local.name).fingerprint == second, "that is the previous plan now"
     finish(local)
 
 
@@ -279,7 +279,7 @@ def test_counters_go_on_with_the_new_plan_and_with_the_plan_before(local: LocalA
     assert before[0] > 0
     begin(local)
     assert counted()[0] == before[0]
-    end_trial_by_hand(local.home, local.name)
+    end_trial_by_hand(local.catalog, local.name)
     assert counted() == before
 
 
@@ -299,7 +299,7 @@ def test_a_second_redeploy_waits_until_the_first_is_decided(local: LocalApplicat
 
 def test_a_trial_that_was_stopped_is_decided_when_the_application_runs_again(local: LocalApplication):
     begin(local)
-    cancel(local.home, local.name, 1.0)
+    cancel(local.catalog, local.name, 1.0)
     time_is_over(local)
     observe(local.catalog, local.name)
     assert trial_of(local).state == "OPEN"

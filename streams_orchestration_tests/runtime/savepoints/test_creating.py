@@ -175,7 +175,7 @@ def test_a_savepoint_of_a_unit_that_is_reset_no_more_is_refused_at_once(local: L
 
 def test_a_savepoint_during_a_trial_is_refused(local: LocalApplication, tmp_path: Path, hosts: FakeHosts):
     redeploy(local, visits(tmp_path, 3, 3))
-    cancel(local.home, local.name, 0.1)
+    cancel(local.catalog, local.name, 0.1)
     with pytest.raises(OnTrialError, match="was stopped while its last redeploy was on trial"):
         take(local)
     assert list(saved(local.home)) == []
@@ -190,7 +190,7 @@ def test_a_region_that_its_operator_drives_is_named(data: Path, tmp_path: Path, 
 
 def test_a_savepoint_of_an_application_stopped_at_its_cut_starts_no_host(local: LocalApplication, hosts: FakeHosts):
     take(local, "first")
-    cancel(local.home, "app", 1.0)
+    cancel(local.catalog, "app", 1.0)
     second = create_savepoint(local.home, "app", "second").manifest
     first = read_manifest(savepoint_of(local.home, "first"))
     assert hosts.launched == []
@@ -200,7 +200,7 @@ def test_a_savepoint_of_an_application_stopped_at_its_cut_starts_no_host(local: 
 def test_one_that_was_stopped_amid_an_epoch_runs_up_to_its_cut_and_is_stopped_again(
     local: LocalApplication, hosts: FakeHosts, tmp_path: Path
 ):
-    cancel(local.home, "app", 1.0)
+    cancel(local.catalog, "app", 1.0)
     created = take_with_hosts(local)
     with local.catalog.read() as connection:
         assert connection.scalar(select(tables.application.c.state)) == "STOPPED"
@@ -270,7 +270,7 @@ def test_one_that_was_stopped_is_so_again_when_the_process_that_ran_it_for_a_whi
         with local.catalog.read() as connection:
             return connection.scalar(select(tables.application.c.wanted))
 
-    cancel(local.home, "app", 1.0)
+    cancel(local.catalog, "app", 1.0)
     with monkeypatch.context() as patch:
         patch.setattr(creating, "launch", die)
         patch.setattr(creating, "cancel", die)

@@ -129,7 +129,7 @@ def test_awaiting_a_reset_ends_with_an_error_when_a_host_hangs(running: Running,
     reset(running.home, running.name, "region-0")
     running.set(tables.host, heartbeat_at=time.time() - 2 * HEARTBEAT_LIMIT)
     with pytest.raises(HostLaunchError, match="region-0 of app needs a reset: host 0 gave no heartbeat for 4"):
-        awaiting.await_running(running.home, running.name, 5.0, "region-0")
+        awaiting.await_running(running.catalog, running.name, 5.0, "region-0")
 
 
 def test_awaiting_a_reset_ends_with_an_error_when_a_pe_fails_again(running: Running, monkeypatch: pytest.MonkeyPatch):
@@ -140,7 +140,7 @@ def test_awaiting_a_reset_ends_with_an_error_when_a_pe_fails_again(running: Runn
     running.set(tables.unit, asked=True)
     running.set(tables.pe, state="FAILED", error="boom")
     with pytest.raises(HostLaunchError, match="boom"):
-        awaiting.await_running(running.home, running.name, 5.0, "region-0")
+        awaiting.await_running(running.catalog, running.name, 5.0, "region-0")
 
 
 def test_awaiting_a_reset_ends_if_the_unit_worked_and_has_failed_once_more(
@@ -151,9 +151,9 @@ def test_awaiting_a_reset_ends_if_the_unit_worked_and_has_failed_once_more(
     reset(running.home, running.name, "region-0")
     running.work()
     running.set(tables.pe, state="FAILED", error="boom")
-    awaiting.await_running(running.home, running.name, 0.0, "region-0", failed=1)
+    awaiting.await_running(running.catalog, running.name, 0.0, "region-0", failed=1)
     with pytest.raises(HostLaunchError, match="boom"):
-        awaiting.await_running(running.home, running.name, 5.0, "region-0", failed=2)
+        awaiting.await_running(running.catalog, running.name, 5.0, "region-0", failed=2)
 
 
 def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):
@@ -227,7 +227,7 @@ def test_attempts_are_used_up_by_crashes_without_a_complete_epoch(running: Runni
 def test_a_reset_touches_its_own_region_only(tmp_path: Path, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(applications.PERIODIC["consistent"], "period", 1e6)  # however slow the machine is
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
-    control.launch(local.home, local.name)
+    control.launch(local.catalog, local.name)
     for program in local.programs * 2:
         local.step(program)
     before = {pe.id: pe for pe in read_status(local.home, local.name).pes}
@@ -287,7 +287,7 @@ def test_a_host_that_dies_while_others_are_launched_is_fenced_off(running: Runni
     running.kill_host()
     with monkeypatch.context() as unseen:
         unseen.setattr(control, "observe", lambda *_: None)
-        control.launch(running.home, running.name)
+        control.launch(running.catalog, running.name)
     assert running.hosts.launched == [0, 0]
     assert (running.unit.state, running.failure) == ("UNHEALTHY", None)
     with pytest.raises(StaleGenerationError):
@@ -299,7 +299,7 @@ def test_a_host_that_dies_while_others_are_launched_is_fenced_off(running: Runni
 
 def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
-    control.launch(local.home, local.name)
+    control.launch(local.catalog, local.name)
     name = next(unit.name for unit in read_status(local.home, local.name).units if unit.region is None)
     pe = int(name.removeprefix("pe-"))
     waits = []

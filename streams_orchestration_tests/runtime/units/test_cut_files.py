@@ -155,6 +155,6 @@ def test_the_status_shows_that_a_lost_file_of_a_failed_unit_is_back(tmp_path: Pa
     check_cuts(local.catalog, local.name)
     with local.catalog.write() as connection:
         connection.execute(update(tables.unit).values(state="UNHEALTHY"))
-    assert observed_status(local.home, local.name).units[0].lost is not None
+    assert observed_status(local.catalog, local.name).units[0].lost is not None
     kept.rename(path)
-    assert observed_status(local.home, local.name).units[0].lost is None
+    assert observed_status(local.catalog, local.name).units[0].lost is None

@@ -186,7 +186,7 @@ def look(local: LocalApplication, known: dict[str, Known]) -> tuple[set[str], di
 
 def test_all_units_of_a_host_come_back_together_though_it_dies_again_in_their_reset(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, 40, fusion="legacy"), 5)
-    control.launch(local.home, local.name)
+    control.launch(local.catalog, local.name)
     come_up(local)
     for program in local.programs * 2:
         local.step(program)

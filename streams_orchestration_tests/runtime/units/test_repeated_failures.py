@@ -14,6 +14,7 @@ from sqlalchemy import select
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import DiskFailure, OperatorFailure, OutsideFailure, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.host import Host
@@ -176,7 +177,7 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     host._reconcile()
     observe(host.catalog, "app")
     reset(home, "app", "region-0", launcher=FakeHosts())
-    (unit,) = read_units(home, "app").units
+    (unit,) = read_units(Catalog(home), "app").units
     assert (unit.attempts, unit.max_attempts) == (1, 6 if outside else 5)
     assert (unit.give_up_at is not None) is outside
     assert unit.kind == kind
@@ -204,5 +205,5 @@ def test_a_host_stops_an_application_whose_pure_operator_fails_again_at_the_same
         ("Kept: seven", False),
         ("Kept: seven; this error occurred 2 times in a row at the same tuples", True),
     ]
-    (failure,) = [each for each in failures(read_units(home, "app"), NOW) if each.permanent]
+    (failure,) = [each for each in failures(read_units(Catalog(home), "app"), NOW) if each.permanent]
     assert failure.hopeless == "a reset would meet the same error again"

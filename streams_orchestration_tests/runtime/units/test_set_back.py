@@ -40,9 +40,9 @@ def wait(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 def troubled(running: Running) -> list[str]:
     """The units that a healer resets, which looks closer at what the pulse shows."""
-    if not read_pulses(running.home)[running.name].troubled:
+    if not read_pulses(running.catalog)[running.name].troubled:
         return []
-    status = observed_status(running.home, running.name)
+    status = observed_status(running.catalog, running.name)
     return [failure.unit for failure in failures(status, clock.now())]
 
 

@@ -23,12 +23,11 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.engine.spark.frames import query as frame_query
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
-from streams_orchestration.runtime.redeployment.trying import revert_open
 from streams_orchestration.runtime.savepoints import accepting
 from streams_orchestration.runtime.savepoints.copying import export_savepoint
 from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.trial import decide, read_trial
+from streams_orchestration.runtime.units.trial import decide, read_trial, revert_open
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import adopt, redeploy, run_some
 from streams_orchestration_tests.runtime.saved import begun, take
