@@ -102,6 +102,7 @@ SPL_LAYERS = {
             "spl_calendar",
             "spl_decimals",
             "spl_files",
+            "spl_links",
             "spl_utility",
             "json_texts",
             "json_values",

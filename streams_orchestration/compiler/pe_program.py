@@ -58,6 +58,35 @@ Delivery = Direct | Exchange | Remote | SplitDelivery
 
 
 @dataclass(frozen=True, slots=True)
+class ImportAt:
+    """The Import at an input port whose operator may change it."""
+
+    name: str
+    schema: str
+    subscription: str | None
+    """None for an Import of a named stream."""
+    filter: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportAt:
+    """The Export with properties at an output port whose operator may change it."""
+
+    name: str
+    stream: str
+    """The name of the stream in the transport."""
+    properties: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LinksAt:
+    """The Imports and Exports at the ports of an operator, as its spec declares them."""
+
+    imports: dict[int, ImportAt]
+    exports: dict[int, ExportAt]
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorProgram:
     """One operator as a task runs it. Schemas are in Spark's DDL."""
 
@@ -94,6 +123,8 @@ class OperatorProgram:
     entries: dict[int, str] = field(default_factory=dict[int, str])
     """Number of an event-time connection into the operator -> the name of its stream in the transport. These names
     identify the connections in the operator's state."""
+    links: LinksAt | None = None
+    """The Imports and Exports at the operator's ports; None unless its program reads or changes them at run time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +249,11 @@ class PeProgram:
         """The names of sources in other PEs for which sources of this PE may have to wait (EV65)."""
         own = {self.operators[index].name for index in self.sources}
         return frozenset(peer for role in self.drifting.values() for peer in role.peers) - own
+
+    @property
+    def changes_links(self) -> bool:
+        """True if an operator may change the Imports and Exports at its ports."""
+        return any(operator.links is not None for operator in self.operators.values())
 
     @property
     def imports(self) -> tuple[tuple[int, int], ...]:

@@ -5,6 +5,7 @@ References are not substituted in SPL code, since `${...}` may be part of a stri
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 from streams_orchestration.model.containers import is_mapping
@@ -15,6 +16,12 @@ LOGIC = "spl"
 """The name of the parameter that holds an operator's SPL logic, and the key of the text in an SPL expression."""
 NATIVE = "native"
 """The key that marks a native function in a program's list of functions, and holds its name."""
+LINK_FUNCTIONS = (
+    *("getOutputPortExportProperties", "setOutputPortExportProperties", "getInputPortImportSubscription"),
+    *("setInputPortImportSubscription", "getInputPortImportFilterExpression", "setInputPortImportFilterExpression"),
+)
+"""Functions of SPL that read or change the Imports and Exports at the ports of an operator."""
+_LINKS = re.compile(rf"\b(?:{'|'.join(LINK_FUNCTIONS)})\b")
 CONSTANTS = "constants"
 """The key of the part of SPL logic in which references are replaced by submission-time values."""
 
@@ -105,3 +112,16 @@ def has_variables(parameters: Any) -> bool:
     """Return True if an operator's parameters have SPL logic with state variables."""
     logic = parameters.get(LOGIC) if is_mapping(parameters) else None
     return is_mapping(logic) and bool(logic.get("state"))
+
+
+def uses_links(value: Any) -> bool:
+    """Return True if a program in an operator's parameters may read or change Imports and Exports.
+
+    >>> uses_links({"spl": {"onTuple": {0: 'setInputPortImportSubscription("a == 1", 0u);'}}}), uses_links({"spl": {}})
+    (True, False)
+    """
+    if is_mapping(value):
+        return any(map(uses_links, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(uses_links, cast("list[Any]", value)))
+    return isinstance(value, str) and _LINKS.search(value) is not None

@@ -17,6 +17,7 @@ from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.metrics import Metrics
 from streams_orchestration.operators.region import RegionRole, not_the_trigger
+from streams_orchestration.spl.programs.run import PortLinks
 
 
 class Punctuation(Enum):
@@ -126,6 +127,8 @@ class OperatorContext:
     The epoch contains all tuples submitted up to the end of the micro-batch. A source returns from `produce` next. It
     is called again once the epoch is complete or was reset.
     """
+    links: PortLinks | None = None
+    """The Imports and Exports at the operator's ports, if its program reads or changes them while it runs."""
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("streams.operator"))
     metrics: Metrics = field(default_factory=Metrics)
     """The operator's own counters and gauges."""

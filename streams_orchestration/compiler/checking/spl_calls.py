@@ -11,6 +11,7 @@ from streams_orchestration.compiler.checking.checked_operator import CheckedOper
 from streams_orchestration.compiler.checking.natives import varying_natives
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.programs import LINK_FUNCTIONS
 from streams_orchestration.operators.spl.text import place_of
 from streams_orchestration.spl.functions.signatures import builtin
 
@@ -20,9 +21,7 @@ _CALL = re.compile(r'"(?:[^"\\]|\\.)*"|((?:[\w.]+::)?\w+) ?\(')
 String literals match without a name, so that text inside quotes is not taken for a call."""
 _REACHING = frozenset(
     (
-        *("setOutputPortExportProperties", "getOutputPortExportProperties", "evalPredicate", "loadAndFormatResource"),
-        *("setInputPortImportSubscription", "getInputPortImportSubscription", "setInputPortImportFilterExpression"),
-        *("getInputPortImportFilterExpression", "getPEOutputPortConnections", "getInputPortMetricValue"),
+        *("evalPredicate", "loadAndFormatResource", "getPEOutputPortConnections", "getInputPortMetricValue"),
         *("getOutputPortMetricValue", "getOperatorMetricValue", "getOutputPortCongestionFactor"),
     )
 )
@@ -134,6 +133,9 @@ def _refused(name: str, *, inside: bool, deploys: bool) -> tuple[str, str]:
         return "SO0734", f"{name} of SPL does not run here; a native function that the companion names may replace it"
     if inside and name in _OUTWARD:
         return "SO0733", f"{name} cannot be called in a consistent region, where a replay would repeat it"
+    if inside and name in LINK_FUNCTIONS:
+        message = f"{name} cannot be called in a consistent region, whose reset could not take back a change"
+        return "SO0733", message
     if inside and name in _VARYING:
         return "SO0721", f"{name} returns other values in a replay of the consistent region"
     return "", ""

@@ -7,8 +7,19 @@ from streams_orchestration.compiler.deployment.pe_graph import PeGraph
 from streams_orchestration.compiler.deployment.pe_streams import PeStreams, stream_name
 from streams_orchestration.compiler.event_time.roles import role_in
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
-from streams_orchestration.compiler.pe_program import Delivery, Direct, Exchange, OperatorProgram, Remote, SplitDelivery
+from streams_orchestration.compiler.pe_program import (
+    Delivery,
+    Direct,
+    Exchange,
+    ExportAt,
+    ImportAt,
+    LinksAt,
+    OperatorProgram,
+    Remote,
+    SplitDelivery,
+)
 from streams_orchestration.compiler.stage_results import PeOutputPort
+from streams_orchestration.model.programs import uses_links
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.region import RegionRole
@@ -62,6 +73,40 @@ class OperatorPrograms:
             time_zone=self.graph.compilation.logical.time_zone,
             event_time=self._event_time(index),
             entries=self._entries(index),
+            links=self._links(index),
+        )
+
+    def _links(self, index: int) -> LinksAt | None:
+        """Return the Imports and Exports at the ports of an operator that may change them; None for others.
+
+        A port with several Imports or Exports has none that could be changed.
+
+        Raises:
+            CannotRunError: the operator would be reset with a consistent region.
+        """
+        if not uses_links(self.graph.logical_of[index].parameters):
+            return None
+        name = self.graph.physical.operators[index].name
+        if self.streams.unit.region is not None:
+            message = (
+                f"operator {name}: it changes Imports or Exports while it runs, which a reset of its consistent region "
+                "could not take back; make it autonomous, in a PE without members of the region"
+            )
+            raise CannotRunError(message)
+        imports: dict[int, list[ImportAt]] = {}
+        for link in (each for each in self.graph.physical.imports if each.operator == index):
+            texts = [link.parameters.get(key) for key in ("subscription", "filter")]
+            subscription, condition = (None if text is None else str(text) for text in texts)
+            imports.setdefault(link.port, []).append(ImportAt(link.name, link.schema or "", subscription, condition))
+        exports: dict[int, list[ExportAt]] = {}
+        for link in (each for each in self.graph.physical.exports if each.operator == index):
+            stream = self.streams.written[PeOutputPort(index, link.port, -1, -1)]
+            properties = dict(link.parameters.get("properties", {}))
+            exports.setdefault(link.port, []).append(ExportAt(link.name, stream, properties))
+        named = {(each.operator, each.port) for each in self.graph.physical.exports if "streamId" in each.parameters}
+        return LinksAt(
+            {port: each[0] for port, each in imports.items() if len(each) == 1},
+            {port: each[0] for port, each in exports.items() if len(each) == 1 and (index, port) not in named},
         )
 
     def _event_time(self, index: int) -> EventTimeRole | None:

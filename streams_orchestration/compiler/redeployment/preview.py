@@ -78,6 +78,9 @@ def preview(
     decided = list(Decisions(old, new, numbers, states).all())
     if not drained and (circle := circle_of_changed(old, units)):
         decided = [_held_up(each, old, circle) for each in decided]
+    changing = {name for plan in (old, new) for name, each in plan.programs.items() if each.links is not None}
+    if changing:
+        decided = [_refused_for_links(each, sorted(changing)) for each in decided]
     loss = _Loss(drop, {name for plan in (old, new) for name in plan.names})
     decided = [loss.allow(each) for each in decided]
     loss.check()
@@ -111,6 +114,14 @@ def _held_up(decided: Decided, old: Operators, circle: tuple[str, ...]) -> Decid
         for each in decided.actions
     )
     return decided._replace(actions=actions)
+
+
+def _refused_for_links(decided: Decided, changing: list[str]) -> Decided:
+    """Refuse every action, since a plan that is taken back could not take back the changes that operators make."""
+    text = f"{', '.join(changing)} may change Imports and Exports while the application runs, so its plan must stay"
+    remedy = "Deploy the new plan with --fresh, or under another --name"
+    actions = (each._replace(action="refused", reason=text, lossy=False, remedy=remedy) for each in decided.actions)
+    return decided._replace(actions=tuple(actions))
 
 
 class _Loss:

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol
 
-from streams_orchestration.spl.programs.run import Run
+from streams_orchestration.spl.programs.run import PortLinks, Run
 
 
 class Surroundings(Protocol):
@@ -26,6 +26,7 @@ class Surroundings(Protocol):
     resets: int
     base: Path
     logger: logging.Logger
+    links: PortLinks | None
 
 
 _CONTEXT: ContextVar[Surroundings | None] = ContextVar("context of the operator that is set up", default=None)
@@ -70,6 +71,7 @@ def run_of(context: Surroundings, constants: Mapping[str, Any]) -> Run:
         constants=_texts(constants),
         data_directory=str(context.base),
         application_directory=str(context.base),
+        links=context.links,
         print=output.print,
         log=output.log,
     )

@@ -31,6 +31,7 @@ class StoredPosition(TypedDict):
     idle: NotRequired[dict[str, list[dict[str, Any]]]]
     connected: NotRequired[dict[str, dict[str, bool]]]
     clocks: NotRequired[dict[str, int]]
+    links: NotRequired[dict[str, list[dict[str, Any]]]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,23 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkChange:
+    """The Import or Export at a port after its operator has changed it."""
+
+    name: str
+    """The name of the Import or Export."""
+    port: int
+    subscription: str | None = None
+    """The subscription of an Import; None for an Import of a named stream."""
+    filter: str | None = None
+    """The filter of an Import; None if there is none."""
+    stream: str = ""
+    """The name of an exported stream in the transport; empty for an Import."""
+    properties: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The properties of an Export."""
+
+
+@dataclass(frozen=True, slots=True)
 class Position:
     """The position of a PE after a commit: everything that a replay needs."""
 
@@ -60,6 +77,8 @@ class Position:
     connected: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
     """Operator -> the streams of other applications whose watermarks it takes -> True if the stream has ended (EV48).
     """
+    links: dict[str, list[LinkChange]] = field(default_factory=dict[str, list[LinkChange]])
+    """Operator -> the Imports and Exports at its ports that it has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +213,8 @@ class TaskResult:
     """Connection -> batches copied by the sender."""
     enqueued: dict[int, int] = field(default_factory=dict[int, int])
     """Connection -> batches copied into a queue."""
+    links: dict[str, list[LinkChange]] = field(default_factory=dict[str, list[LinkChange]])
+    """The Imports and Exports that operators have changed in this batch or before, if there are changes in it."""
     consistent: bool = False
     """True if the trigger operator of the region wants the epoch to end with this batch."""
     error: str | None = None

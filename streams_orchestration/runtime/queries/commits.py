@@ -20,6 +20,7 @@ from streams_orchestration.runtime.programs.batches import BatchPlan, Position, 
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.promises import promise
 from streams_orchestration.runtime.queries.recording import Total, batch_counts, record
+from streams_orchestration.runtime.transport.connections import change_links, connect
 from streams_orchestration.runtime.units.controller import advance, note_commit
 from streams_orchestration.runtime.units.region_machine import LIMIT
 
@@ -110,7 +111,8 @@ def commit_batch(
     except OSError as error:
         message = f"PE {pe}, batch {plan.batch}: {explained(error)}"
         raise StreamsRuntimeError(message) from error
-    with catalog.write_unit(application, program.unit) as connection:
+    changed = any(result.links for result in results)
+    with catalog.write() if changed else catalog.write_unit(application, program.unit) as connection:
         try:
             row = _fence(connection, application, pe, plan)
         except StaleGenerationError:
@@ -134,6 +136,10 @@ def commit_batch(
                 connection.execute(_CLOSED, {"of": application, "by": row.unit})
             if counts:
                 record(connection, program, row.total, counts, now - spark - plan.plan_seconds, now)
+        if changed:  # Imports and Exports of any application may be connected otherwise
+            for result in results:
+                change_links(connection, application, result.links)
+            connect(connection, f"{application}.{pe}.{plan.batch:012}")
         note_commit(connection, application, row.unit, row.outage, now)
         news = closes and row.unclosed <= 1
         if any(result.consistent for result in results) and not plan.boundary:
@@ -251,11 +257,12 @@ def _is_made(connection: Connection, key: dict[str, Any], token: str) -> bool:
 
 def _advance(plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
     sources, exhausted = dict(plan.position.sources), set(plan.position.exhausted)
-    idle, clocks = dict(plan.position.idle), dict(plan.position.clocks)
+    idle, clocks, links = dict(plan.position.idle), dict(plan.position.clocks), dict(plan.position.links)
     for result in results:
         sources |= result.sources
         idle |= result.idle
         clocks |= result.clocks
+        links |= result.links
         exhausted |= set(result.exhausted)
     through = {name: plan.bounded for result in results for name in result.reached if plan.bounded is not None}
     watermarks = {name: dict(reached) for name, reached in plan.position.watermarks.items()}
@@ -271,6 +278,7 @@ def _advance(plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
         watermarks=watermarks,
         idle=idle,
         clocks=clocks,
+        links=links,
         wake=min((result.wake for result in results if result.wake is not None), default=None),
     )
 

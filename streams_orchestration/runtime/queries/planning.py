@@ -254,6 +254,7 @@ def _position_after(
             for name, decisions in before.idle.items()
         },
         connected=connected,
+        links=before.links,
     )
 
 

@@ -130,6 +130,13 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
     Raises:
         SavepointError: a unit is no longer reset, or the application does not come to rest in time.
     """
+    changing = next((each.name for p in programs for each in p.operators.values() if each.links is not None), None)
+    if changing is not None:
+        message = (
+            f"{application}: no savepoint can be taken, since {changing} may change Imports and Exports while it runs, "
+            "and a savepoint has no connections"
+        )
+        raise SavepointError(message)
     units = {program.unit for program in programs}
     status = read_units(catalog, application)
     hopeless = [failure for failure in failures(status, clock.now()) if failure.exhausted]

@@ -25,7 +25,7 @@ from streams_orchestration.operators.results import (
     type_text,
 )
 from streams_orchestration.runtime.errors import OperatorFailure
-from streams_orchestration.runtime.programs.batches import BatchPlan, Segment, TaskInput, TaskResult
+from streams_orchestration.runtime.programs.batches import BatchPlan, LinkChange, Segment, TaskInput, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.tasks.calls import OperatorCalls, allow_calls, at_mark
@@ -36,6 +36,7 @@ from streams_orchestration.runtime.tasks.instances import InstanceCache, Operato
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.tasks.outbox import NewSender, Outbox, frozen
 from streams_orchestration.runtime.tasks.places import ArrivedTuples
+from streams_orchestration.runtime.tasks.port_links import ChangeableLinks
 from streams_orchestration.runtime.tasks.routing import split_by
 from streams_orchestration.runtime.tasks.selection import selected
 from streams_orchestration.runtime.tasks.source_calls import SourceCalls, TupleOrigin
@@ -150,9 +151,19 @@ class TaskRun:
             clocks=self._event_time.clocks(self.program, prepared),
             copies=dict(self.outbox.copies),
             enqueued=dict(self.outbox.enqueued),
+            links=self._links(),
             consistent=self.consistent,
             wake=self._clock.wakes(),
         )
+
+    def _links(self) -> dict[str, list[LinkChange]]:
+        """Return the Imports and Exports of operators that have changed any of them in this batch."""
+        changed: dict[str, list[LinkChange]] = {}
+        for index in self.prepared:
+            links = self.instances[index].operator.context.links
+            if isinstance(links, ChangeableLinks) and links.is_changed:
+                changed[self.program.operators[index].name] = links.changes()
+        return changed
 
     def _read(self, operator: int, port: int, segment: Segment, condition: str | None) -> None:
         wanted, done = arrow_schema(self.program.operators[operator].inputs[port]), 0
@@ -255,6 +266,8 @@ class TaskRun:
         context = instance.operator.context
         context.epoch, context.batch, context.generation = self.plan.epoch, self.plan.batch, self.plan.generation
         context.now = max(context.now, self._clock.now)
+        if isinstance(context.links, ChangeableLinks):
+            context.links.load(self.plan.position.links.get(program.name, ()))
         if program.event_time is not None and program.event_time.mode == "manual":
             context.set_watermark = lambda watermark: self._event_time.set(program, instance, watermark)
         context.assign = lambda names: self._event_time.assign(program, instance, names)

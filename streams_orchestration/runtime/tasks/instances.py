@@ -18,6 +18,7 @@ from streams_orchestration.runtime.programs.batches import BatchPlan, StoredStat
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.tasks.floors import FLOORS, FlooredOperator, Floors
 from streams_orchestration.runtime.tasks.gathered import Gathered
+from streams_orchestration.runtime.tasks.port_links import ChangeableLinks
 from streams_orchestration.runtime.tasks.state_files import read_state
 
 SPLITTERS = "@splitters"
@@ -116,7 +117,7 @@ def make_instance(
 
 def operator_context(program: OperatorProgram, directories: Directories) -> OperatorContext:
     """Return the context of an operator, from its program."""
-    return OperatorContext(
+    context = OperatorContext(
         name=program.name,
         inputs=tuple(arrow_schema(ddl) for ddl in program.inputs),
         outputs=tuple(None if ddl is None else arrow_schema(ddl) for ddl in program.outputs),
@@ -136,3 +137,6 @@ def operator_context(program: OperatorProgram, directories: Directories) -> Oper
         pending=Path(directories.outputs),
         names=Path(directories.names),
     )
+    if program.links is not None:
+        context.links = ChangeableLinks(program.links, context.zone)
+    return context

@@ -5,13 +5,16 @@ dropped. An Import sees tuples that become visible after it was connected: compl
 batches if the Export is `read_uncommitted` and the Import is in no region. Tuples that enter a region become part of
 its state permanently, so a region imports only tuples that no reset can retract.
 
+An operator in no region may change its Imports and Exports while it runs. The change is in the commit of its batch, and
+in the position of its PE, from which `declare` repeats it when the application is started again.
+
 A redeploy of either side keeps the connections that also exist in the new plan, with their read positions. A connection
 that the exporter's new plan ends is read to the end of its exported tuples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, func, insert, select, update
@@ -25,6 +28,7 @@ from streams_orchestration.model.subscription import is_about
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ConnectionRow, ExportRow, ImportRow
+from streams_orchestration.runtime.programs.batches import LinkChange
 from streams_orchestration.runtime.transport.visibility import completed_of, visible_end, written_end
 
 _e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connection
@@ -91,12 +95,47 @@ def declare(connection: Connection, compilation: Compilation) -> None:
                 event_time=_text(read.get(number)),
             )
         )
+    _change_again(connection, application)
 
 
-def connect(connection: Connection) -> None:
+def change_links(connection: Connection, application: str, changes: Mapping[str, Iterable[LinkChange]]) -> None:
+    """Change the Imports and Exports of operators as their programs have changed them; `connect` has to follow.
+
+    Args:
+        connection: a connection in a write transaction.
+        application: the application of the operators.
+        changes: operator -> the changed Imports and Exports at its ports.
+    """
+    for operator, links in changes.items():
+        for link in links:
+            if link.stream:
+                mine = (_e.c.application == application, _e.c.name == link.name, _e.c.stream == link.stream)
+                connection.execute(update(_e).where(*mine).values(properties=link.properties))
+            else:
+                mine = (_i.c.application == application, _i.c.name == link.name)
+                mine += (_i.c.operator == operator, _i.c.port == link.port)
+                values = {"subscription": link.subscription, "filter": link.filter}
+                connection.execute(update(_i).where(*mine).values(**values))
+
+
+def _change_again(connection: Connection, application: str) -> None:
+    """Change declared Imports and Exports as the PEs of the application have committed it."""
+    p = tables.pe
+    for position in connection.scalars(select(p.c.position).where(p.c.application == application)):
+        changed: dict[str, list[dict[str, Any]]] = position.get("links", {})
+        changes = {operator: [LinkChange(**each) for each in links] for operator, links in changed.items()}
+        change_links(connection, application, changes)
+
+
+def connect(connection: Connection, cause: str = "") -> None:
     """Connect every Import with all exported streams that it matches, and end the connections that no longer match.
 
     Existing connections keep their position.
+
+    Args:
+        connection: a connection in a write transaction.
+        cause: a text for the keys of new connections that no other change of an Import or Export has; empty for the
+            Imports and Exports of a plan.
     """
     imports = {
         (row.application, row.name, row.operator, row.port): row for row in ImportRow.all(connection, select(_i))
@@ -125,12 +164,12 @@ def connect(connection: Connection) -> None:
     )
     connection.execute(delete(_c).where(_c.c.last.is_not(None), ~gone.exists()))
     for link, (row, export) in wanted.items():
-        _connect(connection, link, row, export, known.get(link))
+        _connect(connection, link, row, export, known.get(link), cause)
     _follow(connection, imports)
 
 
 def _connect(
-    connection: Connection, link: _Link, row: ImportRow, export: ExportRow, former: ConnectionRow | None
+    connection: Connection, link: _Link, row: ImportRow, export: ExportRow, former: ConnectionRow | None, cause: str
 ) -> None:
     uncommitted = export.uncommitted and not row.consistent
     facts = {
@@ -145,7 +184,7 @@ def _connect(
     if former is None:
         end = written_end if uncommitted else visible_end
         first = end(connection, export.application, export.stream)
-        key = _free_key(connection, link)
+        key = _free_key(connection, link) + (cause and f"#{cause}")
         connection.execute(insert(_c).values(**link._asdict(), **facts, key=key, first=first))
     elif facts != {name: getattr(former, name) for name in facts}:
         mine = (_c.c.application == former.application, _c.c.key == former.key)

@@ -16,6 +16,7 @@ from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, Un
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.tasks.stored_states import newest_states, state_files
 from streams_orchestration.runtime.transport.connections import connect
+from streams_orchestration.runtime.transport.visibility import visible_end
 from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
 from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration.runtime.units.wishes import read_wish
@@ -188,7 +189,10 @@ def _restore_connections(connection: Connection, application: str, before: Previ
         connection.execute(delete(c).where(*this))
         if pe is not None:
             lost = now[key].lost if key in now else row["lost"]
-            connection.execute(insert(c).values(**row | {"pe": pe, "lost": lost}))
+            first = row["first"]
+            if key not in now and key[0] != application:  # another application has read it to its end, and left it
+                first = visible_end(connection, application, row["stream"])
+            connection.execute(insert(c).values(**row | {"pe": pe, "lost": lost, "first": first}))
     connect(connection)
 
 

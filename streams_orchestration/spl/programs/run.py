@@ -9,9 +9,40 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from streams_orchestration.spl.programs.open_files import OpenFiles
+
+
+class PortLinks(Protocol):
+    """The Imports and Exports at the ports of an operator, each by the number of its port.
+
+    The methods that change them return 0, 1 for a port without such an Import or Export, or 2 for a wrong value.
+    """
+
+    def subscription(self, port: int) -> str | None:
+        """Return the subscription of an Import; None for a port without one."""
+        ...
+
+    def subscribe(self, port: int, subscription: str) -> int:
+        """Change the subscription of an Import, and remove its filter."""
+        ...
+
+    def filter(self, port: int) -> str | None:
+        """Return the filter of an Import, empty if there is none; None for a port without an Import."""
+        ...
+
+    def filter_by(self, port: int, condition: str) -> int:
+        """Change the filter of an Import; an empty text removes it."""
+        ...
+
+    def properties(self, port: int) -> dict[str, Any] | None:
+        """Return the properties of an Export; None for a port without any."""
+        ...
+
+    def offer(self, port: int, properties: dict[str, Any]) -> int:
+        """Change the properties of an Export."""
+        ...
 
 
 @dataclass
@@ -24,6 +55,7 @@ class Run:
         constants: submission-time values by name.
         metrics: the metrics of the operator.
         files: the files that the programs have opened.
+        links: the Imports and Exports at the operator's ports; None outside of a PE.
         documents: the JSON that the programs have parsed, by the index that they gave it.
         now: the clock, in nanoseconds since 1970.
     """
@@ -47,6 +79,7 @@ class Run:
     now: Callable[[], int] = time.time_ns
     sleep: Callable[[float], None] = time.sleep
     files: OpenFiles = field(default_factory=OpenFiles)
+    links: PortLinks | None = None
     documents: dict[str, Any] = field(default_factory=dict[str, Any])
     generator: random.Random = field(default_factory=lambda: random.Random(0))
 

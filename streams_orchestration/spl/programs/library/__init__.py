@@ -16,6 +16,7 @@ from streams_orchestration.spl.programs.library import (
     spl_collection_search,
     spl_decimals,
     spl_files,
+    spl_links,
     spl_math,
     spl_math_lists,
     spl_numbers,
@@ -29,7 +30,8 @@ from streams_orchestration.spl.types.types import Type
 
 _MODULES = (
     *(spl_string, spl_numbers, spl_collection, spl_collection_keys, spl_collection_search),
-    *(spl_decimals, spl_math, spl_math_lists, spl_time, spl_calendar, spl_files, spl_utility, streamsx_json),
+    *(spl_decimals, spl_math, spl_math_lists, spl_time, spl_calendar, spl_files, spl_links, spl_utility),
+    streamsx_json,
 )
 
 
