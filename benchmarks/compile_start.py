@@ -48,7 +48,7 @@ UNPLAIN = STANDARD.replace("value > 0", "CASE WHEN value > 0 THEN TRUE ELSE FALS
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Return the ratios of compiles to a table, to a document, and of operators with checked parameters."""
+    """Measure compiles to a table, to a document, and of operators with checked parameters; return the ratios."""
     with TemporaryDirectory() as directory:
         compile_ = (sys.executable, "-m", "streams_orchestration", "compile")
         specs: list[str] = []

@@ -80,7 +80,10 @@ def seen(watermark: int) -> Iterator[dict[str, list[Any]]]:
 
 
 def delays(duration: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the seconds until steps of the watermark, and until tuples in front, in a run of the given seconds."""
+    """Run the application, and return the seconds until steps of the watermark, and until tuples in front of them.
+
+    Exits if the run fails.
+    """
     with TemporaryDirectory(prefix="bench-") as directory:
         spec, home = Path(directory, "steps.yaml"), Home(Path(directory, "home"))
         spec.write_text(SPEC.format(rate=RATE, tuples=int(duration * RATE)), encoding="utf-8")

@@ -159,7 +159,7 @@ def restoring_windows() -> Callable[[], None]:
 
 
 def memories(stored: Sequence[bytes]) -> list[float]:
-    """Return the megabytes that resets with open panes, and with tumbling windows, take in fresh processes."""
+    """Measure in fresh processes the megabytes that resets with open panes, and with tumbling windows, take."""
     measured: list[float] = []
     with TemporaryDirectory(prefix="bench-") as directory:
         for prepare, content in zip((restoring_panes, restoring_windows), stored, strict=True):

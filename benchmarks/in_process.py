@@ -93,7 +93,7 @@ class HostThread(threading.Thread):
 
 @contextmanager
 def hosted(spark: SparkSession, home: Home, compilation: Compilation) -> Iterator[HostThread]:
-    """Yield the only host of a newly deployed application; it ends with the application, or with this context."""
+    """Deploy an application and start its only host, which ends with the application, or with this context."""
     name = compilation.logical.application
     deploy(home, deployable(compilation), fresh=True, asks_spark=False)
     launcher = ThisProcess()

@@ -70,7 +70,10 @@ def produce(brokers: str, topic: str, messages: str) -> None:
 
 
 def seconds(server: Broker, visibility: str, duration: float, scratch: Path) -> np.ndarray:
-    """Return the latency of every message after the warm-up."""
+    """Run the application, and return the seconds of latency of every message after the warm-up.
+
+    Exits if messages are missing.
+    """
     source, target = server.topic(PARTITIONS), server.topic(PARTITIONS)
     scratch.mkdir()
     path, log = scratch / "latency.yaml", scratch / "log"

@@ -71,7 +71,7 @@ def rows(*, quick: bool = False) -> list[Row]:
 
 
 def seconds(visibility: str, duration: float) -> np.ndarray:
-    """Return the latency of every tuple of a run.
+    """Run the application, and return the seconds of latency of every tuple after the warm-up.
 
     Args:
         visibility: the visibility of the sink's results.

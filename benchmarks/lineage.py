@@ -60,7 +60,7 @@ def chain(operators: int) -> Sequence[dict[str, Any]]:
 
 
 def minute(operators: int) -> float:
-    """Return the processor seconds of the reporter of a chain, in a minute without failures."""
+    """Run a chain of operators, and return the processor seconds of its reporter in a minute without failures."""
     with TemporaryDirectory(prefix="bench-") as scratch:
         home, made = Home(Path(scratch, "home")), Written()
         document = graphs.document("app", chain(operators))

@@ -69,7 +69,7 @@ def decided(tuples: int) -> dict[str, Any]:
 
 
 def throughput(decision: dict[str, Any], placement: Placement, tuples: int) -> float:
-    """Return the tuples a second from the first commit of the source to the last of the sink."""
+    """Run a placement, and return its tuples per second from the source's first commit to the sink's last."""
     with TemporaryDirectory(prefix="bench-") as scratch:
         file = Path(scratch, "decision.json")
         file.write_text(json.dumps(decision | {"machines": dict(zip(CHAIN, placement, strict=True))}))

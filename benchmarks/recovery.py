@@ -81,7 +81,7 @@ def spec(directory: Path) -> Path:
 
 @contextmanager
 def running(directory: Path) -> Iterator[Home]:
-    """Yield the state directory of the application, while it runs under Dagster's daemon."""
+    """Deploy the application under Dagster's daemon, yield its state directory, and cancel it."""
     home = Home(directory / "home").prepare()
     specs = directory / "specs"
     specs.mkdir()

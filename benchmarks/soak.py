@@ -173,7 +173,7 @@ def picture(samples: list[Sample], curves: Sequence[tuple[str, str, str]]) -> st
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Return the ratios of the last quarter to the second one."""
+    """Measure the memory and the disk, draw them in `docs`, and return the ratios of the last quarter to the second."""
     minutes = QUICK_MINUTES if quick else MINUTES
     samples = curve(minutes)
     for field in ("total", "disk"):
