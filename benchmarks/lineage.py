@@ -75,7 +75,7 @@ def minute(operators: int) -> float:
                     process_started=process_started(os.getpid()),
                 )
             )
-        reporter = Reporter(local.catalog, home, "app", 0, made)
+        reporter = Reporter(local.catalog, "app", 0, made)
         reporter.load(local.programs)
         for program in local.programs:
             local.step(program)
