@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
@@ -225,6 +226,24 @@ def test_a_redeploy_of_the_importer_keeps_open_panes_and_what_its_exporters_have
     written(tmp_path / "one", "20000 a 32")
     run_until_idle(one, other, reader)
     assert panes(reader) == [(9999, "a", 1), (9999, "b", 4), (19999, "a", 18), (19999, "b", 8)]
+
+
+def test_an_exporter_that_is_idle_holds_up_nothing_after_a_redeploy_of_the_importer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    now = [100.0]
+    monkeypatch.setattr(world, "monotonic", lambda: now[0])
+    source = lines("Rows", written(tmp_path / "idle", "1000 a 1"), idleAfter=2.0)
+    idle = deployed(tmp_path, application("idle", source, export("Rows", properties={"kind": "rows"})))
+    busy = exporting(tmp_path, "busy", "2000 b 4")
+    reader = deployed(tmp_path, importing(fusion="manual", pes=1))
+    for _ in range(8):
+        now[0] += 0.5
+        run_until_idle(idle, busy, reader)
+    redeploy(reader, importing(fusion="manual", pes=2))
+    written(tmp_path / "busy", "11000 b 8")
+    run_until_idle(busy, reader)
+    assert panes(reader) == [(9999, "a", 1), (9999, "b", 4)]
 
 
 def test_an_exporter_whose_redeploy_changes_its_event_time_is_read_to_there_and_then_refused(tmp_path: Path):

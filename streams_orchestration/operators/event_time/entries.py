@@ -35,6 +35,8 @@ class Entries:
         self._idle: set[str] = set()
         self._rests = False
         """True if all connections are idle, and the watermark `IDLE` was already returned."""
+        self._told = True
+        """False if `IDLE` was returned before a restore, and not since. Operators downstream may be new (EV45)."""
         self.watermark: int | None = None
         """The watermark of the operator; None before the first one."""
 
@@ -166,6 +168,7 @@ class Entries:
         self.values = declared | (entries if self._imports else {})
         self._idle = self.values.keys() & set(state.get("idle", ()))
         self._rests = state.get("rests", bool(self.values) and len(self._idle) == len(self.values))
+        self._told = not self._rests
 
     def _least(self, connection: str) -> int | None:
         """Return the least watermark of the other active connections; None if one of them has no watermark yet."""
@@ -207,7 +210,8 @@ class Entries:
         active = [value for each, value in self.values.items() if each not in self._idle]
         rested, self._rests = self._rests, not active
         if self._rests:
-            return None if rested else IDLE
+            told, self._told = self._told, True
+            return None if rested and told else IDLE
         if None not in active:
             least = min(value for value in active if value is not None)
             if self.watermark is None or least > self.watermark:

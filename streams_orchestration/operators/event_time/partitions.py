@@ -65,6 +65,8 @@ class Partitions:
         self._members = {WHOLE: PartitionTime()}
         self._rests = False
         """True if no partition is active."""
+        self._told = True
+        """False if a restored source, which is idle, has not sent that since. Its connections may be new (EV45)."""
         self._decided = 0
         """The number of decisions that partitions are idle, so far."""
         self.pending: list[IdleDecision] = []
@@ -119,6 +121,7 @@ class Partitions:
         """Repeat the stored decisions that are due before the next tuple, and yield the resulting changes."""
         for place, decision in list(self._due(())):
             yield from self._repeat(place, decision)
+        yield from self._again()
 
     def assign(self, names: Collection[str]) -> Iterator[Event]:
         """Set the partitions that count from now on, and yield the resulting changes of the source's time.
@@ -126,6 +129,7 @@ class Partitions:
         New partitions begin at the watermark.
         """
         if self._members.keys() == set(names):
+            yield from self._again()
             return
         self._members = {name: self._members.get(name) or PartitionTime(self._begin()) for name in names}
         yield from self._changed(0)
@@ -211,7 +215,10 @@ class Partitions:
             self._members = {WHOLE: PartitionTime(self._begin())}
         else:
             self._members = {name: PartitionTime.loaded(each) for name, each in members.items()}
-        self._decided, self._rests = state.get("decided", 0), state.get("rests", False)
+        members = self._members.values()
+        self._decided = state.get("decided", 0)
+        self._rests = state.get("rests", bool(members) and all(each.idle for each in members))
+        self._told = not self._rests
 
     def _forget_whole(self) -> None:
         """Remove the partition `WHOLE` unless it had tuples."""
@@ -282,12 +289,18 @@ class Partitions:
         self.made.append(decision)
         yield from self._changed(place)
 
+    def _again(self) -> Iterator[Event]:
+        """Yield once after a restore that all partitions are idle, if they are."""
+        if self._rests and not self._told:
+            self._told = True
+            yield Rest(0)
+
     def _changed(self, place: int) -> Iterator[Event]:
         """Yield the change of the source's time that results from a change of the set of active partitions."""
         active = [each.greatest for each in self._members.values() if not each.idle]
         if not active:
             if not self._rests:
-                self._rests = True
+                self._rests = self._told = True
                 yield Rest(place)
             return
         if self._rests:

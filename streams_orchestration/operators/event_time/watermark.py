@@ -71,6 +71,8 @@ class OperatorWatermark:
         """The watermark that was sent last before the state was stored from which the operator continues."""
         self._rests = False
         """True if the operator was sent as idle in the mode `heldInput`: its input is, and it keeps no tuple (EV51)."""
+        self._told = True
+        """False if the operator was sent as idle before a restore, and not since."""
 
     @property
     def value(self) -> int | None:
@@ -256,11 +258,11 @@ class OperatorWatermark:
         due = self._reached if held is None or self._reached is None else min(self._reached, held)
         values = [] if due is None or (self._sent is not None and due <= self._sent) else [(0, due)]
         self._sent = due if values else self._sent
-        if rests and not self._rests:
+        if rests and not (self._rests and self._told):
             values.append((0, IDLE))
         elif self._rests and not rests and not values and self._sent is not None:
             values.append((0, self._sent))
-        self._rests = rests
+        self._rests, self._told = rests, True
         return Watermarks.of(*values) if values else None
 
     def keeps(self, held: int | None) -> None:
@@ -334,6 +336,7 @@ class OperatorWatermark:
             self.entries.load(state)
             self._reached, self._sent = state["watermark"], state.get("sent")
             self._rests = state.get("resting", False)
+            self._told = not self._rests
             self._sent_at, self._restored = {}, IDLE if self._sent is None else self._sent
         else:
             self.clock.load(state)

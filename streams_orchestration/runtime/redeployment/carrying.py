@@ -181,7 +181,7 @@ class Carrier:
                     each.former for each in redeployment.operators if without_channels(each.operator) == channels
                 ]
                 states = [self._read(former) for former in formers if former is not None]
-                watermark = common_watermark(states, program)
+                watermark = common_watermark(states, program, self._unchanged(name))
                 if watermark:
                     self._store(name, watermark, carried)
 
@@ -203,8 +203,14 @@ class Carrier:
         if stored.is_checkpoint or is_same:
             carried.states[operator] = StoredState(operator, stored.files)
             return
-        state = carried_state(self._operator(after), before, after, read_state(self._home.store, stored))
+        read = read_state(self._home.store, stored)
+        state = carried_state(self._operator(after), before, after, read, self._unchanged(operator))
         self._store(operator, state, carried)
+
+    def _unchanged(self, operator: str) -> set[str]:
+        """Return the streams that an operator's PE reads from units that the redeploy does not change."""
+        program, _ = self._programs[operator]
+        return {each.stream for each in program.inputs if each.foreign and each.stream not in self._cut.outputs}
 
     def _divide(self, move: StateMove, carried: Carried) -> None:
         names = [place.operator for place in move.sources]
@@ -228,9 +234,10 @@ class Carrier:
             if self._cut.exhausted.issuperset(names):  # the rest of an unfinished channel may be in any new channel
                 carried.exhausted.update(targets)
             return
-        former = [state for state in states if state]
         parts = {
-            name: state | common_watermark(former, self._programs[name][1]) for name, state in divided.items() if state
+            name: state | common_watermark(states, self._programs[name][1], self._unchanged(name))
+            for name, state in divided.items()
+            if state
         }
         with world.Pool(REPLICAS_AT_ONCE) as pool:
             stored = [pool.submit(self._store, name, state, carried) for name, state in parts.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -29,7 +29,7 @@ REPLICAS_AT_ONCE = 4
 
 
 def carried_state(
-    operator: Operator, former: OperatorProgram, program: OperatorProgram, state: State
+    operator: Operator, former: OperatorProgram, program: OperatorProgram, state: State, unchanged: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return a state that is carried over undivided, converted to the operator's current types.
 
@@ -41,6 +41,7 @@ def carried_state(
         former: its deployed program.
         program: its program in the new plan.
         state: the stored state.
+        unchanged: the operator's streams from units that the redeploy does not change.
 
     Raises:
         StateRefusedError: the state cannot be converted to the operator's types.
@@ -51,7 +52,7 @@ def carried_state(
     positions = state.get(SPLITTERS, {})
     kept = {name: positions[name] for name in positions if name in after and before.get(name) == after[name]}
     own_watermark = {name: each for name, each in state.get(WATERMARK, {}).items() if name not in OF_CONNECTIONS}
-    watermark = common_watermark([state], program)
+    watermark = common_watermark([state], program, unchanged)
     if watermark:
         watermark[WATERMARK] = own_watermark | watermark[WATERMARK]
     return merged | ({SPLITTERS: kept} if kept else {}) | watermark
@@ -103,30 +104,42 @@ def divided_states(
     return [floored_state(each, floors) for each in zip(*divided, strict=True)]
 
 
-def common_watermark(states: Sequence[State], program: OperatorProgram) -> dict[str, Any]:
-    """Return the part of a state with which a replica begins in event time; empty if a former replica has none.
+def common_watermark(
+    states: Sequence[State], program: OperatorProgram, unchanged: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the part of a state with which a replica begins in event time.
 
-    The watermark is the least watermark of the former replicas (EV46). A connection begins with that watermark, or with
-    `END` if all channels of its stream have ended. The clocks of all partitions go to each replica of a source, which
-    forgets those that it does not read.
+    The watermark is the least watermark of the former replicas, and none if one of them has none (EV46). A connection
+    begins with that watermark, or with `END` if all channels of its stream have ended. The clocks of all partitions go
+    to each replica of a source, which forgets those that it does not read. A stream of an unchanged unit, or of another
+    application, stays idle, since it is not sent again that it is idle; other streams send it.
 
     Args:
-        states: the states of the former replicas.
+        states: the states of the former replicas; empty for one that has had neither tuple nor watermark.
         program: the program of the replica.
+        unchanged: the streams from units that the redeploy does not change.
     """
     parts: list[dict[str, Any]] = [state.get(WATERMARK, {}) for state in states]
     parts = [part for part in parts if part.get("partitions") != {}]  # a source without any does not count (EV52)
     clocks = merged_clocks(parts)
     reached = [part["watermark"] for part in parts if part.get("watermark") is not None]
-    if len(reached) < len(parts) or not reached:
-        return {WATERMARK: {"watermark": None} | clocks} if clocks else {}
+    watermark = min(reached) if len(reached) == len(parts) and reached else None
     entries = [(_stream(name), value) for part in parts for name, value in part.get("entries", {}).items()]
     going_on = {stream for stream, value in entries if value != END}
     ended = {stream for stream, _ in entries} - going_on
     kept = {name: END for name in program.entries.values() if _stream(name) in ended}
-    if program.event_time is not None and program.event_time.imports:
+    imports = program.event_time is not None and program.event_time.imports
+    if imports:
         kept |= {name: END for part in parts for name, value in part.get("entries", {}).items() if value == END}
-    return {WATERMARK: {"watermark": min(reached), "entries": kept} | clocks}
+    own = {*program.entries.values()}
+    idle = {
+        name for part in parts for name in part.get("idle", ()) if name in unchanged or (imports and name not in own)
+    }
+    idle -= {name for part in parts for name in part.get("entries", {}) if name not in part.get("idle", ())}
+    kept |= dict.fromkeys(idle, watermark)
+    if watermark is None and not (kept or clocks):
+        return {}
+    return {WATERMARK: {"watermark": watermark, "entries": kept, "idle": sorted(idle)} | clocks}
 
 
 def _stream(connection: str) -> str:

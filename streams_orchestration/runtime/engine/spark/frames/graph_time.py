@@ -51,6 +51,8 @@ class _SentMarks:
     def __init__(self) -> None:
         self.value: int | None = None
         self.idle = False
+        self.told = True
+        """False if `idle` comes from a state, and was not sent since. The connections may be new (EV45)."""
 
     def following(self, value: int | None, *, idle: bool) -> Watermarks | None:
         """Return the watermarks to send after a batch; None if nothing is new.
@@ -62,8 +64,8 @@ class _SentMarks:
         rises = value is not None and (self.value is None or value > self.value)
         ticks = value if rises else self.value
         marks = [(0, ticks)] if ticks is not None and (rises or (self.idle and not idle)) else []
-        marks += [(0, IDLE)] if idle and not self.idle else []
-        self.value, self.idle = ticks, idle
+        marks += [(0, IDLE)] if idle and not (self.idle and self.told) else []
+        self.value, self.idle, self.told = ticks, idle, True
         return Watermarks.of(*marks) if marks else None
 
 
@@ -159,7 +161,7 @@ class _OperatorTime:
         self.watermark.load(stored)
         for port, (value, idle) in state[name]["sent"].items():
             if (each := self.sent.get(int(port))) is not None:
-                each.value, each.idle = value, idle
+                each.value, each.idle, each.told = value, idle, not idle
         for port, order in self.orders.items():
             if f"{name}:{port}.{_PARTS[0]}" in state:
                 order.restore({part: state[f"{name}:{port}.{part}"] for part in _PARTS})
