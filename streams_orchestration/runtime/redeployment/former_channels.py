@@ -50,7 +50,7 @@ def floors_of(operator: Operator, move: StateMove, states: Sequence[State], prog
     if move.before is None:
         return None
     earlier = next((Floors.of(state[FLOORS]) for state in states if FLOORS in state), _NONE)
-    reached = [state.get(WATERMARK, {}).get("watermark") if state else END for state in states]
+    reached = [state.get(WATERMARK, {}).get("watermark") for state in states]
     known = [IDLE if each is None else each for each in reached if each != END]
     own = [max(known, default=IDLE) if each == END else IDLE if each is None else each for each in reached]
     judged = [max(earlier.watermarks[group], each) for group in earlier.groups for each in own]

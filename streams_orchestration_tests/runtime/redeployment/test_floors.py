@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -152,12 +152,15 @@ class Judging:
         return {name: sorted(tuple(row.values()) for row in each) for name, each in rows.items()}
 
 
-def begun(directory: Path, kind: str) -> Judging:
+BEGUN = ((5, SLOW), (12, FAST), (14, FAST), (38, FAST))
+
+
+def begun(directory: Path, kind: str, rows: Sequence[tuple[int, str]] = BEGUN) -> Judging:
     directory.mkdir(exist_ok=True)
     (directory / "rows.txt").touch()
     plan = application(directory, JUDGES[kind], 2)
     run = Judging(directory, JUDGES[kind], LocalApplication(Home(directory / "home"), plan, 5))
-    run.write((5, SLOW), (12, FAST), (14, FAST), (38, FAST))
+    run.write(*rows)
     return run
 
 
@@ -243,3 +246,19 @@ def test_a_redeploy_that_leaves_the_channels_keeps_the_watermarks_of_old_ones(tm
     for each in (alone, run):
         each.write(*FIRST, *THEN)
     assert run.end() == alone.end()
+
+
+@pytest.mark.covering
+@pytest.mark.parametrize("kind", of_kinds(often=("interval", "deduplicate")))
+@pytest.mark.parametrize("width", [1, 3])
+def test_a_key_of_a_channel_without_tuples_is_not_late_by_the_watermarks_of_others(
+    tmp_path: Path, kind: str, width: int
+):
+    runs = [begun(tmp_path / name, kind, BEGUN[1:]) for name in ("alone", "run")]
+    runs[1].redeploy(width)
+    for run in runs:
+        run.write(*FIRST)
+        run.write(*THEN, *OTHERS)
+    alone, found = (of_its_own_time(kind, run.end()) for run in runs)
+    assert found == alone
+    assert (8, SLOW, 8) not in found["TooLate"]
