@@ -21,6 +21,7 @@ from streams_orchestration_tests.simulation.mutants import MUTANTS
 from streams_orchestration_tests.simulation.pieces import counts, search
 from streams_orchestration_tests.simulation.replays import keep, kept, shrink
 from streams_orchestration_tests.simulation.runs import Case, Verdict
+from streams_orchestration_tests.simulation.shrinking import TRIES
 from streams_orchestration_tests.simulation.workers import simulated
 
 
@@ -44,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--keep", type=Path, help="Write the case and the choices of the last run into this file.")
     parser.add_argument("--replay", type=Path, help="Repeat the run in this file.")
     parser.add_argument("--shrink", type=Path, help="Shrink the first wrong run, and write it into this file.")
+    parser.add_argument("--tries", type=int, default=TRIES, help="Most runs in which a wrong run is shrunk.")
     parser.add_argument("--trace", action="store_true", help="Print each step.")
     parser.add_argument("--json", action="store_true", help="Print a line of JSON for each run.")
     parser.add_argument("--serve", action="store_true", help="Read options of runs from lines, and answer with JSON.")
@@ -114,7 +116,7 @@ def _replay(given: argparse.Namespace) -> int:
 
 
 def _shrink(given: argparse.Namespace, verdict: Verdict) -> None:
-    said = shrink(given.shrink, verdict, given.mutant)
+    said = shrink(given.shrink, verdict, given.mutant, tries=given.tries)
     if not given.json:
         print(said)
 

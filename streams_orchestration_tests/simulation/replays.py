@@ -10,7 +10,7 @@ from pathlib import Path
 
 from streams_orchestration_tests.simulation.choices import Choices, Made
 from streams_orchestration_tests.simulation.runs import Case, Verdict
-from streams_orchestration_tests.simulation.shrinking import FAULTS, shrunk
+from streams_orchestration_tests.simulation.shrinking import FAULTS, TRIES, shrunk
 from streams_orchestration_tests.simulation.workers import simulated
 
 SHRINK_SECONDS = 120.0
@@ -36,7 +36,9 @@ def kept(path: Path) -> tuple[Case, Choices]:
     return case, Choices.replay(made)
 
 
-def shrink(path: Path, verdict: Verdict, mutant: str | None = None, seconds: float = SHRINK_SECONDS) -> str:
+def shrink(
+    path: Path, verdict: Verdict, mutant: str | None = None, *, seconds: float = SHRINK_SECONDS, tries: int = TRIES
+) -> str:
     """Shrink a run that went wrong, write the result into a replay file, and return what it is, in words.
 
     A run counts only if the same is wrong with it, apart from numbers and names of files.
@@ -46,6 +48,7 @@ def shrink(path: Path, verdict: Verdict, mutant: str | None = None, seconds: flo
         verdict: the judgement on the run.
         mutant: the fault of the product that was installed; None for none.
         seconds: seconds of processor time after which no further run is tried.
+        tries: most runs.
     """
     last, spent = verdict, 0.0
 
@@ -62,7 +65,7 @@ def shrink(path: Path, verdict: Verdict, mutant: str | None = None, seconds: flo
         last = found
         return found.choices.made or made
 
-    made = shrunk(verdict.choices.made, again)
+    made = shrunk(verdict.choices.made, again, tries)
     keep(path, verdict.case, made)
     title = f"in {spent:.0f} s shrunk to {len(last.faults)} of {len(verdict.faults)} faults: {path}"
     return "\n".join([title, *last.faults, *last.wrong])

@@ -9,9 +9,11 @@ from streams_orchestration_tests.simulation.choices import Made
 
 FAULTS = "fault"
 """The stream in which faults are chosen."""
+TRIES = 100
+"""Most runs in which a wrong run is shrunk."""
 
 
-def shrunk(made: Made, again: Callable[[Made], Made | None], tries: int = 100) -> Made:
+def shrunk(made: Made, again: Callable[[Made], Made | None], tries: int = TRIES) -> Made:
     """Return fewer choices that still make a run wrong.
 
     A run ends when it goes wrong, so the choices that it would have made after that fall off first. Then each stream
