@@ -38,19 +38,15 @@ def run(tmp_path: Path, url: str) -> tuple[int, str]:
     return process.returncode, output
 
 
-def test_a_run_continues_to_its_end_after_each_refusal_is_mended(
+def test_a_run_continues_to_its_end_after_a_refusal_is_mended(
     tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ):
-    """A variable that is not set, and a row that the table refuses."""
+    """The address comes from a variable; `operators/test_references.py` has one that is not set."""
     lines = (f'{{"k": "y", "n": {number}}}\n' for number in range(COUNT))
     (tmp_path / "rows.jsonl").write_text("".join(lines))
     url = "${env:TEST_TARGET}"
-    monkeypatch.delenv("TEST_TARGET", raising=False)
     with target_of("postgresql", tmp_path, request) as target:
         target.run(f"CREATE TABLE totals (k TEXT, n BIGINT, CONSTRAINT rule CHECK (n <> {REFUSED}))")
-        status, output = run(tmp_path, url)
-        assert status != 0
-        assert "Out: url: the environment variable TEST_TARGET is not set in the host's process" in output
         monkeypatch.setenv("TEST_TARGET", target.url)
         status, output = run(tmp_path, url)
         assert status != 0
