@@ -1,11 +1,12 @@
-"""The dataclasses for the rows of the catalog's tables; `tables.py` documents the columns."""
+"""The dataclasses for the rows of the catalog's tables; `tables.py` makes a table of each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from streams_orchestration.model.visibility import Visibility
+from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
+from streams_orchestration.runtime.catalog.columns import Cause, Count, Default, Flag, Key, LongText, NullableJson
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.states import (
     ApplicationState,
@@ -38,123 +39,125 @@ class StoredPosition(TypedDict):
 class ApplicationRow(CatalogRow):
     """The row of a deployed application."""
 
-    name: str
-    life: str
+    name: Key[str]
+    life: str  # a new one for every start from nothing
     fingerprint: str
     compilation: bytes
-    base: str
-    settings: dict[str, Any]
+    base: str  # directory of the spec
+    settings: dict[str, Any]  # settings with which its hosts start
     wanted: Literal["RUNNING", "STOPPED"]
+    # time until which a stopped application runs on to its cut; renewed meanwhile
     runs_until: float | None
-    bounded: str | None
-    taken_at: float | None
+    bounded: str | None  # id of the bounded run, which reads only the present input; null for any other run
+    taken_at: float | None  # time at which the bounded run had read all its input, and stopped
     state: ApplicationState
     deployed_at: float
-    started_at: float
-    plan: int
-    last_epoch: int
-    last_batch: int
-    last_generation: int
+    started_at: float  # last time at which it was wanted to run after a stop
+    plan: Annotated[int, Default(1)]  # number of plans so far: hosts load a new one
+    last_epoch: Annotated[Count, Default(0)]
+    last_batch: Annotated[Count, Default(-1)]
+    last_generation: Annotated[int, Default(0)]
 
 
 @dataclass(frozen=True, slots=True)
 class HostRow(CatalogRow):
     """A host of an application."""
 
-    application: str
-    id: int
-    incarnation: str | None
+    application: Key[str]
+    id: Key[int]
+    incarnation: str | None  # a new one for every start of the host
     pid: int | None
     process_started: float | None
     state: HostState
-    asked_at: float | None
-    launched_at: float
-    start_up: dict[str, float] | None
+    asked_at: float | None  # when the command that launched it was entered
+    launched_at: Annotated[float, Default(0.0)]
+    start_up: dict[str, float] | None  # seconds up to the first committed batch, by phase
     heartbeat_at: float | None
-    error: str | None
-    launches: int
-    wish: dict[str, Any] | None
-    machine: str | None
-    space: str | None
-    storage_error: str | None
-    storage_failed_at: float | None
+    error: Cause
+    launches: Annotated[int, Default(0)]  # in a row without coming up
+    wish: NullableJson[dict[str, Any]]  # on which machines, and apart from which hosts, it is to run
+    machine: str | None  # by name: where it runs, or whose agent is to start it
+    space: str | None  # within which its pid means a process: boot and process namespace of the machine
+    storage_error: Cause  # the reason why it does not reach the storage
+    storage_failed_at: float | None  # time at which it did not reach it first
 
 
 @dataclass(frozen=True, slots=True)
 class MachineRow(CatalogRow):
     """A machine that has registered."""
 
-    name: str
+    name: Key[str]
     space: str
-    pid: int
+    pid: int  # pid of its agent
     process_started: float
-    address: str
+    address: str  # its host name, for people
     tags: list[str]
     cores: int
-    state: MachineState
-    version: str
+    state: MachineState  # UP or DRAINING; DOWN once its agent has ended
+    version: str  # version of the product
     since: float
-    lease_until: float
-    standbys: int
-    load: float | None
-    home: str
+    lease_until: float  # renewed by its agent
+    standbys: Annotated[int, Default(0)]  # hosts that wait there
+    load: float | None  # processes that wanted to run, a minute's average
+    home: Annotated[str, Default("")]  # its state directory
 
 
 @dataclass(frozen=True, slots=True)
 class LogRequestRow(CatalogRow):
     """A request for the ends of logs of one machine."""
 
-    id: str
+    id: Key[str]
     machine: str
     application: str
-    names: list[str]
-    lines: int
-    after: dict[str, int]
+    names: list[str]  # names of the logs: host-0, pe-3
+    lines: int  # most lines of each
+    after: dict[str, int]  # name -> position from which on, of those that are followed
     asked_at: float
-    answer: list[dict[str, Any]] | None
+    answer: NullableJson[list[dict[str, Any]]]  # the ends; none before the agent has answered
 
 
 @dataclass(frozen=True, slots=True)
 class UnitRow(CatalogRow):
     """The row of a unit of recovery."""
 
-    application: str
-    name: str
+    application: Key[str]
+    name: Key[str]
     region: int | None
     period: float | None
     drain_timeout: float
     reset_timeout: float
-    generation: int
-    trigger_epoch: int
-    current_epoch: int
-    completed_epoch: int
-    unclosed: int
-    shown_epoch: int | None
-    held_until: float | None
-    drain_asked: int | None
-    final_epoch: int | None
-    attempts: int
-    max_attempts: int
+    generation: Annotated[int, Default(1)]
+    trigger_epoch: Annotated[Count, Default(0)]  # start PEs close epochs up to this one
+    current_epoch: Annotated[Count, Default(1)]  # the sequence id that the next drain has
+    completed_epoch: Annotated[Count, Default(0)]
+    # PEs that work in the current epoch or before it, a hint: the commit of the last one tells the state machine
+    unclosed: Annotated[int, Default(0)]
+    shown_epoch: Count | None  # the last one that others see, while a redeploy is on trial; else all complete ones
+    held_until: float | None  # until then nothing new comes in: it is drained for another plan
+    drain_asked: Count | None  # the sequence id that the trigger operator has begun to drain
+    final_epoch: Count | None
+    attempts: Annotated[int, Default(0)]
+    max_attempts: int  # a forced reset raises it until an epoch is complete
     configured_attempts: int
-    restart_pause: float
-    restart_limit: float
-    kind: str
-    give_up_at: float | None
-    tries: list[Any] | None
-    state: UnitState
-    dirty: bool
-    since: float
+    restart_pause: Annotated[float, Default(DEFAULT_RESTART.pause)]  # longest, for a cause outside
+    restart_limit: Annotated[float, Default(DEFAULT_RESTART.limit)]  # seconds without a new epoch
+    kind: Annotated[LongText, Default("")]  # kind of the cause; resets are counted for each kind
+    give_up_at: float | None  # time limit for a cause outside of the application
+    tries: list[Any] | None  # kind, resets and time of the first one, since the last complete epoch
+    state: Annotated[UnitState, Default("STARTED")]
+    dirty: Flag  # started in a way that only a reset mends
+    since: Annotated[float, Default(0.0)]  # when it came into its state
     timer: Timer | None
     deadline: float | None
-    timer_number: int
-    began_at: float
-    cause: str | None
-    asked: int
-    outage: dict[str, float] | None
-    drains: list[Any] | None
+    timer_number: Annotated[int, Default(0)]
+    began_at: Annotated[float, Default(0.0)]  # the drain or the reset attempt under way
+    cause: Cause
+    asked: Annotated[int, Default(0)]  # the generation whose reset was taken up
+    outage: dict[str, float] | None  # event of the last outage -> its unix time
+    drains: list[Any] | None  # sequence id and time of the last one, seconds of the last ten
     resets: list[Any] | None
-    reset_count: int
-    restarts: int
+    reset_count: Annotated[int, Default(0)]
+    restarts: Annotated[int, Default(0)]  # resets of an autonomous PE, one soon after the other
     completed_at: float | None
 
     @property
@@ -167,67 +170,67 @@ class UnitRow(CatalogRow):
 class TrialRow(CatalogRow):
     """The trial of the last redeploy of an application."""
 
-    application: str
-    plan: int
-    fingerprint: str
+    application: Key[str]
+    plan: int  # number of the plan on trial
+    fingerprint: str  # fingerprint of that plan
     state: TrialState
-    within: float
-    until: float
+    within: float  # seconds that the trial may take
+    until: float  # time at which an open trial is reverted
     ended_at: float | None
-    cause: str | None
-    pause: float | None
-    before: bytes | None
-    files: list[str]
-    earlier: bytes | None
-    taken_back: str | None
+    cause: Cause  # the reason why the plan was reverted
+    pause: float | None  # seconds between the last commit before and the first one after
+    before: bytes | None  # for an open trial, the rows of the previous plan at its cut
+    files: list[str]  # files of the states that these rows name
+    earlier: bytes | None  # the compilation of the previous plan, unless that was restored
+    taken_back: str | None  # fingerprint of a plan that this redeploy has taken back
 
 
 @dataclass(frozen=True, slots=True)
 class UnitEventRow(CatalogRow):
     """An event of a unit, such as the beginning of a reset."""
 
-    application: str
-    unit: str
-    number: int
+    application: Key[str]
+    unit: Key[str]
+    number: Key[int]
     at: float
     kind: EventKind
     generation: int
-    epoch: int
+    epoch: Count
     attempts: int
     seconds: float | None
-    cause: str | None
+    cause: Cause
 
 
 @dataclass(frozen=True, slots=True)
 class PeRow(CatalogRow):
     """The row of a PE."""
 
-    application: str
-    id: int
+    application: Key[str]
+    id: Key[int]
     unit: str
     host: int
-    feeds: bool
-    operators: list[str]
-    levels: list[dict[str, Any]]
-    program: bytes
-    state: PeState
-    error: str | None
-    permanent: bool
-    kind: str
-    outside: bool
-    failures: dict[str, Any] | None
-    restartable: bool
-    running: int
-    batch: int
-    epoch: int
-    exhausted: bool
-    final: bool
-    initial: StoredPosition
+    feeds: bool  # tuples come into the unit here: from sources, or from other units
+    operators: list[str]  # names, for people
+    levels: list[dict[str, Any]]  # distribution of the operators over tasks, for people
+    program: bytes  # program of the PE as JSON
+    state: Annotated[PeState, Default("WANTED")]
+    error: Cause
+    permanent: Flag  # no reset can mend the error
+    kind: Annotated[LongText, Default("")]  # kind of the error: failures of one kind have the same cause
+    outside: Flag  # the cause is outside of the application
+    failures: dict[str, Any] | None  # last failure of its operators, and time of the last one in the same code
+    restartable: Annotated[bool, Default(value=True)]
+    running: Annotated[int, Default(0)]  # the generation in which it was last seen to run
+    batch: Annotated[Count, Default(-1)]
+    epoch: Annotated[Count, Default(1)]  # the one it works in
+    exhausted: Flag
+    final: Flag
+    initial: StoredPosition  # the position before the first batch
     position: StoredPosition
-    bounds: dict[str, Any] | None
-    rows_in: int
-    rows_out: int
-    busy_seconds: float
+    bounds: NullableJson[dict[str, Any]]  # id of the bounded run, and its end for each source
+    rows_in: Annotated[Count, Default(0)]
+    rows_out: Annotated[Count, Default(0)]
+    busy_seconds: Annotated[float, Default(0.0)]
     committed_at: float | None
 
 
@@ -235,18 +238,18 @@ class PeRow(CatalogRow):
 class CommitRow(CatalogRow):
     """A commit of a PE."""
 
-    application: str
-    pe: int
-    batch: int
-    token: str | None
+    application: Key[str]
+    pe: Key[int]
+    batch: Key[Count]
+    token: str | None  # token of the planner's call, by which it finds its own commit
     generation: int
-    epoch: int
+    epoch: Count
     boundary: bool
     exhausted: bool
     final: bool
     position: StoredPosition
-    rows_in: int
-    rows_out: int
+    rows_in: Count  # totals up to this batch, so that a reset can go back to them
+    rows_out: Count
     busy_seconds: float
     committed_at: float
 
@@ -255,115 +258,74 @@ class CommitRow(CatalogRow):
 class SegmentRow(CatalogRow):
     """A segment of a stream."""
 
-    application: str
-    stream: str
-    number: int
+    application: Key[str]
+    stream: Key[str]
+    number: Key[Count]
     pe: int
-    batch: int
-    epoch: int
+    batch: Count
+    epoch: Count
     path: str
-    rows: int
-    size: int
-    checksum: int
+    rows: Count
+    size: Count
+    checksum: Count
     committed_at: float
-    uncommitted: bool
-    retracted: bool
+    uncommitted: Flag  # read by others before its epoch is complete
+    retracted: Flag  # by a reset; its file stays while it may be read
 
 
 @dataclass(frozen=True, slots=True)
 class StateRow(CatalogRow):
     """The stored state of an operator at a batch."""
 
-    application: str
-    operator: str
-    batch: int
+    application: Key[str]
+    operator: Key[str]
+    batch: Key[Count]
     pe: int
-    files: list[dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class SinkRow(CatalogRow):
-    """The row of a sink."""
-
-    application: str
-    operator: str
-    pe: int
-    kind: str
-    place: str
-    format: str | None
-    read_with: dict[str, Any] | None
-    visibility: Visibility
-    pending: str | None
-    outputs: int
-    rows: int
-    undeliverable: int
-    routed: int
-    error: str | None
-    failures: int
-    failed_at: float | None
-    delivered_at: float | None
-    gatherer: str | None
-    marks: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SinkFileRow(CatalogRow):
-    """A file or other output of a sink that a reset may still delete, or that is not published yet."""
-
-    application: str
-    pending: str
-    final: str | None
-    operator: str
-    pe: int
-    generation: int
-    batch: int
-    epoch: int
-    rows: int
-    size: int
-    checksum: int
-    published: bool
-    retracted: bool
+    files: list[dict[str, Any]]  # its chain: path, size, checksum and batch of each
 
 
 @dataclass(frozen=True, slots=True)
 class ExportRow(CatalogRow):
     """The row of an exported stream."""
 
-    application: str
-    name: str
-    stream: str
+    application: Key[str]
+    name: Key[str]  # name of the Export, the same for all replicas
+    stream: Key[str]
     pe: int
     properties: dict[str, Any]
     stream_id: str | None
-    waits: bool
+    waits: bool  # for readers that are behind: the congestion policy
     schema: str
-    uncommitted: bool
-    event_time: str | None
+    uncommitted: Flag  # may be read before its epoch is complete
+    event_time: str | None  # attribute, type and resolution of its watermarks; null without any
 
 
 @dataclass(frozen=True, slots=True)
 class ImportRow(CatalogRow):
     """The row of an Import."""
 
-    application: str
-    name: str
-    operator: str
-    port: int
+    application: Key[str]
+    name: Key[str]  # name of the Import, the same for all replicas
+    operator: Key[str]  # operator that takes its tuples
+    port: Key[int]
     pe: int
     subscription: str | None
-    exporter: str | None
+    exporter: str | None  # with a stream id, where there is no subscription
     stream_id: str | None
     filter: str | None
     schema: str
-    consistent: bool
-    event_time: str | None
+    consistent: Annotated[bool, Default(value=True)]  # its operator is in a consistent region
+    event_time: str | None  # attribute, type and resolution of the watermarks that it takes
 
 
 @dataclass(frozen=True, slots=True)
 class LineageRunRow(CatalogRow):
-    """The last run of an application that was begun for OpenLineage."""
+    """The last run of an application for OpenLineage.
 
-    application: str
+    `event` is the last event sent, or empty; `rows` has the numbers of rows that the sinks had published before.
+    """
+
+    application: Key[str]
     run: str
     started_at: float
     event: Literal["", "START", "RUNNING", "COMPLETE", "ABORT", "FAIL"]
@@ -374,20 +336,20 @@ class LineageRunRow(CatalogRow):
 class ConnectionRow(CatalogRow):
     """A connection of an Import with an exported stream."""
 
-    application: str
-    key: str
+    application: Key[str]  # the importing one
+    key: Key[str]  # the stream's name in the positions of the importing PE
     pe: int
-    name: str
+    name: str  # name of the Import
     operator: str
     port: int
     filter: str | None
     exporter: str
     exporter_pe: int
     stream: str
-    waits: bool
-    first: int
-    last: int | None
-    lost: int
-    problem: str | None
-    uncommitted: bool
-    event_time: bool
+    waits: bool  # the exporter, for this reader
+    first: Count  # segment that was next when they were connected
+    last: Count | None  # behind the last segment that it is about, of one that a redeploy has ended
+    lost: Annotated[Count, Default(0)]  # tuples that were dropped before they were read
+    problem: str | None  # the reason why nothing flows
+    uncommitted: Flag  # it is read before its epoch is complete
+    event_time: Flag  # the Import takes the watermarks of the stream

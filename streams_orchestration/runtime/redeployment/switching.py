@@ -19,7 +19,8 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.rows import SinkRow, UnitRow
+from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.sink_rows import SinkRow
 from streams_orchestration.runtime.deployment.deployment import insert_pe, insert_unit
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import Position

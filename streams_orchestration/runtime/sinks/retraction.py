@@ -21,7 +21,7 @@ from streams_orchestration.operators.storage.local import is_same
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.cuts import after_cut
-from streams_orchestration.runtime.catalog.rows import SinkFileRow
+from streams_orchestration.runtime.catalog.sink_rows import SinkFileRow
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.storage.store import Store, remove_files
 from streams_orchestration.runtime.storage.waiting import path_of, take_away

@@ -15,7 +15,8 @@ from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.rows import SinkFileRow, SinkRow, StoredPosition
+from streams_orchestration.runtime.catalog.rows import StoredPosition
+from streams_orchestration.runtime.catalog.sink_rows import SinkFileRow, SinkRow
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 

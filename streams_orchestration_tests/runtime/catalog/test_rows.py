@@ -4,38 +4,69 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
-from sqlalchemy import JSON, Boolean, Float, Integer, LargeBinary, String, Table, Text, insert, select
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Text,
+    insert,
+    select,
+)
 
-from streams_orchestration.runtime.catalog import rows, tables
+from streams_orchestration.runtime.catalog import columns, rows, sink_rows, tables
+from streams_orchestration.runtime.catalog.columns import Cause, Count, Default, Flag, Key, LongText, NullableJson
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.reason import Reason
 from streams_orchestration.runtime.storage.home import Home
 
-TABLES: dict[type[CatalogRow], Table] = {
-    rows.ApplicationRow: tables.application,
-    rows.HostRow: tables.host,
-    rows.UnitRow: tables.unit,
-    rows.UnitEventRow: tables.unit_event,
-    rows.PeRow: tables.pe,
-    rows.CommitRow: tables.commit,
-    rows.SegmentRow: tables.segment,
-    rows.StateRow: tables.state,
-    rows.SinkRow: tables.sink,
-    rows.SinkFileRow: tables.sink_file,
-    rows.ExportRow: tables.stream_export,
-    rows.ImportRow: tables.stream_import,
-    rows.ConnectionRow: tables.stream_connection,
-    rows.TrialRow: tables.trial,
-    rows.MachineRow: tables.machine,
-    rows.LogRequestRow: tables.log_request,
-    rows.LineageRunRow: tables.lineage_run,
-}
-KINDS = {Boolean: bool, Integer: int, Float: float, LargeBinary: bytes, Text: str, String: str, Reason: str}
-"""Type of a column -> type of a field; a JSON column may hold anything."""
+Colour = Literal["RED", "GREEN"]
+
+
+class Stored(TypedDict):
+    """A value that is stored as JSON."""
+
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample(CatalogRow):
+    """A row with a column of every kind."""
+
+    name: Key[str]
+    number: Key[Count]
+    colour: Colour | Literal["BLUE"]
+    painted: Annotated[Colour, Default("RED")]
+    size: int | None
+    share: Annotated[float, Default(0.5)]
+    done: Flag
+    data: bytes
+    note: LongText
+    error: Cause
+    last: Count | None
+    rows: Annotated[Count, Default(0)]
+    stored: Stored
+    names: list[str] | None
+    wish: NullableJson[dict[str, Any]]
+
+
+COLUMNS: list[tuple[str, type[Any], bool, Any]] = [
+    ("name", String, False, None), ("number", BigInteger, False, None), ("colour", String, False, None),
+    ("painted", String, False, "RED"), ("size", Integer, True, None), ("share", Float, False, 0.5),
+    ("done", Boolean, False, False), ("data", LargeBinary, False, None), ("note", Text, False, None),
+    ("error", Reason, True, None), ("last", BigInteger, True, None), ("rows", BigInteger, False, 0),
+    ("stored", JSON, False, None), ("names", JSON, True, None), ("wish", JSON, True, None),
+]  # fmt: skip
+"""Name, type, null and default of each column of the sample's table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,39 +77,25 @@ class Name(CatalogRow):
 
 
 def test_every_row_has_a_table():
-    defined = {kind for kind in vars(rows).values() if isinstance(kind, type) and issubclass(kind, CatalogRow)}
-    assert defined - {CatalogRow} == TABLES.keys()
+    defined = {
+        kind
+        for module in (rows, sink_rows)
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, CatalogRow) and kind is not CatalogRow
+    }
+    assert len(defined) == 17
+    known = {tuple(table.columns.keys()) for table in tables.metadata.tables.values()}
+    assert {tuple(field.name for field in fields(kind)) for kind in defined} <= known
 
 
-@pytest.mark.parametrize("row", TABLES, ids=lambda row: row.__name__)
-def test_the_fields_of_a_row_are_the_columns_of_its_table(row: type[CatalogRow]):
-    assert [field.name for field in fields(row)] == TABLES[row].columns.keys()
-
-
-@pytest.mark.parametrize("row", TABLES, ids=lambda row: row.__name__)
-def test_a_field_may_be_none_where_its_column_may_be_null(row: type[CatalogRow]):
-    hints = get_type_hints(row)
-    optional = [name for name, hint in hints.items() if type(None) in get_args(hint)]
-    assert optional == [column.name for column in TABLES[row].columns if column.nullable]
-
-
-@pytest.mark.parametrize("row", TABLES, ids=lambda row: row.__name__)
-def test_a_field_has_the_type_of_its_column(row: type[CatalogRow]):
-    hints = get_type_hints(row)
-    for column in TABLES[row].columns:
-        if isinstance(column.type, JSON):
-            continue
-        expected = next(kind for sort, kind in KINDS.items() if isinstance(column.type, sort))
-        assert expected is column.type.python_type
-        assert plain(hints[column.name]) == {expected}, column.name
-
-
-def plain(hint: Any) -> set[Any]:
-    """The types of a hint without None; of literals those of their values."""
-    parts = get_args(hint)
-    if not parts:
-        return {type(hint)} if isinstance(hint, str) else {hint}
-    return {kind for part in parts for kind in plain(part)} - {type(None)}
+def test_the_columns_of_a_table_are_the_fields_of_its_row(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(columns, "metadata", MetaData())
+    table = columns.table_of(Sample, "sample", Index("by_size", "size"))
+    found = [(each.name, type(each.type), each.nullable, getattr(each.default, "arg", None)) for each in table.columns]
+    assert found == COLUMNS
+    assert table.primary_key.columns.keys() == ["name", "number"]
+    assert [index.name for index in table.indexes] == ["by_size"]
+    assert [each.name for each in table.columns if isinstance(each.type, JSON) and each.type.none_as_null] == ["wish"]
 
 
 def test_a_statement_with_other_columns_is_refused(tmp_path: Path):

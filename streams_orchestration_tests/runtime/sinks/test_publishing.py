@@ -14,7 +14,7 @@ from sqlalchemy import select
 from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.rows import SinkFileRow
+from streams_orchestration.runtime.catalog.sink_rows import SinkFileRow
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
