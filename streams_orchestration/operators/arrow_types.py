@@ -204,10 +204,10 @@ def per_second(kind: pa.DataType) -> int:
 
 
 def without_unsigned(kind: pa.DataType) -> pa.DataType:
-    """Return a type with its unsigned integers replaced by the next wider signed type, and nanoseconds by microseconds.
+    """Return a type with unsigned integers replaced by wider signed types, and nanoseconds by microseconds.
 
-    Types of lists, maps and structs are converted within, too. Databases and Spark have neither unsigned integers nor
-    nanoseconds.
+    Unsigned integers of 64 bits become `decimal(20, 0)`. Types in lists, maps and structs are converted, too. Databases
+    and Spark have neither unsigned integers nor nanoseconds.
     """
     types = pa.types
     wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20)}
@@ -229,7 +229,7 @@ def schema_without_unsigned(schema: pa.Schema) -> pa.Schema:
 
 
 def batch_without_unsigned(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch with every column converted to the type that `without_unsigned` returns for its own."""
+    """Return a batch with every column converted to the type from `without_unsigned`; nanoseconds are cut off."""
     schema = schema_without_unsigned(batch.schema)
     if schema == batch.schema:
         return batch

@@ -58,7 +58,7 @@ class Assignments:
     def _column(
         target: pa.Field, text: str | None, source: pa.Schema, zone: dt.tzinfo, *, required: bool
     ) -> Expression | None:
-        """Return the expression of an attribute, or None if the attribute is copied unchanged."""
+        """Return the expression of an attribute, or None if the attribute is copied unchanged; report its faults."""
         name = target.name
         if text is None and source.field(name).type == target.type and not required:
             return None
@@ -71,13 +71,16 @@ class Assignments:
         return (each for each in self.columns.values() if each is not None)
 
     def apply(self, source: pa.RecordBatch) -> TupleBatch:
-        """Compute the output tuples for input tuples."""
+        """Compute the output tuples for input tuples. Raises DataError if an expression has no value for a tuple."""
         return self.of(Evaluated(TupleBatch(source)))
 
     def of(self, source: Evaluated) -> TupleBatch:
         """Compute the output tuples for tuples with already computed values, and keep their watermarks.
 
         Expressions with a known value are not evaluated again.
+
+        Raises:
+            DataError: an expression has no value for a tuple, or the value does not fit its attribute.
         """
         values = {
             name: source.arrow.column(name) if expression is None else source.value(expression)

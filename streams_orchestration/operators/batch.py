@@ -83,7 +83,7 @@ class TupleBatch:
 
     @classmethod
     def concat(cls, batches: Iterable[TupleBatch], schema: pa.Schema) -> TupleBatch:
-        """Return the tuples of all batches, one after another."""
+        """Return the tuples of all batches, one after another, without their watermarks."""
         return cls.from_table(pa.Table.from_batches([batch.arrow for batch in batches], schema=schema))
 
     @classmethod
@@ -114,7 +114,11 @@ class TupleBatch:
 
     @property
     def arrow(self) -> pa.RecordBatch:
-        """The tuples as an Arrow record batch. Reading this makes arrays returned by `writable` read-only."""
+        """The tuples as an Arrow record batch. Reading this makes arrays returned by `writable` read-only.
+
+        Raises:
+            DataError: a written value does not fit the type of its attribute.
+        """
         for name, values in self._written.items():
             index = self._arrow.schema.get_field_index(name)
             field = self._arrow.schema.field(index)
@@ -181,7 +185,7 @@ class TupleBatch:
 
     @property
     def untouched(self) -> TupleBatch | None:
-        """A batch with the original tuples, unaffected by later writes; None if this batch was written to."""
+        """A batch with the original tuples, without watermarks and unaffected by later writes; None after a write."""
         return None if self._unwritten is None else TupleBatch(self._unwritten)
 
     def const(self) -> TupleBatch:
@@ -233,7 +237,7 @@ class TupleBatch:
                 raise DataError(message)
 
     def filter(self, mask: Any) -> TupleBatch:
-        """Return the tuples where the boolean mask is true."""
+        """Return the tuples where the boolean mask is true, neither false nor null."""
         chosen = _as_array(mask, pa.bool_())
         marks = None if self.watermarks is None else self.watermarks.filtered(chosen)
         return TupleBatch(self.arrow.filter(chosen), watermarks=marks)
@@ -261,7 +265,10 @@ class TupleBatch:
         return self if self.watermarks is None else self.with_watermarks(None)
 
     def selected(self, schema: pa.Schema | None) -> TupleBatch:
-        """Return the tuples with only the attributes of a schema; return the batch itself if it lacks one of them."""
+        """Return the tuples with only the attributes of a schema.
+
+        Return the batch itself if there is no schema, or if an attribute is missing or has another type.
+        """
         if schema is None or schema == self.schema:
             return self
         if any(

@@ -32,7 +32,7 @@ def _drop(port: int, batch: TupleBatch) -> None:
 
 
 def _sets_no_watermark(watermark: int) -> None:
-    """Refuse to set a watermark: the default of `OperatorContext.set_watermark`, for all modes but `manual`."""
+    """Raise ResultError: the default of `OperatorContext.set_watermark`, for all modes but `manual`."""
     message = (
         f"it sets the watermark {watermark}, but only an operator in the event-time mode `manual` may set watermarks"
     )
@@ -139,7 +139,7 @@ class OperatorContext:
         return expected_zone(self.time_zone)
 
     def required_at(self, port: int = 0) -> tuple[str, ...]:
-        """Return the NOT NULL attributes of an output port."""
+        """Return the NOT NULL attributes of an output port; none if they are unknown."""
         return self.required[port] if port < len(self.required) else ()
 
     def output_schema(self, port: int = 0) -> pa.Schema:
@@ -164,7 +164,11 @@ class OperatorContext:
         ports: Iterable[str] = (),
         time_zone: str = "UTC",
     ) -> OperatorContext:
-        """Return a context for checks without running the operator, with ports given as DDL tuple types."""
+        """Return a context for checks without running the operator, with ports given as DDL tuple types.
+
+        Raises:
+            ValueError: a port's type is not a tuple type.
+        """
         targets = tuple(outputs)
         return cls(
             name,

@@ -62,9 +62,10 @@ class Operator:
     """False if `on_punctuation` ignores window marks, so they split no batches; None derives it from its methods."""
     keeps_places: bool = False
     """True if `process` accepts batches with watermarks and keeps them in submitted batches, as `filter` and `take` do.
-    Watermarks that it does not submit follow it. If False, it gets the tuples between two. `setup` may set this."""
+    Watermarks that it does not submit follow its tuples. If False, it gets the tuples between two watermarks.
+    `setup` may set this."""
     control_ports: ClassVar[tuple[int, ...]] = ()
-    """Input ports whose tuples are never kept, and may let go tuples that are kept; see `held`."""
+    """Input ports whose tuples are never kept, but may release tuples that are kept; see `held`."""
     watermark_mode: ClassVar[WatermarkMode | None] = None
     """The origin of the operator's watermark in an event-time graph. None means the input ports, or for an annotated
     operator its output. The application's declaration must have the same mode, as `watermarkMode`."""
@@ -129,15 +130,12 @@ class Operator:
 
     @classmethod
     def visibility(cls, parameters: Any) -> Visibility:
-        """Return when outputs of `prepare_commit` become visible.
-
-        The default is the parameter `visibility`, if it exists.
-        """
+        """Return when outputs of `prepare_commit` become visible: the parameter `visibility`, or `read_committed`."""
         return getattr(parameters, "visibility", "read_committed")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: Any) -> str:
-        """Return the location of the outputs for messages, without secrets."""
+        """Return the location of the outputs for messages, without secrets; by default `directory` or nothing."""
         return str(cls.directory(context, parameters) or "")
 
     @classmethod
@@ -219,12 +217,12 @@ class Operator:
 
     @classmethod
     def has_state(cls, parameters: Any) -> bool:
-        """Return True if the operator may keep state from one micro-batch to the next."""
+        """Return True if the operator may keep state between micro-batches; by default, if it has a `checkpoint`."""
         return cls.checkpoint is not Operator.checkpoint
 
     @classmethod
     def keeps_state(cls, before: Any, after: Any) -> bool:
-        """Return True if a state that was made with the parameters `before` is valid with the parameters `after`."""
+        """Return True if a state made with the parameters `before` is valid with `after`; see `free_parameters`."""
         free = set(cls.free_parameters)
         return before.model_dump(exclude=free) == after.model_dump(exclude=free)
 
@@ -258,7 +256,7 @@ class Operator:
         return divide_declared(self.state_keys, states, route, self.context.inputs[0] if self.context.inputs else None)
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the keys in a state, to verify that they are on the channel that receives their tuples."""
+        """Return the keys in a state, to verify their channel; by default, the keys of the parts in `state_keys`."""
         schema = self.context.inputs[0] if self.context.inputs else None
         return [PortKeys(0, keys) for keys in declared_keys(self.state_keys, state, schema)] if self.state_keys else []
 
@@ -275,7 +273,7 @@ class Operator:
         return tuple(kind.__module__ for kind in type(self).__mro__)
 
     def submit(self, batch: TupleBatch, port: int = 0) -> None:
-        """Send tuples to every connection of an output port.
+        """Send tuples to every connection of an output port. A batch without tuples and watermarks is not sent.
 
         Raises:
             ResultError: the port does not exist, or the tuples do not have its type.
@@ -309,7 +307,7 @@ class SourceOperator(Operator):
 
     @classmethod
     def initial_offset(cls) -> Offset:
-        """Return the offset of the first call of `produce`."""
+        """Return the offset of the first call of `produce`; empty by default."""
         return {}
 
     @classmethod
@@ -325,7 +323,7 @@ class SourceOperator(Operator):
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
-        """Return the offset to start from after a restore from a savepoint that has `offset`."""
+        """Return the offset to start from after a restore from a savepoint with `offset`; by default `offset`."""
         return offset
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
@@ -337,7 +335,7 @@ class SourceOperator(Operator):
         raise NotImplementedError
 
     def submit(self, batch: TupleBatch, port: int = 0, *, partitions: Any = None) -> None:
-        """Send tuples; `partitions` has the number or name of each tuple's partition, if it has partitions (EV52)."""
+        """Send tuples. `partitions` numbers or names the partition of each; ignored without event time (EV52)."""
         if partitions is not None and self.context.event_time is not None and isinstance(batch, TupleBatch):
             batch.partitions = partitions_of(partitions, len(batch))
         super().submit(batch, port)
@@ -370,7 +368,7 @@ class SourceOperator(Operator):
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
-        """Return the offset at which to continue when a completed application is run again."""
+        """Return the offset at which a completed application continues if it is run again; by default `offset`."""
         return offset
 
     def brings(self, port: int) -> bool:
@@ -396,5 +394,5 @@ class SourceOperator(Operator):
         return None
 
     def place(self) -> str:
-        """Return the file and rows of the last submitted tuples, for errors of later operators."""
+        """Return the file and rows of the last submitted tuples, for errors of later operators; empty if unknown."""
         return ""

@@ -81,7 +81,7 @@ def write_whole(path: Path, data: Any, *, durably: bool = True) -> None:
         durably: also survive a loss of power; otherwise only the end of this process.
 
     Raises:
-        OSError: the file cannot be written and keeps its old content.
+        OSError: the file cannot be written and keeps its old content, or its name cannot be flushed.
     """
     part = path.with_name(f".{path.name}.{world.new_id()}")
     content = data.encode() if isinstance(data, str) else data
@@ -99,10 +99,12 @@ def write_whole(path: Path, data: Any, *, durably: bool = True) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Hard-link a file that never changes to a second name. If that is impossible, copy it atomically.
+    """Hard-link a file that never changes to a second name. If the file system cannot link, copy it atomically.
+
+    A copy replaces an existing file with the second name.
 
     Raises:
-        FileExistsError: the second name is already taken.
+        FileExistsError: the second name is already taken, and the file system has hard links.
         OSError: the file is gone, or cannot be copied.
     """
     try:
@@ -132,7 +134,7 @@ def sync_names(paths: Iterable[Path]) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Flush the names in a directory to disk.
+    """Flush the names in a directory to disk. Do nothing if the file system cannot flush directories.
 
     Raises:
         OSError: the directory is gone or cannot be flushed; `filename` names it.
@@ -145,7 +147,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def make_directory(directory: Path) -> None:
-    """Create a directory and its parents, and flush their names to disk."""
+    """Create a directory and its parents, and flush their names to disk. Raises OSError if that fails."""
     directory.mkdir(parents=True, exist_ok=True)
     _sync_above(directory)
 
@@ -191,7 +193,7 @@ def _together(action: Callable[[Path], None], paths: Sequence[Path]) -> None:
 
 
 def _sync_above(directory: Path) -> None:
-    """Flush the names of a directory and its parents to disk, once per process."""
+    """Flush the names of a directory and its parents to disk, once per process; skip parents without permission."""
     for each in (directory, *directory.parents):
         if each in _named or each == each.parent:
             return

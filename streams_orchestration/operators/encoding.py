@@ -25,7 +25,10 @@ _RECENT = _Recent()
 
 
 def encoded(column: pa.Array) -> pa.DictionaryArray:
-    """Return the column dictionary-encoded, with distinct values in the dictionary. Null is a value of its own."""
+    """Dictionary-encode a column and cache the result for this thread, or return the cached one.
+
+    The dictionary has distinct values, one of which may be null.
+    """
     place = _place(column)
     for _, known, encoding in _RECENT.columns:
         if known == place:

@@ -90,5 +90,5 @@ class ConstTupleError(DataError):
 
 
 def shortened(text: str) -> str:
-    """Shorten a text to `_SHOWN` characters."""
+    """Cut a text that is longer than `_SHOWN` characters, and mark that with an ellipsis."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

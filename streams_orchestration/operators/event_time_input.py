@@ -35,7 +35,7 @@ class EventTimeInput:
         Args:
             operator: the operator.
             parameter: the parameter that needs event time, with its value.
-            discard_age: seconds behind the watermark from which a tuple is too late.
+            discard_age: the seconds that a tuple may be behind the watermark; further behind, it is too late.
 
         Raises:
             ValueError: the operator is in no event-time graph (SO0806), a stream lacks the event-time attribute, or
@@ -63,7 +63,7 @@ class EventTimeInput:
         """Return the length of time in a parameter as ticks of the event-time attribute.
 
         Raises:
-            ValueError: it is not a whole number of ticks (SO0801).
+            ValueError: it is not finite, or not a whole number of ticks (SO0801).
         """
         if not math.isfinite(seconds):
             message = f"{name} is a number of seconds, not {seconds}"
@@ -79,7 +79,9 @@ class EventTimeInput:
         self.watermark = moments.steps.last
 
     def times(self, batch: TupleBatch) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the times of tuples in ticks, and a mask of the tuples without a time; None if all have one.
+        """Return the times of tuples in ticks, and a mask of the tuples without a time, which are counted.
+
+        The mask is None if all tuples have a time.
 
         Raises:
             DataError: a time is null, and the annotation does not ignore that (EV54).
@@ -92,7 +94,10 @@ class EventTimeInput:
     def judge(self, batch: TupleBatch, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
         """Return the times of tuples in ticks, and a mask of the tuples that are too late or without a time.
 
-        Count the late ones.
+        The late ones are counted.
+
+        Raises:
+            DataError: a time is null, and the annotation does not ignore that (EV54).
         """
         times, missing = self.times(batch)
         late = times < moments.current
@@ -109,7 +114,7 @@ class EventTimeInput:
     def reached(self, age: int = 0) -> int:
         """Return the time that is the discard age and `age` ticks before the watermark.
 
-        Tuples before that time are dropped as too late.
+        With `age` 0, tuples before that time are dropped as too late.
         """
         return int(earlier(np.array([self.watermark], np.int64), self.discard_age + age)[0])
 

@@ -177,5 +177,5 @@ def unknown(text: str, parameter: str) -> Expression:
 
 
 def in_one_line(text: str) -> str:
-    """Return a text in quotes, with one blank for white space."""
+    """Return a text in quotes, with one blank for each run of white space."""
     return repr(" ".join(text.split()))

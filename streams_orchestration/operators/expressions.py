@@ -56,6 +56,9 @@ def parse_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzin
     """Parse an expression as `read_expression` does.
 
     While errors are gathered, report a fault and return a faulty expression.
+
+    Raises:
+        FaultyExpressionError: the expression is faulty, and errors are not being gathered.
     """
     try:
         if isinstance(text, SplText):
@@ -166,7 +169,7 @@ def evaluate_possible(expression: Expression, rows: SelectedTuples) -> tuple[Sel
 def _one_by_one(
     expression: Expression, rows: SelectedTuples, failures: dict[int, str]
 ) -> tuple[SelectedTuples, pa.Array, dict[int, str]]:
-    """Evaluate an expression tuple by tuple, which is faster if many tuples fail."""
+    """Evaluate an expression tuple by tuple, which is faster if many fail; add the reasons to `failures`."""
     from streams_orchestration.expressions.arrow import array_from, values_of
     from streams_orchestration.expressions.rows import row_function
 

@@ -148,13 +148,21 @@ class Sieve:
         self._idle = self._action == "fail" or not may_fail
 
     def __call__(self, batch: TupleBatch) -> Evaluated:
-        """Return the tuples that meet the condition and have a value for every expression; set failed ones aside."""
+        """Return the tuples that meet the condition and have a value for every expression; set failed ones aside.
+
+        Raises:
+            DataError: with `onError: fail`, the condition has no value, or a null is in a NOT NULL attribute.
+        """
         passed, failures = self.sift(batch)
         self.set_aside(batch.arrow, failures, batch.watermarks)
         return passed
 
     def sift(self, batch: TupleBatch) -> tuple[Evaluated, dict[int, str]]:
-        """Evaluate the expressions with the function `sift`, unless `onError` is `fail`."""
+        """Return the tuples that pass, with computed values, and the reason for each failed tuple by its position.
+
+        Raises:
+            DataError: with `onError: fail`, the condition has no value, or a null is in a NOT NULL attribute.
+        """
         if not self._idle:
             unfit = _nulls(batch.arrow, self._required, 0)
             return sift(batch, self.expressions, self._condition, unfit)
@@ -211,7 +219,7 @@ class Sieve:
     def set_aside(
         self, tuples: pa.RecordBatch, failures: Mapping[int, str], watermarks: Watermarks | None = None
     ) -> None:
-        """Skip failed tuples, or submit them to the last output port, in their order.
+        """Skip and count failed tuples, or submit them to the last output port, in their order; log the first reasons.
 
         Args:
             tuples: the batch that contains them.

@@ -40,7 +40,7 @@ def report(fault: ValueError) -> None:
 
 @contextmanager
 def reported(prefix: str = "") -> Iterator[None]:
-    """Prefix the messages of faults that are reported within the block, and of a ValueError that ends the block."""
+    """Report the faults of the block, and a ValueError that ends it, with a prefix before their messages."""
     with gathered() as faults:
         try:
             yield

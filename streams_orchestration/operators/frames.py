@@ -37,11 +37,12 @@ class ViewWatermark(Parameters):
 
 
 EVENT_TIME = "eventTime"
+"""The value of `watermarks` for an input stream with the watermark of the event-time graph (EV66)."""
 INNER_WATERMARK = (
     "{} comes from an operator of the same query, so its watermark comes from the query's inputs; leave it out, or "
     "remove the operator from the colocation"
 )
-"""The value of `watermarks` for an input stream with the watermark of the event-time graph (EV66)."""
+"""Message about `watermarks` for a stream within a query. The placeholder is the name of the stream."""
 
 _InputTime = Annotated[
     Annotated[ViewWatermark, Tag("model")] | Annotated[Literal["eventTime"], Tag("literal")],
@@ -170,7 +171,7 @@ class FrameOperator(Operator):
 
 
 def _check_graph_time(context: OperatorContext, stream: str, schema: pa.Schema) -> None:
-    """Check that the event-time attribute of a stream can be Spark's event time.
+    """Check that the event-time attribute of a stream can be Spark's event time; accept it outside of such graphs.
 
     Raises:
         ValueError: the attribute is nested, or is not a timestamp with a time zone. A missing attribute is not an error

@@ -34,7 +34,7 @@ class FunctionOperator(Operator):
     """The user's function. It receives the batch, and the parameters and metrics if its signature has them."""
 
     def setup(self) -> None:
-        """Determine the arguments of the function from its signature."""
+        """Determine from the function's signature its arguments, and whether it gets batches with watermarks."""
         offered = {METRICS: self.context.metrics}
         self.arguments = [offered.get(name, self.parameters) for name in _further_arguments(self.function)]
 
@@ -45,7 +45,8 @@ class FunctionOperator(Operator):
 
         A function that returns its tuples, or a part of them by `filter`, `slice` or `take`, gets whole batches with
         their watermarks. If the function makes new batches, it is called again, from then on for the tuples between two
-        watermarks, since nothing says which of its tuples come after a watermark.
+        watermarks, since nothing says which of its tuples come after a watermark. A batch of watermarks without tuples
+        does not reach the function.
         """
         if batch.watermarks is None:
             for part in self._parts(self.function(batch, *self.arguments)):

@@ -18,7 +18,7 @@ class HoldUp:
         self._failures = 0
 
     def away(self, error: Exception) -> None:
-        """Record that the server could not be reached."""
+        """Count a failed attempt, log it with the pause that follows, and mark the source as away."""
         self._failures += 1
         self._context.away = True
         self._context.logger.warning("%s; trying again in %.1f s, and nothing is lost", error, self.pause)
@@ -26,7 +26,7 @@ class HoldUp:
         self._gauge().set(self._failures)
 
     def back(self) -> None:
-        """Record that the server was reached."""
+        """End an outage: log it, reset the pause and the mark; do nothing if the last attempt succeeded."""
         if self._failures:
             self._context.logger.warning("reached again after %d failed attempts", self._failures)
             self._failures = 0

@@ -152,7 +152,7 @@ class HttpTarget:
         self.judge(self.request("POST", "", body, headers))
 
     def request(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
-        """Make one request and return the response, whatever its status.
+        """Make one request and return the response, whatever its status. Redirects are not followed.
 
         Args:
             method: the HTTP method.
@@ -219,7 +219,7 @@ class RetryAfter:
         self._until = 0.0
 
     def wait(self, error: HttpAwayError) -> None:
-        """Record the pause that the receiver asked for."""
+        """Record the pause that the receiver asked for; do nothing if it asked for none."""
         if len(error.args) > 1 and error.args[1]:
             self._until = world.monotonic() + error.args[1]
 
@@ -236,7 +236,10 @@ def _seconds(retry_after: str | None) -> float:
 
 
 def cause_of(error: BaseException) -> str:
-    """Return the text of the innermost cause. Outer errors would show the address with its secrets."""
+    """Return the system's text for the innermost cause, or the name of its class.
+
+    Outer errors would show the address with its secrets.
+    """
     seen: Any = error
     while (inner := getattr(seen, "reason", None) or seen.__cause__ or seen.__context__) is not None:
         if not isinstance(inner, BaseException):

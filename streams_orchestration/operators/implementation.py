@@ -48,7 +48,7 @@ def import_operator(name: str) -> type[Operator]:
 def wrong_method(kind: type[Operator], inputs: int) -> str | None:
     """Describe the first method of a class that is missing or has a wrong signature; None if all are right.
 
-    Every class needs a method for tuples: `process`, or `produce` for a source.
+    A source needs `produce`. An operator with input ports needs `process` or `on_punctuation`.
 
     Args:
         kind: the class.
@@ -90,7 +90,7 @@ def _uncallable_method(kind: type[Operator]) -> str | None:
 
 
 def make_operator(kind: type[Operator], context: OperatorContext, parameters: Any) -> Operator:
-    """Create an operator and call its `setup`.
+    """Create an operator, load the modules that a source needs, and call its `setup`, whose errors are raised.
 
     Raises:
         ResultError: its `__init__` does not call the `__init__` of its base class, or it has timers that would never

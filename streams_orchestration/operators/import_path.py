@@ -13,7 +13,7 @@ LOGIC_SUFFIX = "+logic"
 
 
 def import_from(directory: str) -> None:
-    """Add a directory to the end of this process's module search path."""
+    """Add a directory to the end of this process's module search path, unless it is empty or already in the path."""
     if directory and directory not in sys.path:
         sys.path.append(directory)
 

@@ -45,7 +45,7 @@ def attributes_in(schema: pa.Schema) -> pa.Schema:
 
 
 def plain_attribute(text: str, names: Sequence[str]) -> str | None:
-    """Return the attribute if a key is an attribute as it is, and equal values have one hash in its column.
+    """Return the attribute if a key is just that, and equal values have one hash in its column; None otherwise.
 
     >>> plain_attribute("(k)", ["k"]), plain_attribute("k + 1", ["k"]), plain_attribute(SplText("In.k"), ["k"])
     ('k', None, 'k')
@@ -83,7 +83,7 @@ class KeyColumns:
         self._columns: list[dict[str, Expression]] = [{} for _ in context.inputs]
 
     def names(self, port: int, parameter: str, keys: Sequence[str]) -> list[str]:
-        """Return the column name of each key: the attribute itself, or a new column for an expression.
+        """Add a column for each key that is an expression, report its faults, and return all keys' column names.
 
         Args:
             port: the input port.
@@ -102,7 +102,7 @@ class KeyColumns:
         return names
 
     def named(self, parameters: _Parameters, places: Mapping[str, int]) -> _Parameters:
-        """Return the parameters with column names in place of expressions.
+        """Add columns for the expressions, and return the parameters with column names in their place.
 
         Args:
             parameters: the parameters of the operator.
@@ -137,7 +137,7 @@ class KeyColumns:
         return dataclasses.replace(self._context, inputs=self.inputs)
 
     def extended(self, port: int, batch: TupleBatch) -> TupleBatch:
-        """Return the tuples of a port with the columns of its keys."""
+        """Return the tuples of a port with the columns of its keys. Raises DataError if a key has no value."""
         columns = self._columns[port]
         if not columns and self._arrival is None:
             return batch

@@ -35,7 +35,7 @@ class MatchingParameters(Parameters):
     )
 
     def keyed(self, columns: KeyColumns) -> Self:
-        """Return the parameters with column names in place of key expressions, for all ports."""
+        """Add columns for the key expressions of all ports, and return the parameters with names in their place."""
         nested = [names for names in self.partition_by if not isinstance(names, str)]
         if not has_expressions(*nested):
             return self
@@ -85,7 +85,7 @@ class MatchingOperator(Operator):
         return Sharding(refusal="is tuples of one channel that wait for tuples of other ports")
 
     def setup(self) -> None:
-        """Prepare the matching, in which no tuple waits yet."""
+        """Compile keys and outputs, and begin without waiting tuples."""
         self.columns = KeyColumns(self.context)
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs
@@ -97,7 +97,7 @@ class MatchingOperator(Operator):
         self.matching.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit complete matches."""
+        """Submit the matches that the tuples complete, and keep the other tuples."""
         matched = self.matching.arrive(port, self.columns.extended(port, batch).arrow)
         if matched[0].num_rows:
             self.submit_matched(port, matched)

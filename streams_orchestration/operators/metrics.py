@@ -130,7 +130,8 @@ class Metrics:
     def take(self) -> dict[str, dict[str, Any]]:
         """Return the changes since the last call, for the runtime.
 
-        `counters` has increments, `gauges` has values, `about` has the descriptions of new metrics.
+        `counters` has increments, `gauges` has values, `about` has the descriptions of new metrics. Empty parts are
+        left out.
         """
         counters: dict[str, int] = {}
         gauges: dict[str, int | float] = {}

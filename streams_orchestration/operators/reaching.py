@@ -42,7 +42,7 @@ def reach_steps(
         operator: the operator.
         watermark: the operator's watermark.
         steps: changes of the input watermark, with no tuples between them; None if an operator that keeps tuples may
-            have let some go for another reason.
+            have released some for another reason.
         send: sends watermarks to all output ports in the graph.
         call: calls into the operator.
     """
@@ -61,7 +61,7 @@ def reach_watermark(operator: Operator, watermark: int) -> None:
     """Advance the operator's watermark to a value in ticks and call the operator, which may submit tuples.
 
     Raises:
-        ResultError: the operator has timers and no method for them.
+        ResultError: the operator has timers and no method for them, or a method returns a value.
     """
     operator.context.watermark = watermark
     fire_timers(operator, watermark)

@@ -38,7 +38,7 @@ class ReadAhead(Iterator[T]):
         return self._reading.take()
 
     def close(self) -> None:
-        """Stop reading."""
+        """Stop reading, and drop results that are not requested yet."""
         self._reading.close()
 
     def __del__(self) -> None:

@@ -90,7 +90,7 @@ def without(text: str, secrets: Iterable[str]) -> str:
 
 
 def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield all texts in a parameter, each with its name for errors."""
+    """Yield the text of a parameter, or all texts in a mapping, each with its name for errors."""
     if is_mapping(value):
         for key, each in value.items():
             yield from _texts(f"{name}: {key}", each)

@@ -33,7 +33,7 @@ class Replay(SourceOperator):
         self.tuples = TupleBatch.from_table(pq.read_table(self.parameters.file))
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit tuples from the offset on, with the watermarks before and after them."""
+        """Submit at most `limit` tuples from the offset on, with the watermarks before and after them."""
         row, mark = offset.get("row", 0), offset.get("mark", 0)
         marks, last = self.parameters.watermarks, min(row + limit, len(self.tuples))
         while True:

@@ -96,7 +96,7 @@ def check_port(port: Any, outputs: Sequence[pa.Schema | None]) -> None:
 
 
 def check_tuples(batch: Any, port: Any, outputs: Sequence[pa.Schema | None]) -> None:
-    """Raise ResultError if the batch is not a TupleBatch, the port does not exist, or the schemas differ."""
+    """Raise ResultError if the batch is not a TupleBatch, the port does not exist, or tuples differ from its schema."""
     if not isinstance(batch, TupleBatch):
         message = (
             f"it submits {described(batch)}; `submit` takes a TupleBatch: TupleBatch.from_columns(columns, schema) "
@@ -185,7 +185,7 @@ def check_available(bound: Offset | None) -> Offset | None:
 
 
 def check_pause(pause: float | None) -> float | None:
-    """Return the result of `pause`. Raise ResultError if it has a wrong type."""
+    """Return the result of `pause`. Raise ResultError if it is neither None nor a number of at least 0."""
     fits = pause is None or (isinstance(pause, int | float) and pause >= 0)
     _require(fits, "pause", pause, "seconds, 0 or more, or None")
     return pause

@@ -140,7 +140,8 @@ class OperatorHarness:
     def send(self, rows: Sequence[Row | Watermark | Idle] | TupleBatch, port: int = 0) -> Self:
         """Pass a batch to an input port. It is const unless the class's model declares the port mutable.
 
-        The rows may contain `Watermark(value)` and `Idle()`.
+        The rows may contain `Watermark(value)` and `Idle()`. Raises ResultError if `process` returns a value, and
+        DataError if the rows do not fit the port.
         """
         batch = rows if isinstance(rows, TupleBatch) else self._batch(rows, port)
         model = self.kind.model
@@ -201,7 +202,11 @@ class OperatorHarness:
         return self
 
     def produce(self, offset: Offset | None = None, limit: int = 1000) -> ProducedTo:
-        """Call a source to produce tuples from an offset on, by default from its initial offset."""
+        """Call a source to produce tuples from an offset on, by default from its initial offset.
+
+        Raises:
+            ResultError: `produce` returns something other than a valid `ProducedTo`.
+        """
         assert isinstance(self.operator, SourceOperator), f"{self.kind.__name__} is not a SourceOperator"
         return check_produced(
             self.operator.produce(self.operator.initial_offset() if offset is None else offset, limit)
@@ -239,7 +244,7 @@ class OperatorHarness:
         return self
 
     def reset(self) -> Self:
-        """Reset the operator to its initial state."""
+        """Reset the operator to its initial state; forget the watermark and the stored state."""
         self.operator.reset_to_initial_state()
         self._watermarks.clear()
         self._stored = ()
@@ -248,7 +253,7 @@ class OperatorHarness:
     def commit(self, batch: int = 0) -> tuple[PendingFile, ...]:
         """End the micro-batch and return the files that a sink finished.
 
-        The next micro-batch has the number `batch`.
+        The next micro-batch has the number `batch`. Raises ResultError if `prepare_commit` returns something else.
         """
         files = check_files(self.operator.prepare_commit())
         self.context.batch = batch

@@ -63,7 +63,10 @@ class TrialWatermarks:
         self._context.watermark = None if self._own is None else self._own.seen
 
     def submitted(self, port: int, batch: TupleBatch) -> TupleBatch:
-        """Return a submitted batch with the watermarks that follow its tuples."""
+        """Advance the watermark by a submitted batch, and return the batch with the watermarks among its tuples.
+
+        The other output ports are sent these watermarks. Without event time, return the batch as it is.
+        """
         own = self._own
         if own is None:
             return batch
@@ -84,7 +87,7 @@ class TrialWatermarks:
             self._sent(self._own.set(watermark))
 
     def assign(self, names: Collection[str]) -> None:
-        """Set the partitions of a source whose times make up its watermark from now on."""
+        """Set the partitions whose times make up a source's watermark, and send the resulting watermarks."""
         if self._own is not None:
             self._sent(self._own.assign(names))
 
@@ -131,7 +134,7 @@ class TrialWatermarks:
             self._send(output, steps)
 
     def shown(self, value: int) -> Any:
-        """Return a watermark as a value of the event-time attribute's type; the end of the stream is `END`."""
+        """Return a watermark as a value of the event-time attribute's type; `END`, or without such a type, in ticks."""
         if self._role is None or value == END:
             return value
         for schema in (*self._context.inputs, *self._context.outputs):
@@ -158,7 +161,7 @@ def declared_role(context: OperatorContext, attribute: str) -> EventTimeRole:
 
 
 def in_ticks(value: Any) -> int:
-    """Return a time, given in ticks or as a datetime, in ticks."""
+    """Return a time in ticks: the given ticks, or the microseconds since 1970 of a datetime."""
     return value if isinstance(value, int) else pa.scalar(value).cast(pa.timestamp("us")).cast(pa.int64()).as_py()
 
 

@@ -26,8 +26,11 @@ class TupleOutputs:
     def add(self, position: int, port: int, part: Mapping[str, Any] | Punctuation) -> None:
         """Add one result of the function for the input tuple at a position: a tuple's values, or a mark.
 
+        A mark is submitted at once, after the collected tuples of its port.
+
         Raises:
             ResultError: the attributes differ from the output stream, or the port does not exist.
+            TupleError: a mark submits a tuple with a value that does not fit its attribute.
         """
         collected = self.tuples.get(port)
         if collected is not None and type(part) is dict and part.keys() == collected.names:

@@ -97,7 +97,7 @@ def _marks_behind(log: TupleLog, marks: list[int]) -> np.ndarray:
 
 
 def _part(log: TupleLog, chosen: np.ndarray, route: Route, channel: int, replica: int) -> pa.RecordBatch:
-    """Return the chosen tuples of a replica that belong to a new channel."""
+    """Return the chosen tuples of a replica that go to a new channel; without a key, whole replicas take turns."""
     tuples = log.take(log.places()[chosen])
     if route.attributes() is None:
         return tuples if replica % route.width == channel else tuples.slice(0, 0)
@@ -154,12 +154,12 @@ class WaitingOperator(ClockOperator):
             self.submit(batch.slice(begin).with_watermarks(marks))
 
     def held(self) -> int | None:
-        """Return the least event time of a waiting tuple; None if none waits."""
+        """Return the least event time in ticks of a waiting tuple; None without any, or outside of event time."""
         log = self.waiting.log
         return least_time(log.take(log.places()), self.context.event_time)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Queue a window marker of input port 0 after the tuples."""
+        """Queue a window marker of input port 0 after the tuples; submit it if no tuple waits."""
         if port == 0 and mark is Punctuation.WINDOW:
             self.waiting.mark()
             self.release(0)

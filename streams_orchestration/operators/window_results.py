@@ -11,7 +11,7 @@ from streams_orchestration.operators.libraries import np
 def submit_windows(operator: Operator, result: TupleBatch, sizes: np.ndarray) -> None:
     """Submit the tuples of several windows, and a mark after each window.
 
-    The tuples are one batch if no operator downstream handles marks.
+    If no operator downstream handles marks, several windows are one batch, and the marks are only counted.
 
     Args:
         operator: the operator that submits.

@@ -11,14 +11,14 @@ from streams_orchestration.operators.watermarks import Watermarks
 def call_singly(
     process: Callable[[TupleBatch], None], let_go: Callable[[], None], held_back: Callable[[], bool], batch: TupleBatch
 ) -> None:
-    """Call an operator that keeps tuples with tuples that may let these go, such as the acknowledgements of a Gate.
+    """Call an operator with tuples that may release the tuples that it keeps, such as the acknowledgements of a Gate.
 
     While kept tuples hold the watermark back, the operator is called for one tuple at a time, so that the places of
     watermarks do not depend on where batches end (EV41).
 
     Args:
         process: calls the operator with tuples.
-        let_go: sends the watermarks that follow when the operator has let tuples go.
+        let_go: sends the watermarks that follow when the operator has released tuples.
         held_back: returns True if the watermark would rise without the tuples that the operator keeps.
         batch: the tuples, without watermarks.
     """

@@ -260,7 +260,7 @@ def seconds_of(name: str, text: str, *, positive: bool = False) -> Fraction:
     Fraction(1, 10)
 
     Raises:
-        WindowClauseError: it is an attribute (CDISP0866E), no literal (CDISP0881E), or out of range (SO0401).
+        WindowClauseError: it is an attribute (CDISP0866E), not a number (CDISP0881E), or out of range (SO0401).
     """
     if _NUMBER.fullmatch(text) is None:
         if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", text):
@@ -346,7 +346,7 @@ def _word(name: str, text: str, words: tuple[Word, ...]) -> Word:
 def _kinds_with(part: str) -> list[str]:
     """Return the kinds of event-time windows that have a part.
 
-    None is returned for `partitioned`, which is not special to them.
+    The list is empty for `partitioned`, which other windows have, too.
     """
     return [kind for kind, each in _KINDS.items() if part in each.parts and part != "partitioned"]
 

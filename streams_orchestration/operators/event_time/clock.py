@@ -49,7 +49,7 @@ class Clock:
     def advance(
         self, times: np.ndarray, codes: np.ndarray | None = None, names: Sequence[str] = (WHOLE,)
     ) -> Watermarks | None:
-        """Return the watermarks that follow tuples with these times; None if there are none.
+        """Advance by the times of tuples, and return the watermarks that follow them; None without any.
 
         Args:
             times: the event times in ticks; `NO_TIME` for a tuple that is ignored.
@@ -92,11 +92,11 @@ class Clock:
         self.partitions.load(state)
 
     def _begin(self) -> int:
-        """Return the time with which a new partition begins: the last watermark plus the lag."""
+        """Return the time with which a new partition begins: the last watermark plus the lag, or `NO_TIME`."""
         return NO_TIME if self.emitted is None else min(self.emitted + self._lag, END)
 
     def _following(self, events: Iterable[Event]) -> Watermarks | None:
-        """Return the watermarks that result from changes of the partitions; None if there are none."""
+        """Advance by changes of the partitions, and return the resulting watermarks; None without any."""
         places: list[np.ndarray] = []
         values: list[np.ndarray] = []
         wakes: int | None = None

@@ -133,10 +133,10 @@ class Entries:
         return bool(self._idle) or any(value is not None for value in self.values.values())
 
     def holder(self) -> Holder:
-        """Return the connection that holds back the operator's watermark.
+        """Return the holder of the operator's watermark.
 
-        This is the one with the least watermark among those that are not idle; a connection without a watermark comes
-        first.
+        While a connection is active, this is the active one with the least watermark; a connection without a watermark
+        comes first.
         """
         inputs, idle = len(self.values), len(self._idle)
         if self.watermark == END:
@@ -202,7 +202,7 @@ class Entries:
         return Watermarks.of(*steps) if steps else None
 
     def _step(self) -> int | None:
-        """Return the next watermark to send, or None if nothing changes.
+        """Advance the operator's watermark, and return the next one to send, or None if nothing changes.
 
         That is the operator's watermark if it rises, `IDLE` when all connections become idle, and a repeated watermark
         when that ends.

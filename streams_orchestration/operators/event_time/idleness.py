@@ -62,6 +62,8 @@ class Idleness:
     def look(self, now: float, at_end: Collection[str] | None) -> list[Watermarks]:
         """Declare the partitions idle that had no tuples for long enough, and return the resulting watermarks.
 
+        Decisions from before a reset are repeated first if they are due, and discarded if they cannot become due.
+
         Args:
             now: the time of the source's last call, in seconds.
             at_end: the partitions that have no further tuples now; None if the source cannot know, since its server

@@ -110,7 +110,7 @@ class Partitions:
             yield from self._repeat(place, decision)
 
     def rest(self, names: Iterable[str]) -> Iterator[Event]:
-        """Declare partitions idle by the clock, record the decision, and yield the changes of the source's time."""
+        """Declare partitions idle, record that, drop pending decisions, and yield the changes of the source's time."""
         chosen = [name for name in names if name in self._members and not self._members[name].idle]
         if chosen:
             self.pending.clear()
@@ -140,9 +140,9 @@ class Partitions:
         return {name: each.count for name, each in self._members.items() if not each.idle}
 
     def holder(self) -> Holder:
-        """Return the partition that holds back the source's watermark.
+        """Return the holder of the source's watermark.
 
-        This is the one with the least time among those that are not idle; a partition without a time comes first.
+        While a partition is active, this is the active one with the least time; a partition without a time comes first.
         """
         inputs = len(self._members)
         idle = sum(each.idle for each in self._members.values())

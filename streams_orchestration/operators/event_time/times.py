@@ -115,7 +115,7 @@ def as_given_times(ticks: np.ndarray, role: EventTimeRole, kind: pa.DataType) ->
 
 
 def described_tuple(tuples: pa.RecordBatch, place: int) -> str:
-    """Describe one tuple for an error."""
+    """Describe one tuple for an error, with at most 40 characters of each value."""
     values = tuples.slice(place, 1).to_pylist()[0].items()
     return f"{{{', '.join(f'{name}: {value!r:.40}' for name, value in values)}}}"
 

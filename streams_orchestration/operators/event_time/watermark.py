@@ -99,7 +99,7 @@ class OperatorWatermark:
         return self._reached is not None and (self._sent is None or self._sent < self._reached)
 
     def lets_go_at(self, port: int, control_ports: Collection[int]) -> bool:
-        """Return True if tuples of an input port are not kept themselves, and may let go tuples that are (EV62).
+        """Return True if tuples of an input port are not kept themselves, and may release kept tuples (EV62).
 
         Args:
             port: the number of the port.
@@ -123,7 +123,7 @@ class OperatorWatermark:
         return batch if steps is given else batch.with_watermarks(steps)
 
     def submitted(self, port: int, batch: TupleBatch) -> TupleBatch:
-        """Return a submitted batch with the watermarks that are sent on an output port.
+        """Advance the watermark by a submitted batch, and return the batch with the watermarks of its output port.
 
         Raises:
             DataError: the time of a tuple is null, and the operator makes watermarks from times.
@@ -161,7 +161,13 @@ class OperatorWatermark:
         return batch
 
     def _trusted(self, tuples: pa.RecordBatch) -> np.ndarray:
-        """Return the times of tuples. It is `NO_TIME` if the time is null, or far ahead of the attribute `aheadOf`."""
+        """Return the times of tuples in ticks; replace and count null times and times far ahead of `aheadOf`.
+
+        They become `NO_TIME`.
+
+        Raises:
+            DataError: a time is null, and the annotation does not ignore that (EV54).
+        """
         role = self.role
         times, missing = times_and_nulls(tuples, role)
         if missing is not None:
@@ -243,8 +249,8 @@ class OperatorWatermark:
         tuple; a repeated watermark ends this (EV51). The result is None in other modes, and if nothing changes.
 
         Args:
-            steps: changes of the input watermark, with no tuples between them; None if the operator may have let tuples
-                go for another reason.
+            steps: changes of the input watermark, with no tuples between them; None if the operator may have released
+                tuples for another reason.
             held: the least time of a tuple that the operator keeps (EV62); None without any.
         """
         if self.role.mode == "inputWatermark":
@@ -288,7 +294,7 @@ class OperatorWatermark:
         return Watermarks.of((0, watermark))
 
     def end(self) -> Watermarks | None:
-        """Return the watermark at the end of the operator's streams (EV25); None if it was returned before.
+        """End the operator's streams, and return the last watermark (EV25); None if it was returned before.
 
         In the mode `manual`, this ends the input watermark only. The operator has to set the one that it sends.
         """
@@ -313,7 +319,7 @@ class OperatorWatermark:
         return None if self.clock is None else self.clock.assign(names)
 
     def too_far_ahead(self, names: Collection[str]) -> frozenset[str]:
-        """Return the given partitions that a source must not read now (EV65).
+        """Return the given partitions that a source must not read now (EV65), and keep their number for `holder`.
 
         The names are of partitions with further tuples.
         """

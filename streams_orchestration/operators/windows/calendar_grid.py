@@ -36,7 +36,7 @@ class CalendarGrid:
         self._least, self._greatest = max(least, -most), min(greatest, most)
 
     def slices(self, times: np.ndarray) -> np.ndarray:
-        """Return the pane of every time."""
+        """Return the pane of every time; for a time outside of the grid's range, the first or the last pane."""
         times = np.clip(times, self._least, self._greatest)
         days = times // (_DAY * self._ticks)
         # a local day begins less than a day before or behind the day of UTC with its date
@@ -48,7 +48,7 @@ class CalendarGrid:
         del times
 
     def outside_range(self, times: np.ndarray) -> np.ndarray | None:
-        """Return a mask of the times that are not dates of the years 1 to 9999; None if there is none."""
+        """Return a mask of the times outside of the years 1 to 9999, or too near their limits; None without any."""
         beyond = (times < self._least) | (times > self._greatest)
         return beyond if beyond.any() else None
 

@@ -50,6 +50,7 @@ class Policy:
     mark does.
     """
     size: float = 0
+    """The count or difference. A time is in seconds, and in ticks of its attribute after `resolved`."""
     attribute: str | None = None
     """The attribute that a delta measures; for a time, the time attribute, once `resolved` has filled it in."""
 
@@ -97,7 +98,7 @@ class Policy:
         """Return for every tuple the value that the policy compares; zeros if it compares none.
 
         Raises:
-            DataError: a value is null or NaN.
+            DataError: a value is null, NaN, or beyond the range of bigint.
         """
         if self.attribute is None:
             return np.zeros(batch.num_rows, np.int64)
@@ -162,7 +163,7 @@ class Window:
     def resolved(self, schema: pa.Schema, time_attribute: str | None) -> Window:
         """Return the window with its time attributes filled in, checked against the stream.
 
-        Raises like `Policy.resolved`.
+        Raises like `Policy.resolved`, and ValueError if a time attribute is given that no policy uses.
         """
         eviction = self.eviction.resolved(schema, time_attribute)
         trigger = self.trigger.resolved(schema, time_attribute)

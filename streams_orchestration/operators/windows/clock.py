@@ -16,7 +16,7 @@ PER_SECOND = 1_000_000_000
 
 
 def nanoseconds(seconds: float) -> int:
-    """Return a unix time in the unit of the column `ARRIVAL`."""
+    """Return unix seconds as nanoseconds since 1970, the unit of the column `ARRIVAL`."""
     return round(seconds * PER_SECOND)
 
 
@@ -42,7 +42,10 @@ class Ticks:
         self.next = math.inf
 
     def reached(self, now: float) -> float | None:
-        """Return the last time up to `now`, and set the next one; None if no time has passed since the last call."""
+        """Return the last time up to `now`, and set the next one; None if no time has passed since the last call.
+
+        With a period of 0, every call reaches `now`.
+        """
         if self.next is None:
             self.next = now + self.period
         if now < self.next:
@@ -55,7 +58,7 @@ class Ticks:
 
     @property
     def wake(self) -> float | None:
-        """The next time in unix seconds; None if there is none."""
+        """The next time in unix seconds; None before the first batch, without a period, and after the end."""
         return None if self.next == math.inf else self.next
 
     def dump(self) -> dict[str, Any]:
@@ -68,6 +71,6 @@ class Ticks:
 
 
 def earliest(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the earliest next time among the states of several replicas, in the form of `Ticks.dump`."""
+    """Return the earliest next time among the states of several replicas, as `Ticks.dump` does; empty without any."""
     times = [state["ticks"] for state in states if state.get("ticks") is not None]
     return {"ticks": min(times)} if times else {}

@@ -246,7 +246,7 @@ class IntervalPanes:
         return Due(at, panes, self._grid.start(panes), self._grid.end(panes), ranges, panes)
 
     def _completed(self, steps: Steps) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the panes that the steps complete, if they may have cells."""
+        """Return the panes that the steps complete, if they may have cells: panes, partitions (`ALL`) and steps."""
         before, *_, behind = self._complete(steps.levels).tolist()
         slices = self._slices
         first, last = (

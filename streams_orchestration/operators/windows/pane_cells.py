@@ -206,7 +206,7 @@ class PaneCells:
 
         Args:
             ranges: the ranges in the order of their firings.
-            only_fresh: a mask of the ranges without groups that got no tuple since their last firing; None for none.
+            only_fresh: a mask of the ranges that leave out groups without tuples since their last firing, or None.
         """
         chosen, rows = self.within(ranges)
         keys = self.cells.key_column("key")[rows]
@@ -292,10 +292,10 @@ class PaneCells:
             self.partitions = state["partitions"]
 
     def absorb(self, state: Mapping[str, Any], chosen: np.ndarray) -> Renumbered:
-        """Merge the cells of some keys of another state into this one.
+        """Merge the cells of some keys of another state into this one, and return the old and new numbers.
 
         Args:
-            state: what `dump` returned.
+            state: the other state, as `dump` returned it.
             chosen: a mask of the other state's keys.
         """
         keys = state["keys"].table().filter(pa.array(chosen)).combine_chunks()

@@ -110,12 +110,18 @@ class PartitionEviction:
     def arrive(
         self, keys: pa.RecordBatch, codes: np.ndarray, tuples: pa.RecordBatch
     ) -> tuple[pa.RecordBatch, np.ndarray, list[Evicted]]:
-        """Return the distinct numbers of partitions as keys, each tuple's index in them, and the evicted partitions.
+        """Record the use of partitions, and evict some.
 
         Args:
             keys: the distinct partitions.
             codes: for every tuple, the index of its partition in `keys`.
             tuples: the tuples.
+
+        Returns:
+            The distinct numbers of partitions as keys, each tuple's index in them, and the evicted partitions.
+
+        Raises:
+            DataError: a value that a policy compares is null, NaN or out of range.
         """
         numbers, evicted = self.assign(keys, codes, self._window.values(tuples), self.policy.times(tuples))
         heads, codes = distinct([pa.array(numbers)], len(numbers))
@@ -172,7 +178,10 @@ class PartitionEviction:
         return numbers, evicted
 
     def expire(self, time: int) -> np.ndarray:
-        """Evict the partitions that are too old at a time; return their numbers, least recently used first."""
+        """Evict the partitions that are too old at a time in ticks; return their numbers, least recently used first.
+
+        Without `partitionAge` there are none.
+        """
         if self.policy.attribute is None:
             return np.zeros(0, np.int64)
         if self._renumbered != self.known.renumbered:

@@ -84,12 +84,12 @@ class SlidingWindows:
         self.partitions.clear()
 
     def insert(self, keys: pa.RecordBatch, codes: np.ndarray, batch: pa.RecordBatch) -> Firings:
-        """Add tuples one after another, and return the windows at each trigger.
+        """Add tuples one after another, remove those that leave their windows, and return the windows at each trigger.
 
         Args:
             keys: the distinct partitions.
             codes: for every tuple, the index of its partition in `keys`.
-            batch: the tuples.
+            batch: the tuples. A value that a policy compares and that is null or NaN raises DataError.
         """
         if not batch.num_rows:
             return Firings(batch, *(np.zeros(0, np.int64),) * 3)
@@ -156,7 +156,7 @@ class SlidingWindows:
         return ever if self.trigger.attribute is None else before
 
     def _counted(self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the tuples that trigger by count, and the ranges of their windows, which include them."""
+        """Count the new tuples; return those that trigger, and the ranges of their windows, which include them."""
         step = int(self.trigger.size)
         column = self.partitions.column("since")
         counts = np.diff(arrivals.news)
@@ -168,7 +168,7 @@ class SlidingWindows:
     def _moved(
         self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray, triggers: np.ndarray, first: int
     ) -> tuple[np.ndarray, ...]:
-        """Return the tuples that trigger by delta, and the ranges of their windows, which precede them."""
+        """Move the marks of triggers by delta; return the tuples that trigger, and the ranges of the windows before."""
         marks, marked = self.partitions.column("mark"), self.partitions.column("marked")
         held, values = marked[rows], triggers[arrivals.places[arrivals.new] - first]
         mixed = comparable(np.concatenate([marks[rows][held], values]))

@@ -74,12 +74,12 @@ class TumblingWindows:
         self.next = 0
 
     def assign(self, keys: pa.RecordBatch, codes: np.ndarray, batch: pa.RecordBatch) -> AssignedWindows:
-        """Return the window of every tuple, and the closed windows.
+        """Assign tuples to windows, which opens and closes windows; return each tuple's window, and the closed windows.
 
         Args:
             keys: the distinct partitions.
             codes: for every tuple, the index of its partition in `keys`.
-            batch: the tuples.
+            batch: the tuples. A value that the policy compares and that is null or NaN raises DataError.
         """
         if not len(codes):
             return AssignedWindows(codes, codes, codes)
@@ -159,7 +159,7 @@ class TumblingWindows:
         return numbers
 
     def close(self) -> np.ndarray:
-        """Close all windows, in the order in which they were opened."""
+        """Close all windows, and return their numbers in the order in which they were opened."""
         closed = np.sort(self.open.column("number")[self.open.rows()])
         self.open.clear()
         return closed
