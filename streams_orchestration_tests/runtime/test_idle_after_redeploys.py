@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration import world
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink
 from streams_orchestration_tests.runtime.event_times import NONE, in_event_time, lines, through
@@ -87,34 +88,38 @@ class Streams:
         return {row["at"]: row["watermark"] for row in found if row["k"] == KEYS["Busy"]}
 
 
-def compiled(directory: Path, graph: Graph, pes: int) -> Any:
-    sources = [lines(name, directory / name, **({} if name == "Busy" else {"idleAfter": IDLE_AFTER})) for name in KEYS]
+def compiled(directory: Path, graph: Graph, pes: int, *, regions: bool = True) -> Compilation:
+    for name in KEYS:
+        (directory / name).touch()
+    sources = [lines(name, directory / name, **({"idleAfter": IDLE_AFTER} if name != "Busy" else {})) for name in KEYS]
+    if not regions:
+        for source in sources:
+            source["annotations"].pop("consistent")
     graph = [*sources, *graph, through("Met", "Meeting", "Both", schema="Met"), sink("Out", "Met")]
     return in_event_time([*graph, sink("Others", "Other")], fusion="manual", pes=pes)
 
 
-def begun(directory: Path, graph: Graph, pes: int, monkeypatch: pytest.MonkeyPatch) -> Streams:
-    for name in KEYS:
-        (directory / name).touch()
-    run = Streams(directory, LocalApplication(Home(directory / "home"), compiled(directory, graph, pes), 50))
+def begun(directory: Path, plan: Compilation, monkeypatch: pytest.MonkeyPatch) -> Streams:
+    run = Streams(directory, LocalApplication(Home(directory / "home"), plan, 50))
     monkeypatch.setattr(world, "monotonic", lambda: run.time)
     return run
 
 
-@pytest.mark.parametrize("pes", [2, 9])
+@pytest.mark.parametrize(("pes", "regions"), [(2, True), (9, True), (9, False)])
 @pytest.mark.parametrize("change", CHANGES)
 def test_an_idle_source_holds_up_nothing_after_a_redeploy(
-    tmp_path: Path, change: str, pes: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, change: str, pes: int, regions: bool, monkeypatch: pytest.MonkeyPatch
 ):
-    before, after = CHANGES[change]
-    run = begun(tmp_path, before, pes, monkeypatch)
+    """Outside of regions most PEs run on, and their streams get new readers."""
+    before, after = (compiled(tmp_path, graph, pes, regions=regions) for graph in CHANGES[change])
+    run = begun(tmp_path, before, monkeypatch)
     run.write("Idle", 10)
     run.write("Other", 10)
     run.write("Busy", 10, 20)
     run.turn(20)
     run.write("Busy", 30)
     run.turn(5)
-    redeploy(run.local, compiled(tmp_path, after, pes))
+    redeploy(run.local, after)
     run.turn(20)
     run.write("Busy", 40, 50)
     run.turn(5)
@@ -128,7 +133,7 @@ def test_a_stream_that_has_ended_holds_up_nothing_after_a_redeploy_before_the_fi
     tmp_path: Path, pes: int, monkeypatch: pytest.MonkeyPatch
 ):
     graph = [through("Both", "Union", "Idle", "Busy")]
-    run = begun(tmp_path, graph, pes, monkeypatch)
+    run = begun(tmp_path, compiled(tmp_path, graph, pes), monkeypatch)
     run.end("Idle")
     run.turn(4)
     after = [keeping("Some", "Busy"), through("Both", "Union", "Idle", "Some")]

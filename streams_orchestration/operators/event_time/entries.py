@@ -36,7 +36,7 @@ class Entries:
         self._rests = False
         """True if all connections are idle, and the watermark `IDLE` was already returned."""
         self._told = True
-        """False if `IDLE` was returned before a restore, and not since. Operators downstream may be new (EV45)."""
+        """False if `IDLE` is to be returned again."""
         self.watermark: int | None = None
         """The watermark of the operator; None before the first one."""
 
@@ -122,6 +122,10 @@ class Entries:
         self.watermark = END
         return Watermarks.of((0, END))
 
+    def tell_again(self) -> None:
+        """Return `IDLE` again when the next connection is idle, if all connections are."""
+        self._told = not self._rests
+
     @property
     def rests(self) -> bool:
         """True if all connections are idle (EV51)."""
@@ -168,7 +172,6 @@ class Entries:
         self.values = declared | (entries if self._imports else {})
         self._idle = self.values.keys() & set(state.get("idle", ()))
         self._rests = state.get("rests", bool(self.values) and len(self._idle) == len(self.values))
-        self._told = not self._rests
 
     def _least(self, connection: str) -> int | None:
         """Return the least watermark of the other active connections; None if one of them has no watermark yet."""

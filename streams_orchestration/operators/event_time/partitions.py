@@ -66,7 +66,7 @@ class Partitions:
         self._rests = False
         """True if no partition is active."""
         self._told = True
-        """False if a restored source, which is idle, has not sent that since. Its connections may be new (EV45)."""
+        """False if the source, which is idle, is to send that again."""
         self._decided = 0
         """The number of decisions that partitions are idle, so far."""
         self.pending: list[IdleDecision] = []
@@ -180,6 +180,10 @@ class Partitions:
         }
         return frozenset(name for name, time in times.items() if time > bound and name not in awaited)
 
+    def tell_again(self) -> None:
+        """Let the source send again that it is idle, if it is."""
+        self._told = not self._rests
+
     @property
     def decided(self) -> int:
         """The number of decisions that partitions are idle, so far."""
@@ -218,7 +222,6 @@ class Partitions:
         members = self._members.values()
         self._decided = state.get("decided", 0)
         self._rests = state.get("rests", bool(members) and all(each.idle for each in members))
-        self._told = not self._rests
 
     def _forget_whole(self) -> None:
         """Remove the partition `WHOLE` unless it had tuples."""
@@ -290,7 +293,7 @@ class Partitions:
         yield from self._changed(place)
 
     def _again(self) -> Iterator[Event]:
-        """Yield once after a restore that all partitions are idle, if they are."""
+        """Yield that all partitions are idle, if `tell_again` was called since it was sent."""
         if self._rests and not self._told:
             self._told = True
             yield Rest(0)

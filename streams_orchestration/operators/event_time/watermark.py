@@ -72,7 +72,7 @@ class OperatorWatermark:
         self._rests = False
         """True if the operator was sent as idle in the mode `heldInput`: its input is, and it keeps no tuple (EV51)."""
         self._told = True
-        """False if the operator was sent as idle before a restore, and not since."""
+        """False if the operator, which was sent as idle, is to be sent as idle again."""
 
     @property
     def value(self) -> int | None:
@@ -329,6 +329,13 @@ class OperatorWatermark:
         self._waiting = len(found)
         return found
 
+    def tell_again(self) -> None:
+        """Let the operator send again that it is idle, if it is: a redeploy may have made new connections (EV45)."""
+        self._told = not self._rests
+        self.entries.tell_again()
+        if self.clock is not None:
+            self.clock.partitions.tell_again()
+
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON (EV43)."""
         if self.clock is not None:
@@ -342,7 +349,6 @@ class OperatorWatermark:
             self.entries.load(state)
             self._reached, self._sent = state["watermark"], state.get("sent")
             self._rests = state.get("resting", False)
-            self._told = not self._rests
             self._sent_at, self._restored = {}, IDLE if self._sent is None else self._sent
         else:
             self.clock.load(state)

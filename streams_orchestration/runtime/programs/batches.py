@@ -157,12 +157,15 @@ class BatchPlan:
     """The id of the bounded run, which reads only the input that existed when it began; None for an unbounded run."""
     resets: int = 0
     """The number of resets of the PE's unit since the application was deployed."""
+    plan_number: int = 1
+    """The number of the application's plan; each redeploy has a higher one."""
 
     def header(self) -> BatchPlan:
         """Return the plan without the inputs, in the form for tasks of later levels."""
         return BatchPlan(
             self.life, self.generation, self.batch, self.epoch, self.boundary, self.final, self.limit, self.position,
             (), self.states, self.planned_at, self.plan_seconds, resets=self.resets,
+            plan_number=self.plan_number,
         )  # fmt: skip
 
 

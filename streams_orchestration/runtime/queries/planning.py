@@ -71,6 +71,8 @@ class PeView:
     """Source operator -> the end of the bounded run, as far as it is known."""
     resets: int = 0
     """The number of resets of the PE's unit since the application was deployed."""
+    plan_number: int = 1
+    """The number of the application's plan."""
     clocks: dict[str, int] = field(default_factory=dict[str, int])
     """The watermarks of the sources of other PEs that the PE's own ones may have to wait for (EV65)."""
     outstanding: int = 0
@@ -141,6 +143,7 @@ def plan_batch(
         states=view.states,
         bounded=view.bounded,
         resets=view.resets,
+        plan_number=view.plan_number,
     )
 
 

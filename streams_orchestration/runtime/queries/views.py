@@ -31,7 +31,15 @@ _STANDING = (
     select(
         *(_p.c.batch, _p.c.epoch, _p.c.final, _p.c.position, _u.c.generation, _u.c.trigger_epoch, _u.c.drain_asked),
         *(_u.c.held_until, _u.c.completed_epoch, _u.c.shown_epoch, _u.c.final_epoch, _u.c.period),
-        *(_u.c.reset_count, _u.c.state.label("unit_state"), _a.c.life, _a.c.wanted, _a.c.bounded, _p.c.bounds),
+        *(
+            _u.c.reset_count,
+            _u.c.state.label("unit_state"),
+            _a.c.life,
+            _a.c.wanted,
+            _a.c.bounded,
+            _p.c.bounds,
+            _a.c.plan,
+        ),
     )
     .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
     .join(_a, _a.c.name == _p.c.application)
@@ -103,6 +111,7 @@ def read_view(catalog: Catalog, program: PeProgram, generation: int | None = Non
             ),
             bounded=row.bounded,
             resets=row.reset_count,
+            plan_number=row.plan,
             bounds=row.bounds["ends"] if row.bounds is not None and row.bounds["run"] == row.bounded else {},
             clocks=_clocks(connection, program, row.bounded) if program.awaited_sources else {},
             outstanding=max(

@@ -263,6 +263,10 @@ class TaskRun:
             self.instances[index] = instance
             self.made = True
         instance.dirty = True
+        if instance.plan_number != self.plan.plan_number:
+            instance.plan_number = self.plan.plan_number
+            if instance.watermark is not None:
+                instance.watermark.tell_again()
         context = instance.operator.context
         context.epoch, context.batch, context.generation = self.plan.epoch, self.plan.batch, self.plan.generation
         context.now = max(context.now, self._clock.now)

@@ -52,7 +52,7 @@ class _SentMarks:
         self.value: int | None = None
         self.idle = False
         self.told = True
-        """False if `idle` comes from a state, and was not sent since. The connections may be new (EV45)."""
+        """False if an idle port is to be sent as idle again."""
 
     def following(self, value: int | None, *, idle: bool) -> Watermarks | None:
         """Return the watermarks to send after a batch; None if nothing is new.
@@ -134,6 +134,12 @@ class _OperatorTime:
         """True if all connections are idle, and no tuple waits."""
         return self.watermark.holder.kind == "idle" and not self.waiting
 
+    def tell_again(self) -> None:
+        """Let idle ports be sent as idle again."""
+        self.watermark.tell_again()
+        for each in self.sent.values():
+            each.told = not each.idle
+
     def dump(self) -> State:
         """Return the state by name; each name begins with the name of the operator."""
         name = self.program.name
@@ -161,7 +167,7 @@ class _OperatorTime:
         self.watermark.load(stored)
         for port, (value, idle) in state[name]["sent"].items():
             if (each := self.sent.get(int(port))) is not None:
-                each.value, each.idle, each.told = value, idle, not idle
+                each.value, each.idle = value, idle
         for port, order in self.orders.items():
             if f"{name}:{port}.{_PARTS[0]}" in state:
                 order.restore({part: state[f"{name}:{port}.{part}"] for part in _PARTS})
@@ -195,6 +201,8 @@ class QueryTime:
         """Spark's watermark in the planned batch, in microseconds; None before the first one."""
         self._ended = False
         """True if the planned batch is the last one."""
+        self._plan_number = 0
+        """The number of the application's plan in the planned batch."""
         self.rises = False
         """True if the planned batch has rows that advance Spark's watermark, so that the next batch has a higher one.
         """
@@ -220,6 +228,10 @@ class QueryTime:
         self._watermark = watermark
         self._ended = plan.final
         self._inner = {}
+        if plan.plan_number != self._plan_number:
+            self._plan_number = plan.plan_number
+            for each in self._operators.values():
+                each.tell_again()
         passed: dict[str, list[pa.RecordBatch]] = {}
         marks: list[OutputMarks] = []
         former = self.markers
