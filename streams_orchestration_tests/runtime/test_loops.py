@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from streams_orchestration.builder.testing import run_in_process
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.returning import returning_connections
+from streams_orchestration.runtime.deployment.going_on import RunKind
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
@@ -37,12 +38,12 @@ COUNT = 12
 BY_KEY = {"parallel": {"width": 2, "partitionBy": [{"port": "Round", "attributes": ["k"]}]}}
 
 
-def counting_down(directory: Path, *, width: int = 1, **counter: Any) -> Compilation:
+def counting_down(directory: Path, *, width: int = 1, file: Path | None = None, **counter: Any) -> Compilation:
     """Rows and what comes back -> Round -> a sink, and back with a lesser number as long as that is above 0."""
     less = {"filter": "n >= 1", "output": {"n": "n - 1"}}
     annotations: dict[str, Any] = {"annotations": BY_KEY} if width > 1 else {}
     graph = [
-        source("Rows", write_rows(directory / "rows.parquet", COUNT), annotations={}),
+        source("Rows", file or write_rows(directory / "rows.parquet", COUNT), annotations={}),
         node("Round", "Union") | {"inputs": [["Rows", "Less"]]},
         node("Held", "KeyedTotals", "Round", schema="Total", **counter),
         node("Less", "Functor", "Round", parameters=less, **annotations),
@@ -154,3 +155,15 @@ def test_connections_come_back_only_in_loops_and_leave_none(graph: list[dict[str
     assert not any(leads(c.target, c.source, found) for n, c in enumerate(connections) if n not in found)
     control = {number for number, c in enumerate(connections) if c.target_port == 1 and back[number]}
     assert control <= found
+
+
+def test_a_bounded_run_takes_its_tuples_round_until_none_is_left(tmp_path: Path):
+    (tmp_path / "rows").mkdir()
+    write_rows(tmp_path / "rows" / "first.parquet", COUNT)
+    home, available = Home(tmp_path / "home"), RunKind(bounded=True)
+    compilation = counting_down(tmp_path, file=tmp_path / "rows")
+    LocalApplication(home, compilation, 5, begins=available).run()
+    write_rows(tmp_path / "rows" / "second.parquet", COUNT)
+    local = LocalApplication(home, compilation, 5, begins=available)
+    local.run()
+    assert published(local.published("Out")) == sorted(2 * expected())

@@ -6,6 +6,7 @@ from collections import defaultdict
 from functools import cached_property
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.returning import returning_connections
 from streams_orchestration.compiler.event_time.ends import EventTimeIndex
 from streams_orchestration.compiler.event_time.growth import grow
 from streams_orchestration.compiler.event_time.imports import find_imports
@@ -152,6 +153,17 @@ class CompilationIndex:
             if source != target:
                 feeds[source].add(target)
         return feeds
+
+    @cached_property
+    def returning(self) -> frozenset[int]:
+        """The connections that close loops within PEs outside of regions."""
+        regions, returning = self.compilation.regions.region_of, set[int]()
+        for pe in self.fusion.pes:
+            if all(regions[operator] < 0 for operator in pe.operators):
+                own = set(pe.operators)
+                inside = (number for number, each in enumerate(self.physical.connections) if each.source in own)
+                returning |= returning_connections(self.compilation, own, inside)
+        return frozenset(returning)
 
     @cached_property
     def networks(self) -> dict[tuple[int, int, int], Network]:

@@ -126,6 +126,10 @@ def feed_facts(lookup: CompilationIndex, operator: int, port: int) -> Iterator[F
             yield Fact(
                 f"fed {where} by {listed([f'{lookup.name(each.source)}.{each.source_port}' for each in feeding])}"
             )
+    for number in sorted(lookup.returning.intersection(lookup.incoming.get((operator, port), ()))):
+        back = lookup.physical.connections[number]
+        sender = f"{lookup.name(back.source)}.{back.source_port}"
+        yield Fact(f"tuples of {sender} come back in a later batch: the connection closes a loop in PE {pe}", "39")
     imports = [each.name for each in lookup.physical.imports if (each.operator, each.port) == (operator, port)]
     if imports:
         yield Fact(f"fed by the import {listed(imports)}", "34")
