@@ -95,7 +95,7 @@ class SteppedApplication:
         self.programs = programs
         self.measured = Settings.from_environment(self.home.environment).metrics
         self.units = tuple({program.unit for program in self.programs})
-        self.deliverers = deliverers(self.catalog, self.home, self.name, self.programs)
+        self.deliverers = deliverers(self.catalog, self.name, self.programs)
         self.report_running()
 
     def plan(self, program: PeProgram) -> BatchPlan | None:

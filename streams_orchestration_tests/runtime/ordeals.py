@@ -86,7 +86,7 @@ class Ordeal:
         self.in_flight.clear()
         stages._CACHE = InstanceCache()
         programs = self.local.programs
-        sweep(self.local.catalog, self.local.home, self.local.name, [program.pe for program in programs], programs)
+        sweep(self.local.catalog, self.local.name, [program.pe for program in programs], programs)
 
     def publish(self, _number: int) -> None:
         publish(self.local.catalog, self.local.name)
@@ -147,7 +147,7 @@ class DeliveringOrdeal(Ordeal):
         local = self.local
         for former in local.deliverers.values():
             former.close()
-        local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
+        local.deliverers = deliverers(local.catalog, local.name, local.programs)
 
 
 class DatabaseServer(Protocol):

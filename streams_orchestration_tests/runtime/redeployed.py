@@ -112,7 +112,7 @@ def adopt(local: LocalApplication) -> None:
         local.compilation = deployed_plan(connection, application_row(connection, local.home, local.name))
     local.programs = need(local.compilation.deployment).programs
     local.units = tuple({program.unit for program in local.programs})
-    local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
+    local.deliverers = deliverers(local.catalog, local.name, local.programs)
     local.scratches.clear()
     local.stop_queries()
     local.report_running()

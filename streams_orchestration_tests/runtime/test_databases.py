@@ -57,7 +57,7 @@ class DatabaseOrdeal(DeliveringOrdeal, ServerOrdeal):
     def deliver_late(self, _number: int) -> None:
         """It wakes up; another process has gone on meanwhile."""
         local = self.local
-        zombies = deliverers(local.catalog, local.home, local.name, local.programs)
+        zombies = deliverers(local.catalog, local.name, local.programs)
         for sink, outputs in self.late:
             with suppress(OutputError):
                 zombies[sink].deliver(outputs)

@@ -32,13 +32,13 @@ def installed(scheduler: Scheduler) -> Iterator[None]:
             scheduler.step(LIST)
         return below(store, directory)
 
-    def swept(catalog: Any, home: Any, application: str, pes: Collection[int], *more: Any) -> Swept:
+    def swept(catalog: Any, application: str, pes: Collection[int], *more: Any) -> Swept:
         if scheduler.current is None:
-            return sweep(catalog, home, application, pes, *more)
+            return sweep(catalog, application, pes, *more)
         state = scheduler.current.process.state
         (state[_SWEPT],) = pes
         try:
-            return sweep(catalog, home, application, pes, *more)
+            return sweep(catalog, application, pes, *more)
         finally:
             del state[_SWEPT]
 

@@ -122,7 +122,7 @@ class Host:
         settings = Settings(**row.settings)
         self.log_size = settings.log_size
         self.errors = RecurringErrors(log)
-        self.queries = Queries(self.presence, self.catalog, home, engine, settings)
+        self.queries = Queries(self.presence, self.catalog, engine, settings)
         self.heart = Heart(self.presence, settings.hang_limit, self.queries.busy)
         self.plan: int = row.plan
         """Number of the plan whose programs are loaded."""
@@ -245,7 +245,7 @@ class Host:
         programs = self.queries.programs.values()
         self.garbage = Garbage(self.catalog, self.application, programs, self.timed, row.plan)
         self.garbage_here = GarbageHere(self.catalog, self.application, [program.pe for program in here])
-        sinks = deliverers(self.catalog, self.home, self.application, programs, self.timed)
+        sinks = deliverers(self.catalog, self.application, programs, self.timed)
         self.publisher.deliver_to(sinks)
         self.receivers.serve(self.home, here)
         self.lineage.load(pe.program for pe in pes)
@@ -322,8 +322,8 @@ class Host:
         programs = self.queries.programs
         collect_garbage(self.catalog, self.application, programs.values(), units, self.plan)
         mine = {pe: program for pe, program in programs.items() if program.unit in units}
-        pes = (*mine, *unknown_pes(self.catalog, self.home, self.application))
-        return not sweep(self.catalog, self.home, self.application, pes, mine.values()).left
+        pes = (*mine, *unknown_pes(self.catalog, self.application))
+        return not sweep(self.catalog, self.application, pes, mine.values()).left
 
     def _clear_all(self) -> bool:
         is_clear = clear_after_publishers(self.catalog, self.application)

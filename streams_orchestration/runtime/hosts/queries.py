@@ -21,7 +21,6 @@ from streams_orchestration.runtime.hosts.relay import Relay
 from streams_orchestration.runtime.hosts.segments_here import streams_here
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.garbage import sweep
@@ -47,12 +46,11 @@ class Queries:
     Args:
         presence: the host's row. Nothing is reported once another incarnation owns it.
         catalog: the catalog. Its changes are passed on to the planners of the queries.
-        home: the state directory.
         engine: runs the queries.
         settings: the application's settings.
     """
 
-    def __init__(self, presence: Presence, catalog: Catalog, home: Home, engine: Engine, settings: Settings) -> None:
+    def __init__(self, presence: Presence, catalog: Catalog, engine: Engine, settings: Settings) -> None:
         self.engine = engine
         self.running: dict[int, Query] = {}
         """Running queries by the number of their PE."""
@@ -61,7 +59,6 @@ class Queries:
         self._presence = presence
         self._application = presence.application
         self._catalog = catalog
-        self._home = home
         self._settings = settings
         self._base = ""
         self._here: dict[int, frozenset[str]] = {}
@@ -135,11 +132,11 @@ class Queries:
 
     def _start(self, pe: int, generation: int) -> None:
         directories = directories_of(
-            self._home, self._application, pe, self._base,
+            self._catalog.home, self._application, pe, self._base,
             compression=self._settings.compression, here=self._here[pe], log_size=self._settings.log_size,
         )  # fmt: skip
         start = QueryStart(
-            self._home, self.programs[pe], directories, generation, source_limit=self._settings.source_limit,
+            self._catalog.home, self.programs[pe], directories, generation, source_limit=self._settings.source_limit,
             measured=self._settings.metrics, relayed=self._catalog.names_units, hang_limit=self._settings.hang_limit,
         )  # fmt: skip
         if start.relayed:
@@ -153,7 +150,7 @@ class Queries:
 
     def _sweep(self, pe: int) -> None:
         me = (self._presence.host, self._presence.incarnation)
-        removed = sweep(self._catalog, self._home, self._application, [pe], [self.programs[pe]], me).removed
+        removed = sweep(self._catalog, self._application, [pe], [self.programs[pe]], me).removed
         if removed:
             log.info("PE %s: %s files that no commit names were removed", pe, removed)
 

@@ -24,7 +24,6 @@ from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.sinks.publishing import DueOutput, unaltered, waits
 from streams_orchestration.runtime.sinks.sinks import count_output, watermark_of
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.waiting import forget_file
 
 log = logging.getLogger("streams.publisher")
@@ -155,14 +154,14 @@ def _key(first: DeliveryKey, row: DueOutput) -> DeliveryKey:
 
 
 def deliverers(
-    catalog: Catalog, home: Home, application: str, programs: Iterable[PeProgram], units: Iterable[str] | None = None
+    catalog: Catalog, application: str, programs: Iterable[PeProgram], units: Iterable[str] | None = None
 ) -> dict[str, Deliverer | Gatherer]:
     """Return the delivering and gathering sinks of some units, by name; the sinks of all units if `units` is None."""
     wanted = None if units is None else set(units)
     senders: dict[str, Deliverer | Gatherer] = {}
     for program in programs:
         if wanted is None or program.unit in wanted:
-            for name, implementation, context, parameters in operators_of(home, program):
+            for name, implementation, context, parameters in operators_of(catalog.home, program):
                 if issubclass(implementation, EpochSink):
                     senders[name] = Deliverer(catalog, application, implementation(context, parameters))
                 elif issubclass(implementation, GatheringSink):

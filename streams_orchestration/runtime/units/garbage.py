@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import end_expired_holds
 from streams_orchestration.runtime.sinks.outputs import unpublished_files
-from streams_orchestration.runtime.storage.home import Home, data_of
+from streams_orchestration.runtime.storage.home import data_of
 from streams_orchestration.runtime.storage.store import Store, remove_files
 from streams_orchestration.runtime.storage.waiting import MERGED, path_of, waiting_of
 from streams_orchestration.runtime.tasks.stored_states import drop_unneeded_states, state_files
@@ -257,7 +257,6 @@ def _drop_retracted(connection: Connection, application: str, programs: Collecti
 
 def sweep(
     catalog: Catalog,
-    home: Home,
     application: str,
     pes: Iterable[int],
     programs: Iterable[PeProgram] = (),
@@ -270,7 +269,6 @@ def sweep(
 
     Args:
         catalog: the catalog of the application.
-        home: the state directory.
         application: the name of the application.
         pes: the numbers of the PEs whose segments and states are looked at.
         programs: the programs whose sinks are looked at.
@@ -279,7 +277,7 @@ def sweep(
     """
     data = data_of(application)
     numbers = list(pes)
-    store = home.store
+    store = catalog.store
     # Looked for before the catalog is asked who has to run the PEs: a host that was paused meanwhile, and that another
     # one has taken the place of, does not remove what the other one has written and not committed. A redeploy holds
     # units before it writes.
@@ -288,7 +286,7 @@ def sweep(
         found = [(pe, address) for pe in numbers for address in store.below(f"{data}/streams/pe-{pe}")]
         found += [(pe, address) for pe in numbers for address in _unpublished(store, application, pe)]
         states = [(pe, address) for pe in numbers for address in store.below(f"{data}/states/pe-{pe}")]
-        found += [(program.pe, str(path)) for program in programs for path in unpublished_files(home, program)]
+        found += [(program.pe, str(path)) for program in programs for path in unpublished_files(catalog.home, program)]
     except OSError as error:
         log.warning("files that no commit names are removed later: %s", error)
         found, states, is_listed = [], [], False
@@ -321,18 +319,13 @@ def _unpublished(store: Store, application: str, pe: int) -> list[str]:
     return [address for address in files if not address.rpartition("/")[2].startswith(MERGED)]
 
 
-def unknown_pes(catalog: Catalog, home: Home, application: str) -> tuple[int, ...]:
+def unknown_pes(catalog: Catalog, application: str) -> tuple[int, ...]:
     """Return PEs that have files but are not deployed, as after a redeploy that died before it switched.
 
     The result is empty while a redeploy is under way.
-
-    Args:
-        catalog: the catalog of the application.
-        home: the state directory.
-        application: the name of the application.
     """
     # looked for before the catalog is asked, as in `sweep`
-    data, store = data_of(application), home.store
+    data, store = data_of(application), catalog.store
     try:
         files = [address for kind in ("streams", "states", "waiting") for address in store.below(f"{data}/{kind}")]
     except OSError:

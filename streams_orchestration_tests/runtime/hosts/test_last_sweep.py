@@ -71,11 +71,11 @@ def test_a_sweep_says_if_files_are_left(local: LocalApplication, monkeypatch: py
     written.touch()
     with monkeypatch.context() as patched:
         patched.setattr(os, "unlink", broken)
-        assert sweep(local.catalog, local.home, local.name, [0]) == (0, True)
+        assert sweep(local.catalog, local.name, [0]) == (0, True)
     with monkeypatch.context() as patched:
         patched.setattr(os, "scandir", broken)
-        assert sweep(local.catalog, local.home, local.name, [0]) == (0, True)
-    assert sweep(local.catalog, local.home, local.name, [0]) == (1, False)
+        assert sweep(local.catalog, local.name, [0]) == (0, True)
+    assert sweep(local.catalog, local.name, [0]) == (1, False)
     assert not written.exists()
 
 

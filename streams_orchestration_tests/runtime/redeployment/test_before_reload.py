@@ -109,7 +109,7 @@ def test_all_else_that_a_host_does_with_the_old_plan_changes_nothing(before: Bef
     check_cuts(local.catalog, local.name, before.units)
     end_bounded_run(local.catalog, local.name, before.programs)
     GarbageHere(local.catalog, local.name, [program.pe for program in before.programs]).collect()
-    deliverers(local.catalog, local.home, local.name, before.programs, before.units)
-    sweep(local.catalog, local.home, local.name, [program.pe for program in before.programs], before.programs)
+    deliverers(local.catalog, local.name, before.programs, before.units)
+    sweep(local.catalog, local.name, [program.pe for program in before.programs], before.programs)
     assert kept_of(local) == kept
     before.check_results()

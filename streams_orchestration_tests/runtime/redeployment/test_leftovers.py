@@ -32,21 +32,21 @@ def written_state(local: LocalApplication, pe: int) -> Path:
 def test_states_for_a_plan_that_never_came_are_removed_unless_a_redeploy_is_under_way(local: LocalApplication):
     written = written_state(local, 7)
     hold(local.catalog, local.name, local.units)
-    assert unknown_pes(local.catalog, local.home, local.name) == ()
+    assert unknown_pes(local.catalog, local.name) == ()
     release(local.catalog, local.name)
-    left = unknown_pes(local.catalog, local.home, local.name)
+    left = unknown_pes(local.catalog, local.name)
     assert left == (7,)
-    sweep(local.catalog, local.home, local.name, left)
+    sweep(local.catalog, local.name, left)
     assert not written.exists()
 
 
 def test_a_query_that_starts_in_the_middle_of_a_redeploy_leaves_the_states_of_the_new_plan(local: LocalApplication):
     written = written_state(local, 0)
     hold(local.catalog, local.name, local.units)
-    sweep(local.catalog, local.home, local.name, [0])
+    sweep(local.catalog, local.name, [0])
     assert written.exists()
     release(local.catalog, local.name)
-    sweep(local.catalog, local.home, local.name, [0])
+    sweep(local.catalog, local.name, [0])
     assert not written.exists()
 
 
@@ -62,5 +62,5 @@ def test_a_host_leaves_the_files_of_pes_that_another_one_has_to_run(
     written.touch()
     with local.catalog.write() as connection:
         connection.execute(update(tables.host).where(tables.host.c.id == 0).values(incarnation="mine"))
-    sweep(local.catalog, local.home, local.name, [0], owner=(host, incarnation))
+    sweep(local.catalog, local.name, [0], owner=(host, incarnation))
     assert written.exists() != removed

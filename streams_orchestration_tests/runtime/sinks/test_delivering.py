@@ -83,7 +83,7 @@ def test_after_a_crash_it_comes_again_with_the_same_key_and_tuples(
         patch.setattr(delivering, "count_output", die)
         with pytest.raises(KeyboardInterrupt):
             local.publish()
-    local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
+    local.deliverers = deliverers(local.catalog, local.name, local.programs)
     local.publish()
     first, second = letters(tmp_path)
     assert first == second == ("Out/-1/1", rows(10))

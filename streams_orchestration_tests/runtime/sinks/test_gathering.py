@@ -70,7 +70,7 @@ class Sink:
     def restart(self) -> None:
         """The host's process begins anew."""
         local = self.local
-        (gatherer,) = deliverers(local.catalog, local.home, local.name, local.programs).values()
+        (gatherer,) = deliverers(local.catalog, local.name, local.programs).values()
         assert isinstance(gatherer, Gatherer)
         gatherer.clock = lambda: self.now
         self.gatherer = gatherer
@@ -395,6 +395,6 @@ def test_a_publisher_keeps_the_sinks_of_another_plan_that_write_as_before(tmp_pa
     written["parameters"]["epochsPerFile"] = epochs
     plan = compiled([source("Rows", tmp_path / "rows.parquet"), written], fusion="manual", pes=1)
     programs = need(plan.deployment).programs
-    publisher.deliver_to(deliverers(out.local.catalog, out.local.home, out.local.name, programs))
+    publisher.deliver_to(deliverers(out.local.catalog, out.local.name, programs))
     (after,) = publisher.deliverers.values()
     assert (after is before) == (epochs == 3)

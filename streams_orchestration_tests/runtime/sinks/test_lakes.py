@@ -49,7 +49,7 @@ def application(lake: Delta | RestIceberg, count: int = COUNT, **parameters: Any
 
 
 def another_process(local: LocalApplication) -> None:
-    local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
+    local.deliverers = deliverers(local.catalog, local.name, local.programs)
 
 
 def before(function: Callable[..., Any], action: Callable[[], None]) -> Callable[..., Any]:

@@ -53,7 +53,7 @@ other = LocalApplication(Home(directory / "home"), posted, 10)
 local = LocalApplication(Home(directory / "home"), compiled(graph, fusion="manual", pes=1), 10)
 local.commit(boundary=True)
 publisher, receiving = Publisher(local.catalog, local.name), Receivers(other.catalog, other.name)
-publisher.deliver_to(deliverers(local.catalog, local.home, local.name, local.programs))
+publisher.deliver_to(deliverers(local.catalog, local.name, local.programs))
 sys.meta_path.insert(0, Recorder())
 receiving.serve(other.home, other.programs)
 source = receivers(other.home, other.programs)["Posted"].source

@@ -242,7 +242,7 @@ def test_publishing_may_die_at_any_step_and_the_mark_comes_behind_all_files(
             assert died()
     assert not directories(local).get(0, ([], False))[1] or directories(local)[0] == ([1, 2], True)
     # the deliverers of the next process
-    local.deliverers = deliverers(local.catalog, local.home, local.name, [program])
+    local.deliverers = deliverers(local.catalog, local.name, [program])
     for _ in range(3):
         local.publish()
     assert directories(local) == {0: ([1, 2], True)}

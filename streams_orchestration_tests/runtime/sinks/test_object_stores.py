@@ -78,7 +78,7 @@ def test_publishing_may_die_at_any_step_and_be_repeated(
             assert died()
     local = application.local
     # the deliverers of the next process
-    local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
+    local.deliverers = deliverers(local.catalog, local.name, local.programs)
     local.publish()
     local.publish()
     assert application.visible() == sorted(rows(10))

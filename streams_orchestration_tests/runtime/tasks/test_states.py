@@ -141,7 +141,7 @@ def test_changes_of_an_uncommitted_batch_are_not_in_the_chain(local: LocalApplic
     local.execute(program, plan)
     (lost,) = on_disk(local) - before
     another_worker(monkeypatch)
-    sweep(local.catalog, local.home, local.name, [program.pe], [program])
+    sweep(local.catalog, local.name, [program.pe], [program])
     assert lost not in on_disk(local)
     assert on_disk(local) == needed(local)
     finish(local)

@@ -277,7 +277,7 @@ def test_a_sweep_that_was_paused_does_not_touch_what_others_wrote_meanwhile(
 
     with monkeypatch.context() as pause:
         pause.setattr(type(running.catalog), "read", pausing)
-        sweep(running.catalog, running.home, running.name, pes, programs)
+        sweep(running.catalog, running.name, pes, programs)
     assert paused
     running.finish()
 
