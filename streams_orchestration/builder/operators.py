@@ -116,6 +116,24 @@ def Beacon(
     )
 
 
+def Compress(
+    *,
+    compression: Literal["zlib", "gzip", "bzip2"],
+    compression_input: str | Column | None = None,
+    flush_on_punct: bool | Reference | None = None,
+) -> Use:
+    """Compresses the bytes of all tuples as one stream, and submits a tuple with compressed bytes for each batch.
+
+    Args:
+        compression: Format of the compressed bytes.
+        compression_input: Attribute with the bytes or text, or an expression. May be omitted if there is only one.
+        flush_on_punct: A window marker ends the compressed stream, and is forwarded. By default only the end does so.
+    """
+    return named_use(
+        "Compress", {"compression": compression, "compressionInput": compression_input, "flushOnPunct": flush_on_punct}
+    )
+
+
 def Custom(
     *,
     function: str | None = None,
@@ -232,6 +250,32 @@ def DeDuplicate(
             "resetOnDuplicate": reset_on_duplicate,
             "flushOnPunctuation": flush_on_punctuation,
             "output": output,
+        },
+    )
+
+
+def Decompress(
+    *,
+    compression: Literal["zlib", "gzip", "bzip2"],
+    decompression_input: str | Column | None = None,
+    flush_on_punct: bool | Reference | None = None,
+    flush_per_tuple: bool | Reference | None = None,
+) -> Use:
+    """Decompresses the bytes of all tuples as one stream, and submits them in tuples of 64 KiB.
+
+    Args:
+        compression: Format of the compressed bytes.
+        decompression_input: Attribute with the compressed bytes, or an expression. May be omitted if there is only one.
+        flush_on_punct: A window marker ends the compressed bytes, and is forwarded. By default only the end does so.
+        flush_per_tuple: Each tuple is compressed for itself, and gives one tuple.
+    """
+    return named_use(
+        "Decompress",
+        {
+            "compression": compression,
+            "decompressionInput": decompression_input,
+            "flushOnPunct": flush_on_punct,
+            "flushPerTuple": flush_per_tuple,
         },
     )
 

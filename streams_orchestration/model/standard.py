@@ -34,7 +34,8 @@ DATAFRAMES = frozenset(("DataFrame", "Sql"))
 _STATEFUL = frozenset(
     (
         *DATAFRAMES,
-        *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DeltaSink", "DeltaSource"),
+        *("Aggregate", "Barrier", "Beacon", "Buffer", "Compress", "Custom", "Decompress"),
+        *("DeDuplicate", "Delay", "DeltaSink", "DeltaSource"),
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
         *("HttpSink", "HttpSource", "IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,12 @@ TIMED = "t timestamp"
 OPERATORS: dict[str, dict[str, Any]] = {
     "Aggregate": {"window": "tumbling, count(1)", "groupBy": ["k"], "output": {"n": "Sum(n)"}},
     "Barrier": {"inputs": [ROW, ROW], "outputs": ["m bigint"], "output": {"m": "in0_n"}},
+    "Compress": {"inputs": [BYTES], "outputs": [BYTES], "compression": "gzip", "flushOnPunct": True,
+                 "rows": [(b"a",)]},
     "Custom": {"function": "streams_orchestration_tests.operators.custom_functions:numbered"},
     "DeDuplicate": {},
+    "Decompress": {"inputs": [BYTES], "outputs": [BYTES], "compression": "gzip", "flushOnPunct": True,
+                   "rows": [(gzip.compress(b"a"),)]},
     "Delay": {"inputs": [TIMED], "outputs": [TIMED], "delay": 0, "timeAttribute": "t", "rows": []},
     "DynamicFilter": {"inputs": [ROW, "k string"], "key": "k", "addKey": "k"},
     "Filter": {"filter": "n > 0"},

@@ -6,12 +6,10 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Punctuation
-from streams_orchestration.operators.errors import DataError, TupleError, UnknownAttributeError
-from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
+from streams_orchestration.operators.errors import DataError, TupleError
+from streams_orchestration.operators.expressions import Expression, evaluate
 from streams_orchestration.operators.files.rows import FileRows
 from streams_orchestration.operators.files.spl_binary_rows import binary_rows
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS, LineStream
@@ -26,6 +24,7 @@ from streams_orchestration.operators.logic.source_logic import SourceLogic
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import check_decodable, decode, without_nulls
 from streams_orchestration.operators.spl.text import ExpressionText, SplText
+from streams_orchestration.operators.standard.byte_input import bytes_read, check_bytes, mentions_of_bytes
 from streams_orchestration.operators.standard.file_rows import file_schema, made_columns, output_logic
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.row_format import message_format, split_rows
@@ -86,25 +85,7 @@ class ParseParameters(RowReadingParameters):
 
     def content(self, schema: pa.Schema, context: OperatorContext) -> str | Expression:
         """Return the attribute or expression with the bytes. Raise ValueError if it is missing or has another type."""
-        if isinstance(self.parse_input, SplText):
-            expression = parse_expression(self.parse_input, schema, "parseInput", context.zone)
-            _check_bytes("the value", expression.arrow_type)
-            return expression
-        name = self.parse_input or schema.names[0]
-        if self.parse_input is None and len(schema) != 1:
-            message = f"parseInput: name the attribute that contains the bytes: {', '.join(schema.names)}"
-            raise ValueError(message)
-        if name not in schema.names:
-            message = f"parseInput: the input stream has no attribute {name}{nearest(name, schema.names)}"
-            raise UnknownAttributeError(message)
-        _check_bytes(name, schema.field(name).type)
-        return name
-
-
-def _check_bytes(name: str, kind: pa.DataType) -> None:
-    if not (pa.types.is_binary(kind) or pa.types.is_string(kind)):
-        message = f"parseInput: {name} is {type_name(kind)}, but binary or string is expected"
-        raise ValueError(message)
+        return bytes_read(self.parse_input, "parseInput", schema, context)
 
 
 class Parse(LogicOperator):
@@ -144,10 +125,7 @@ class Parse(LogicOperator):
     @classmethod
     def mentions(cls, parameters: ParseParameters) -> Mentions:
         """Return the attribute with the bytes, or the expression."""
-        given = parameters.parse_input
-        if isinstance(given, SplText):
-            return Mentions(expressions=(given,))
-        return Mentions(inputs=() if given is None else (given,))
+        return mentions_of_bytes(parameters.parse_input)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: ParseParameters) -> None:
@@ -186,7 +164,7 @@ class Parse(LogicOperator):
         [tree] = logic.logic.program.expressions[0]
         from streams_orchestration.spl.programs.columns import arrow_type
 
-        _check_bytes("the value", arrow_type(tree.type))
+        check_bytes("the value", arrow_type(tree.type), "parseInput")
         return "", logic
 
     def setup(self) -> None:

@@ -1,0 +1,61 @@
+"""The attribute or expression with the bytes that an operator reads, such as Parse and Decompress."""
+
+from __future__ import annotations
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.spl.text import SplText
+
+
+def bytes_read(given: str | None, parameter: str, schema: pa.Schema, context: OperatorContext) -> str | Expression:
+    """Return the attribute or expression with the bytes; the only attribute if none is given.
+
+    Args:
+        given: the value of the parameter.
+        parameter: the name of the parameter, for errors.
+        schema: the schema of the input stream.
+        context: the context of the operator.
+
+    Raises:
+        UnknownAttributeError: the input stream does not have the attribute.
+        ValueError: there is no value and several attributes, or the value is neither binary nor string.
+    """
+    if isinstance(given, SplText):
+        expression = parse_expression(given, schema, parameter, context.zone)
+        check_bytes("the value", expression.arrow_type, parameter)
+        return expression
+    name = given or schema.names[0]
+    if given is None and len(schema) != 1:
+        message = f"{parameter}: name the attribute that contains the bytes: {', '.join(schema.names)}"
+        raise ValueError(message)
+    if name not in schema.names:
+        message = f"{parameter}: the input stream has no attribute {name}{nearest(name, schema.names)}"
+        raise UnknownAttributeError(message)
+    check_bytes(name, schema.field(name).type, parameter)
+    return name
+
+
+def check_bytes(name: str, kind: pa.DataType, parameter: str) -> None:
+    """Raise ValueError if a type is neither binary nor string."""
+    if not (pa.types.is_binary(kind) or pa.types.is_string(kind)):
+        message = f"{parameter}: {name} is {type_name(kind)}, but binary or string is expected"
+        raise ValueError(message)
+
+
+def mentions_of_bytes(given: str | None) -> Mentions:
+    """Return the attribute or expression with the bytes, as an operator's class reports it."""
+    if isinstance(given, SplText):
+        return Mentions(expressions=(given,))
+    return Mentions(inputs=() if given is None else (given,))
+
+
+def parts_of_bytes(content: str | Expression, batch: pa.RecordBatch) -> list[bytes]:
+    """Return the bytes of each tuple; nothing for a null."""
+    column = batch.column(content) if isinstance(content, str) else evaluate(content, batch)
+    return pc.cast(pc.drop_null(column), pa.binary()).to_pylist()
