@@ -69,7 +69,7 @@ class Decompressor:
     """A decompressor of streams that follow each other.
 
     Attributes:
-        tail: the compressed bytes of the last part that belong to the stream which has begun in it, or went on.
+        tail: the compressed bytes of the last part that belong to the stream which has not ended.
         fresh: True if that stream began in the last part.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from dataclasses import replace
 
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.naming import OuterCall, Part
@@ -12,7 +13,7 @@ from streams_orchestration.operators.arrow_types import is_text, type_name
 from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expressions import Expression, note, read_expression
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl.expressions import read_spl
+from streams_orchestration.operators.spl.expressions import SplExpression, read_spl
 from streams_orchestration.operators.spl.text import SplText, call_of
 from streams_orchestration.operators.standard.approximate_counts import NAME as APPROXIMATE
 from streams_orchestration.operators.standard.approximate_counts import approx_count_distinct
@@ -37,7 +38,10 @@ from streams_orchestration.operators.standard.streams_functions import (
 )
 from streams_orchestration.operators.standard.value_functions import DECIMAL_FUNCTIONS, VALUE_FUNCTIONS, collect_list
 from streams_orchestration.operators.standard.value_measures import Measure, ValueFunction, ValueMeasure
+from streams_orchestration.spl.types.types import Optional
 
+_OF_NULLS = frozenset(("CollectDistinct", "CountByDistinct", "CountDistinct"))
+"""The functions that count null as a value if it is one of an optional type of SPL."""
 FUNCTIONS: dict[str, OutputFunction] = {each.name: each for each in (*OUTPUT_FUNCTIONS, *STREAMS_FUNCTIONS)}
 """The output functions by name."""
 
@@ -115,7 +119,19 @@ def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo, func
         message = f"{function} takes an argument"
         raise fault(message)
     expressions = [_argument(text, part, schema, parameter, zone) for part in parts]
-    return _of_values(call, expressions, functions, fault)
+    measure = _of_values(call, expressions, functions, fault)
+    if function in _OF_NULLS and isinstance(measure, ValueMeasure) and _is_optional(expressions[0]):
+        measure.function = replace(measure.function, takes_null=True)
+    return measure
+
+
+def _is_optional(expression: Expression) -> bool:
+    """Return True for an expression of an optional type of SPL, in which null is a value like any other."""
+    return (
+        isinstance(expression, SplExpression)
+        and expression.program is not None
+        and isinstance(expression.program.type, Optional)
+    )
 
 
 def _of_values(
