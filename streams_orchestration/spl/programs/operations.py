@@ -18,7 +18,7 @@ from typing import Any
 from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.library.spl_string import decoded
 from streams_orchestration.spl.programs.library.spl_time import checked
-from streams_orchestration.spl.programs.values import freezing, same
+from streams_orchestration.spl.programs.values import freezing, same, unequal_to_itself
 from streams_orchestration.spl.programs.wrapping import (
     context_of,
     float_quotient,
@@ -34,7 +34,9 @@ from streams_orchestration.spl.types.types import (
     TIMESTAMP,
     USTRING,
     Collection,
+    Optional,
     Primitive,
+    Tuple,
     Type,
 )
 
@@ -64,12 +66,22 @@ def operation(symbol: str, left: Type, right: Type) -> Operation:
     if symbol.startswith("."):
         return _pairwise(symbol.removeprefix("."), left, right)
     if symbol in ("==", "!="):
-        return _COMPARISONS[symbol]
+        return _equality(symbol, left)
     if symbol != "in":
         mapped = _mapped(symbol, left, right)
         if mapped is not None:
             return mapped
     return _scalar(symbol, left, right)
+
+
+def _equality(symbol: str, type_: Type) -> Operation:
+    """Return the function of `==` or `!=`. In Python a collection equals itself although it holds NaN; in SPL not."""
+    differs = unequal_to_itself(type_)
+    if differs is None or not isinstance(type_, Collection | Tuple | Optional):
+        return _COMPARISONS[symbol]
+    if symbol == "==":
+        return lambda one, other: one == other and not differs(one)
+    return lambda one, other: one != other or differs(one)
 
 
 def _scalar(symbol: str, left: Type, right: Type) -> Operation:
@@ -103,9 +115,11 @@ def _shift(symbol: str, left: Type) -> Operation:
 def member(container: Type) -> Operation:
     """Return the function that implements `in` for a type of container."""
     assert isinstance(container, Collection)
-    if container.kind == "list":
-        return lambda value, values: value in values
-    freeze = freezing(container.elements[0])
+    element = container.elements[0]
+    freeze = same if container.kind == "list" else freezing(element)
+    differs = unequal_to_itself(element)
+    if differs is not None:
+        return lambda value, values: freeze(value) in values and not differs(value)
     return lambda value, values: freeze(value) in values
 
 

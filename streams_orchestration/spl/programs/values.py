@@ -88,6 +88,40 @@ def _simple_default(type_: Type) -> Any:
     return 0 if type_ in INTEGERS or type_ == TIMESTAMP else ""
 
 
+@functools.lru_cache(maxsize=1024)
+def unequal_to_itself(type_: Type) -> Callable[[Any], bool] | None:
+    """Return the test for values that are NaN or hold NaN, so that they do not equal themselves.
+
+    >>> test = unequal_to_itself(Collection("list", (Primitive("float64"),)))
+    >>> test([1.0, math.nan]), test([1.0]), unequal_to_itself(INT32)
+    (True, False, None)
+
+    None if the type has no such values.
+    """
+    if type_ in FLOATS:
+        return math.isnan
+    if type_ in DECIMALS:
+        return Decimal.is_nan
+    match type_:
+        case Optional(content=content):
+            inner = unequal_to_itself(content)
+            return None if inner is None else lambda value: value is not None and inner(value)
+        case Tuple(attributes=attributes):
+            tests = [(each.name, test) for each in attributes if (test := unequal_to_itself(each.type)) is not None]
+            return (lambda value: any(test(value[name]) for name, test in tests)) if tests else None
+        case Collection(kind=kind, elements=elements):
+            key, content = unequal_to_itself(elements[0]), unequal_to_itself(elements[-1])
+            if kind == "list":
+                return None if key is None else lambda value: any(map(key, value))
+            thaw = thawing(elements[0])
+            of_keys = None if key is None else lambda value: any(key(thaw(each)) for each in value)
+            of_map = None if content is None or kind == "set" else lambda value: any(map(content, value.values()))
+            found = [test for test in (of_keys, of_map) if test is not None]
+            return (lambda value: any(test(value) for test in found)) if found else None
+        case _:
+            return None
+
+
 def is_compound(type_: Type) -> bool:
     """Return True if values of a type can be changed in place."""
     return is_compound(type_.content) if isinstance(type_, Optional) else isinstance(type_, Tuple | Collection)

@@ -16,17 +16,19 @@ from streams_orchestration.spl.programs.library.collection_types import (
     scalars,
 )
 from streams_orchestration.spl.programs.library.registry import plain, typed
-from streams_orchestration.spl.programs.values import freezing, same
+from streams_orchestration.spl.programs.values import freezing, same, unequal_to_itself
 from streams_orchestration.spl.types.types import Collection, Type
 
 
-@typed("has", when=kinds("set", "map"))
-def _has_key(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    freeze = freezing(element_of(types[0]))
-    return dict.__contains__ if freeze is same else lambda values, key: freeze(key) in values
-
-
-plain("has", when=LIST)(lambda values, wanted: wanted in values)
+@typed("has")
+def _has(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    element = element_of(types[0])
+    freeze, differs = freezing(element), unequal_to_itself(element)
+    if types[0].kind == "list":  # type: ignore[union-attr]
+        freeze = same
+    if differs is not None:
+        return lambda values, wanted: freeze(wanted) in values and not differs(wanted)
+    return lambda values, wanted: freeze(wanted) in values
 
 
 @typed("insertM", when=SET)

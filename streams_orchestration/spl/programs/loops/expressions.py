@@ -18,7 +18,14 @@ from streams_orchestration.spl.programs.loops.writer import PythonCode, Writer
 from streams_orchestration.spl.programs.natives import NativeFunction, called
 from streams_orchestration.spl.programs.operations import index_function, member, operation, present, slice_function
 from streams_orchestration.spl.programs.run import Run
-from streams_orchestration.spl.programs.values import copying, default_of, freezing, is_compound, same
+from streams_orchestration.spl.programs.values import (
+    copying,
+    default_of,
+    freezing,
+    is_compound,
+    same,
+    unequal_to_itself,
+)
 from streams_orchestration.spl.programs.wrapping import ordering
 from streams_orchestration.spl.types.types import (
     BOOLEAN,
@@ -299,7 +306,11 @@ class Expressions:
         if operator == "in":
             return PythonCode(self._member(one.node, other.node, right.type))
         simple = not isinstance(left.type, Collection) and not isinstance(right.type, Collection)
-        if operator in ("==", "!=") or (operator in _COMPARISONS and simple and ordering(left.type) is None):
+        if operator in ("==", "!="):
+            in_python = not is_compound(left.type) or unequal_to_itself(left.type) is None
+        else:
+            in_python = operator in _COMPARISONS and simple and ordering(left.type) is None
+        if in_python:
             return PythonCode(writer.expression(f"x {operator} y", x=one.node, y=other.node))
         if isinstance(left.type, Primitive) and simple and operator not in _COMPARISONS:
             return arithmetic(writer, operator, left.type, one, other)
@@ -307,7 +318,10 @@ class Expressions:
         return PythonCode(writer.call(function, one.node, other.node, hint="operation"), *value_range(expression.type))
 
     def _member(self, value: ast.expr, values: ast.expr, container: Type) -> ast.expr:
-        if isinstance(container, Collection) and (container.kind == "list" or freezing(container.elements[0]) is same):
+        assert isinstance(container, Collection)
+        element = container.elements[0]
+        as_it_is = container.kind == "list" or freezing(element) is same
+        if as_it_is and unequal_to_itself(element) is None:
             return self.writer.expression("x in y", x=value, y=values)
         return self.writer.call(member(container), value, values, hint="member")
 
