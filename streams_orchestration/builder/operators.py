@@ -630,9 +630,10 @@ def Format(
     on_error: Literal["fail", "skip", "route"] | None = None,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
-    format: Literal["csv", "line", "jsonl"] | None = None,
+    format: Literal["csv", "line", "jsonl", "bin"] | None = None,
     quote_strings: bool | Reference | None = None,
     suppress: str | Sequence[Any] | None = None,
+    types: Mapping[str, Any] | None = None,
     output: Mapping[str, Any] | None = None,
 ) -> Use:
     """Formats each tuple as a row that ends with a line feed, as bytes or text.
@@ -641,9 +642,10 @@ def Format(
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a row, which ends with a line feed: csv, line, jsonl.
+        format: Format of a row, which ends with a line feed: csv, line, jsonl. bin: SPL's binary encoding.
         quote_strings: Quote CSV values that require it.
         suppress: Attributes that are not written.
+        types: Maps attributes to their types in SPL if columns do not show them, for the format bin.
         output: Maps an attribute to an expression. One of them is Output(), the row as bytes or text. May be omitted if there is only that one. If the expressions are SPL, they make the rows as well.
     """
     return named_use(
@@ -655,6 +657,7 @@ def Format(
             "format": format,
             "quoteStrings": quote_strings,
             "suppress": suppress,
+            "types": types,
             "output": output,
         },
     )

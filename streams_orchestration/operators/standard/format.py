@@ -16,7 +16,9 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
+from streams_orchestration.operators.files.spl_lines import LineWriting, binary_of
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
+from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
@@ -29,7 +31,8 @@ class FormatParameters(CsvParameters, ExpressionParameters):
     """The parameters of `Format`."""
 
     format: RowFormat = Field(
-        default="csv", description="Format of a row, which ends with a line feed: csv, line, jsonl."
+        default="csv",
+        description="Format of a row, which ends with a line feed: csv, line, jsonl. bin: SPL's binary encoding.",
     )
     quote_strings: bool = Field(
         default=True,
@@ -37,6 +40,10 @@ class FormatParameters(CsvParameters, ExpressionParameters):
         description="Quote CSV values that require it.",
     )
     suppress: str | list[str] = Field(default_factory=list[str], description="Attributes that are not written.")
+    types: dict[str, str] = Field(
+        default_factory=dict,
+        description="Maps attributes to their types in SPL if columns do not show them, for the format bin.",
+    )
     output: dict[str, ExpressionText] = Field(
         default_factory=dict,
         description=(
@@ -49,6 +56,9 @@ class FormatParameters(CsvParameters, ExpressionParameters):
     def _fits(self) -> FormatParameters:
         if not self.quote_strings and self.format != "csv":
             message = "quoteStrings is for format csv only"
+            raise ValueError(message)
+        if self.types and self.format != "bin":
+            message = f"types is for format bin, not for {self.format}"
             raise ValueError(message)
         return self
 
@@ -90,14 +100,18 @@ class Format(Operator):
     def _compile(context: OperatorContext, parameters: FormatParameters) -> _Compiled:
         source, target = context.inputs[0], context.output_schema()
         check_failure_port(context, parameters, source)
-        if any(isinstance(text, SplText) for text in parameters.output.values()):
+        if parameters.format != "bin" and any(isinstance(text, SplText) for text in parameters.output.values()):
             every = Assignments(parameters.output, source, target, context.zone, context.required_at())
             return _Compiled([], "", every)
         written = parameters.written(source)
         if parameters.format == "line" and len(written) != 1:
             message = f"format line: a line is one attribute, but the row has {', '.join(written) or 'none'}"
             raise ValueError(message)
-        check_encodable(pa.schema([source.field(name) for name in written]), message_format(parameters.format))
+        fields = pa.schema([source.field(name) for name in written])
+        if parameters.format == "bin":
+            check_binary(binary_tuple(fields, parameters.types))
+        else:
+            check_encodable(fields, message_format(parameters.format))
         rows = [name for name, text in parameters.output.items() if _is_row(text)]
         rows = rows or [name for name in target.names if name not in source.names and name not in parameters.output]
         if len(rows) != 1:
@@ -133,7 +147,8 @@ class Format(Operator):
         self.sieve.set_aside(batch.arrow, failures, batch.watermarks)
         schema = self.context.outputs[0]
         assert schema is not None
-        lines = pa.array([row + b"\n" for row in rows], pa.binary())
+        end = b"" if self.parameters.format == "bin" else b"\n"
+        lines = pa.array([row + end for row in rows], pa.binary())
         others = self.others.of(passed).arrow
         columns = {name: others.column(name) for name in others.schema.names}
         columns[self.row] = pc.cast(lines, schema.field(self.row).type)
@@ -147,20 +162,25 @@ class Format(Operator):
         Raises:
             DataError: a tuple has no row, for example because of a year beyond 9999, and `onError` is `fail`.
         """
-        format = message_format(self.parameters.format)
-        dialect = self.parameters.dialect()
         try:
-            return [row or b"" for row in encode(tuples, format, dialect)], {}
+            return self._encoded(tuples), {}
         except DataError:
             if self.parameters.on_error == "fail":
                 raise
         rows, failures = list[bytes](), dict[int, str]()
         for place in range(tuples.num_rows):
             try:
-                rows += [row or b"" for row in encode(tuples.slice(place, 1), format, dialect)]
+                rows += self._encoded(tuples.slice(place, 1))
             except DataError as error:
                 failures[place] = f"output.{self.row}: {error}"
         return rows, failures
+
+    def _encoded(self, tuples: pa.RecordBatch) -> list[bytes]:
+        """Return the rows of tuples without their line feeds. Raise DataError if a tuple has none."""
+        parameters = self.parameters
+        if parameters.format == "bin":
+            return list(binary_of(tuples, LineWriting("bin", types=parameters.types)))
+        return [row or b"" for row in encode(tuples, message_format(parameters.format), parameters.dialect())]
 
 
 def _is_row(text: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from streams_orchestration.operators.messages.decoders import MessageFormat
 
-RowFormat = Literal["csv", "line", "jsonl"]
+RowFormat = Literal["csv", "line", "jsonl", "bin"]
 LONGEST_ROW_BYTES = 1 << 20
 """A quote without its pair within this many bytes is malformed; the row then ends with its line."""
 

@@ -125,6 +125,12 @@ def _write_rows(invocation: _Invocation) -> None:
     _use_texts_of_streams(invocation.parameters, invocation.inputs)
 
 
+def _make_binary_rows(invocation: _Invocation) -> None:
+    if invocation.parameters.get("format") == "bin":
+        _suppress_variables(invocation)
+        _write_rows(invocation)
+
+
 def _use_texts_of_streams(parameters: dict[str, Any], ports: Sequence[Port]) -> None:
     """Replace a format by the one with the texts of IBM Streams, and add types that columns do not tell.
 
@@ -257,6 +263,7 @@ _TRANSLATIONS: dict[str, tuple[Callable[[_Invocation], None], ...]] = {
     "Barrier": (_partition_ports,),
     "FileSink": (_name_files, _suppress_variables, _write_rows),
     "FileSource": (_read_below_data, _ignore_delays, _read_rows),
+    "Format": (_make_binary_rows,),
     "Import": (_name_application,),
     "Pair": (_partition_ports,),
     "Parse": (_ignore_delays, _read_rows),

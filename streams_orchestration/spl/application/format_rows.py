@@ -13,6 +13,8 @@ from streams_orchestration.spl.types.types import BLOB, Optional, Type, is_strin
 from streams_orchestration.spl.typing.scopes import Port
 from streams_orchestration.spl.typing.typed import Constant, Expression, OutputCall, PortAttribute
 
+ROW = "Output()"
+"""The expression of a binary row, which the operator makes."""
 _ROW_PARAMETERS = frozenset(("format", "eolMarker", "separator", "quoteStrings", "suppress"))
 """The parameters of Format that only its rows depend on."""
 
@@ -20,7 +22,10 @@ _ROW_PARAMETERS = frozenset(("format", "eolMarker", "separator", "quoteStrings",
 def without_row_parameters(
     kind: str, given: Mapping[str, tuple[Expression, ...]], parameters: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the parameters of an operator, without those that only rows depend on if it is a Format."""
+    """Return the parameters of an operator, without those that only rows depend on if it is a Format.
+
+    Binary rows are made by the operator, so its parameters stay.
+    """
     if not _is_written(kind, given):
         return parameters
     return {name: value for name, value in parameters.items() if name not in _ROW_PARAMETERS}
@@ -29,10 +34,19 @@ def without_row_parameters(
 def with_rows(
     kind: str, values: list[Assigned], inputs: Sequence[Port], given: Mapping[str, tuple[Expression, ...]]
 ) -> list[Assigned]:
-    """Return the assignments of an operator; in a Format, the row replaces `Output()`."""
-    if not _is_written(kind, given) or not inputs or not inputs[0].is_known:
+    """Return the assignments of an operator; in a Format, the row replaces `Output()` unless it is binary."""
+    if kind != "Format" or not inputs or not inputs[0].is_known:
         return values
-    return [replace(each, value=_formatted(each.value, inputs[0], given)) for each in values]
+    binary = not _is_written(kind, given)
+    return [
+        each if binary and is_row(each.value) else replace(each, value=_formatted(each.value, inputs[0], given))
+        for each in values
+    ]
+
+
+def is_row(value: Expression) -> bool:
+    """Return True for the call of `Output()`."""
+    return isinstance(value, OutputCall) and value.name == "Output"
 
 
 def _is_written(kind: str, given: Mapping[str, tuple[Expression, ...]]) -> bool:

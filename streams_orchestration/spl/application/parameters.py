@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams_orchestration.model.programs import runs_logic
-from streams_orchestration.spl.application.format_rows import with_rows, without_row_parameters
+from streams_orchestration.spl.application.format_rows import ROW, is_row, with_rows, without_row_parameters
 from streams_orchestration.spl.application.logic_texts import function_text, logic_texts
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator, nested_calls
@@ -278,6 +278,8 @@ class ParameterWriter:
 
     def program(self, checked: Expression, typed: list[Node]) -> Any:
         """Return the program of an expression; None if it has a mistake, which is already reported."""
+        if self.kind == "Format" and is_row(checked):
+            return ROW
         self.mistakes += self.state.mistakes(checked)
         checked = self.state.without(checked)
         if self.kind in _OF_SEVERAL_PORTS and not self.native:
