@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from streams_orchestration.operators.standard.parse import Parse
 from streams_orchestration.operators.standard.row_format import LONGEST_ROW_BYTES, split_rows
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.operators.harness import Bench
 
 ROW = "n bigint, s string"
 BYTES = "data binary"
@@ -195,10 +197,24 @@ def test_wrong_parameters_of_parse_and_format_are_refused(case: str):
         make(**parameters)
 
 
-@pytest.mark.parametrize(("kind", "last"), [(Parse, "bin"), (Format, "jsonl")])
-def test_formats_of_streams_that_are_not_here_are_refused(kind: type[Operator], last: str):
-    with pytest.raises(ValueError, match=f"'csv', 'line'.* or '{last}'"):
+@pytest.mark.parametrize("kind", [Parse, Format])
+def test_formats_of_streams_that_are_not_here_are_refused(kind: type[Operator]):
+    with pytest.raises(ValueError, match=r"'csv', 'line'.* or 'bin'"):
         kind.Parameters.model_validate({"format": "txt"})
+
+
+def test_rows_in_the_binary_encoding_are_read_again():
+    schema = "id int, colour string, at timestamp_ns, word string"
+    types = {"colour": "enum{red, green}", "word": "optional<rstring>"}
+    time = datetime(2026, 1, 2, tzinfo=UTC)
+    rows = [(-1, "green", time, "x"), (7, "red", time, None)]
+    made = Bench(Format, [schema], [BYTES], format="bin", types=types, suppress="at").send(rows)
+    read = Bench(Parse, [BYTES], ["id int, colour string, word string"], format="bin", types=types)
+    assert read.send(made.rows()).end().rows() == [(-1, "green", "x"), (7, "red", None)]
+    with pytest.raises(DataError, match="types may say that it is optional"):
+        Bench(Format, [schema], [BYTES], format="bin").send(rows)
+    with pytest.raises(ValueError, match="types is for format bin, not for csv"):
+        Bench(Format, [schema], [BYTES], types=types)
 
 
 @given(cuts=st.lists(st.integers(0, 200), max_size=6), restarts=st.booleans(), reading=st.sampled_from(sorted(READ)))
