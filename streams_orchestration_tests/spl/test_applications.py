@@ -233,6 +233,33 @@ def test_an_alias_hides_the_stream_of_another_port(tmp_path: Path):
     assert rows == {"KD": [1], "KE": [2], "KF": [3], "KG": [4]}
 
 
+def test_a_stream_may_come_to_two_ports_of_an_operator(tmp_path: Path):
+    file = tmp_path / "Main.spl"
+    file.write_text(
+        "composite Both(input X, Y; output O) { graph stream<int32 l, int32 r> O = Barrier(X; Y) {"
+        "  output O : l = X.n, r = -Y.n; } }"
+        "composite Main { graph stream<int32 n> A = Beacon() { param iterations : 2; output A : n = 1; }"
+        "stream<int32 n> B = Union(A; A) { } stream<int32 n> C = Pair(A; A; A) { }"
+        "stream<int32 l, int32 r> D = Both(A; A) { }"
+        "stream<int32 n> E = Custom(A as I; A) { logic onTuple A : submit(A, E); onTuple I : submit({n = 9}, E); }"
+        "stream<int32 l, int32 r> F = Join(A as I; A) { window I : sliding, count(5); A : sliding, count(5);"
+        "  param equalityLHS : I.n; equalityRHS : A.n + 0; output F : l = I.n, r = A.n; }"
+        + "".join(f'() as K{each} = FileSink({each}) {{ param file : "{each}"; }}' for each in "BCDEF")
+        + "}"
+    )
+    document, findings = read_tree(file)
+    assert errors_of(findings) == []
+    tables = run_in_process(document, {}, options=Options())
+    rows = {sink: sorted(tuple(row.values()) for row in table.to_pylist()) for sink, table in tables.items()}
+    ones, pairs = [(1,)], [(1, 1)]
+    assert {sink: rows[sink] for sink in ("KB", "KC", "KE")} == {
+        "KB": ones * 4,
+        "KC": ones * 6,
+        "KE": [*ones * 2, (9,), (9,)],
+    }
+    assert {sink: rows[sink] for sink in ("KD", "KF")} == {"KD": [(1, -1)] * 2, "KF": pairs * 4}
+
+
 def test_sinks_of_the_network_write_literals_as_in_streams(tmp_path: Path):
     file = tmp_path / "Main.spl"
     source = "stream<int32 n, set<int32> s> I = Beacon() { }"

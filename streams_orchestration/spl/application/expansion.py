@@ -28,7 +28,13 @@ from streams_orchestration.spl.application.meeting import meet
 from streams_orchestration.spl.application.names import CompositeOperator, FileNames, Files, Operator, PrimitiveOperator
 from streams_orchestration.spl.application.native_operators import NativeOperators, is_mutable
 from streams_orchestration.spl.application.parameters import ParameterWriter
-from streams_orchestration.spl.application.stream_names import UNKNOWN_TUPLE, StreamNames, named_apart, stream_entry
+from streams_orchestration.spl.application.stream_names import (
+    UNKNOWN_TUPLE,
+    StreamNames,
+    named_apart,
+    stream_entry,
+    written_names,
+)
 from streams_orchestration.spl.application.submission import Submission, references
 from streams_orchestration.spl.application.values import ConstantReader
 from streams_orchestration.spl.application.windows import WindowReading
@@ -159,24 +165,21 @@ class _Body:
         operator = self._operator(invocation.operator)
         inputs = named_apart(map(self._input, invocation.inputs), invocation)
         outputs = named_apart(map(self._output, invocation.outputs), invocation)
-        entries: dict[str, Any] = {"name": (invocation.alias or invocation.outputs[0].stream).name}
+        name = invocation.alias or invocation.outputs[0].stream
+        entries: dict[str, Any] = {"name": name.name}
         reader = ConstantReader(self.source, self.scope, self.mistakes)
         if isinstance(operator, CompositeOperator):
             entries["operator"] = self._composite(operator, invocation, inputs)
         else:
-            kind = "Custom" if operator is None else operator.kind
-            entries["operator"] = kind
+            entries["operator"] = "Custom" if operator is None else operator.kind
             if operator is not None and not operator.standard:
                 self.expansion.operators.declare(operator.kind, operator.model, invocation, self.source, self.report)
             if operator is not None:
                 entries["parameters"] = self._parameters(operator, invocation, inputs, outputs, reader)
-        is_composite = isinstance(operator, CompositeOperator)
+        named = written_names(invocation.inputs, aliases=isinstance(operator, CompositeOperator))
         entries["inputs"] = [
-            {
-                "streams": [stream.name for stream in port.streams],
-                "name": (port.alias and port.alias.name) if is_composite else self._label(port),
-            }
-            for port in invocation.inputs
+            {"streams": [stream.name for stream in port.streams], "name": name}
+            for port, name in zip(invocation.inputs, named, strict=True)
         ]
         entries["outputs"] = [
             stream_entry(port.stream, type_.type, self.source, self.report)
@@ -184,11 +187,9 @@ class _Body:
         ]
         entries["annotations"] = annotations_of(invocation.annotations, reader, self.report)
         check_partitioning(invocation.annotations, inputs, reader, self.report)
-        ports = [self._label(port) for port in invocation.inputs]
-        entries["config"] = configs_of(invocation.configs, reader, ports, self.report)
+        entries["config"] = configs_of(invocation.configs, reader, [port.label for port in inputs], self.report)
         self.expansion.note_references((entries["annotations"], entries["config"]))
-        at = {"operator": invocation.operator}
-        return mapping(self.source, invocation.alias or invocation.outputs[0].stream, entries, at)
+        return mapping(self.source, name, entries, {"operator": invocation.operator})
 
     def _operator(self, name: tree.Name) -> Operator | None:
         found = named_operator(name, self.scope, self.names)

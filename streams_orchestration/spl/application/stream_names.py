@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from streams_orchestration.spl.application.located import mapping
 from streams_orchestration.spl.language import tree
-from streams_orchestration.spl.language.definitions import Invocation
+from streams_orchestration.spl.language.definitions import Invocation, InvocationInput
 from streams_orchestration.spl.types.columns import ddl_of
 from streams_orchestration.spl.types.types import COMPILED_ONLY, UNKNOWN, Tuple, Type, parts_of_type
 from streams_orchestration.spl.typing.scopes import Meaning, Port, Scope, StreamName, TypeName, Unclear
@@ -52,17 +52,36 @@ class StreamNames(dict[str, Meaning]):
 
 
 def named_apart(ports: Iterable[Port], invocation: Invocation) -> tuple[Port, ...]:
-    """Return ports without the names of streams that are aliases of other ports, since an alias hides a stream.
+    """Return ports without the names of streams that name other ports.
+
+    An alias hides a stream, and a port with an alias leaves the name of its stream to another port with the stream.
 
     Args:
         ports: the input or output ports of the invocation.
         invocation: the invocation.
     """
-    aliases = {port.alias.name for port in (*invocation.inputs, *invocation.outputs) if port.alias is not None}
+    known = tuple(ports)
+    taken = {port.alias.name for port in (*invocation.inputs, *invocation.outputs) if port.alias is not None}
+    taken |= {port.label for port in known}
     return tuple(
-        replace(port, names=tuple(name for name in port.names if name == port.label or name not in aliases))
-        for port in ports
+        replace(port, names=tuple(name for name in port.names if name == port.label or name not in taken))
+        for port in known
     )
+
+
+def written_names(ports: Sequence[InvocationInput], *, aliases: bool) -> list[str | None]:
+    """Return the name of each input port in the document; None for a port whose name an earlier port has.
+
+    Args:
+        ports: the input ports of an invocation.
+        aliases: True if only aliases are names, as they are of a composite, which names its ports itself.
+    """
+    names: list[str | None] = []
+    for port in ports:
+        stream = None if aliases else port.streams[0].name
+        name = stream if port.alias is None else port.alias.name
+        names.append(None if name in names else name)
+    return names
 
 
 def stream_entry(stream: tree.Name, type_: Tuple, source: Source, report: Callable[[str, str, tree.Node], None]) -> Any:
