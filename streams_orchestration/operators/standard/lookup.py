@@ -110,8 +110,9 @@ class Lookup(Operator):
         self.schema = self.context.outputs[0] or self.context.inputs[0]
         self.keys = [normalised(table.column(name).combine_chunks()) for name in self.parameters.columns()]
         self.index = KeyIndex(key_schema([key.type for key in self.keys]))
-        if len(self.keys) > 1:
-            self.index.add(_key_columns(table, self.parameters.columns()))
+        self.indexed = len(self.keys) > 1 or pa.types.is_nested(self.keys[0].type)
+        if self.indexed:
+            self.index.add(key_batch(self.keys, np.arange(table.num_rows)))
         self.repeating = True
         """True if values last repeated often enough that looking up each distinct value once pays off."""
         self.taken = {
@@ -127,7 +128,7 @@ class Lookup(Operator):
             return
         source = batch.arrow
         attributes = [source.column(name) for name in self.parameters.attributes()]
-        repeats = self.repeating and len(attributes) == 1
+        repeats = self.repeating and not self.indexed
         taken = self._looked_up(attributes[0]) if repeats else self._looked_up_each(attributes)
         columns = {name: taken[name] if name in taken else source.column(name) for name in self.schema.names}
         result = TupleBatch.from_columns(columns, self.schema)
@@ -150,7 +151,7 @@ class Lookup(Operator):
         return taken
 
     def _looked_up_each(self, attributes: list[pa.Array]) -> dict[str, pa.Array]:
-        if len(attributes) == 1:
+        if not self.indexed:
             rows = pc.index_in(normalised(attributes[0]), self.keys[0], skip_nulls=True)
         else:
             wanted = key_batch(attributes, np.arange(len(attributes[0])))
@@ -163,12 +164,6 @@ class Lookup(Operator):
 
 def _listed(names: str | list[str]) -> list[str]:
     return [names] if isinstance(names, str) else names
-
-
-def _key_columns(table: pa.Table, names: list[str]) -> pa.RecordBatch:
-    """Return the keys of all rows."""
-    columns = [table.column(name).combine_chunks() for name in names]
-    return pa.RecordBatch.from_arrays(columns, schema=key_schema([column.type for column in columns]))
 
 
 def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Table:
