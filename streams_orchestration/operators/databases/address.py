@@ -52,7 +52,7 @@ def check_url(url: str) -> None:
 
 
 def resolve_url(url: str) -> URL:
-    """Return the address with all references resolved.
+    """Return the address with all references resolved. Its passwords are masked in all output from then on.
 
     Raises:
         DatabaseUrlError: a variable is not set, or the address cannot be used.
@@ -92,7 +92,7 @@ def secrets_of(url: URL) -> tuple[str, ...]:
 
 
 def shown_url(url: str) -> str:
-    """Return the address without user, password and options, for display."""
+    """Return the address without user, password and options, for display. Raises DatabaseUrlError if it is none."""
     if is_reference(url):
         return url
     parsed = _parse(url)

@@ -50,7 +50,7 @@ def load_driver(url: str) -> None:
 
 
 def _keep_bytes(connection: Any, _record: object) -> None:
-    """Return texts that are not UTF-8 as bytes, so that they count as misfit values instead of failing the query."""
+    """Make a connection return texts that are not UTF-8 as bytes, which are misfit values but fail no query."""
 
     def text(value: bytes) -> str | bytes:
         try:

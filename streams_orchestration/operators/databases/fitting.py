@@ -22,8 +22,8 @@ def check_fit(engine: Engine, existing: sa.Table, name: str, columns: Sequence[s
         key: the key columns, which decide which row a tuple replaces.
 
     Raises:
-        DatabaseRefusedError: a column is missing, a column needs a value that no attribute supplies, or the table has
-            no unique key of these columns.
+        DatabaseRefusedError: a column is missing, a column needs a value that no attribute supplies, the table has no
+            unique key of these columns, or in MariaDB and MySQL it has another unique key.
     """
     _check_columns(engine, existing, name, columns)
     if not key:

@@ -51,7 +51,10 @@ class Range(NamedTuple):
 
 
 class GrowingTable:
-    """A table or query that is read by its growing column."""
+    """A table or query that is read by its growing column.
+
+    All methods raise DatabaseError, as `DatabaseAwayError` if the database cannot be reached.
+    """
 
     def __init__(self, url: str, *, table: str | None, query: str | None, column: str, columns: Mapping[str, str]):
         """Check the address. A connection is made on first use.
@@ -197,7 +200,7 @@ class GrowingTable:
         return not is_view and not any(columns[:1] == [self.column] for columns in indexes)
 
     def _primary_key(self, connection: Connection) -> list[str]:
-        """Return the primary key; it orders rows that have the same value of the growing column."""
+        """Return the primary key, which orders rows with the same value of the growing column; empty without one."""
         if self._table is None:
             return []
         owner, _, name = self._table.rpartition(".")
@@ -217,7 +220,9 @@ def _relation(table: str | None, query: str | None) -> Any:
 
 
 def table_identity(connection: Connection, table: str) -> TableIdentity | None:
-    """Return the identity of a table, or None for a view.
+    """Return the identity of a table; None for a view or a missing table, except in SQLite.
+
+    SQLite has no identity of a table, so the version of its whole schema stands in for it.
 
     Args:
         connection: a connection to the table's database.

@@ -175,7 +175,7 @@ class ReplicationSlot:
             yield SlotSnapshot(visible, lsn(until)), (list(chunk) for chunk in rows.partitions())
 
     def peek(self, most: int) -> Peeked:
-        """Read the messages of unconfirmed transactions, without splitting transactions.
+        """Read the messages of unconfirmed transactions, without splitting transactions. The caller closes the result.
 
         Args:
             most: the number of messages after which no further transaction is begun.

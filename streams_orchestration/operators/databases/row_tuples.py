@@ -62,7 +62,7 @@ class RowTuples:
         extra: Mapping[str, pa.Array] | None = None,
         bad: Mapping[int, tuple[str, str]] | None = None,
     ) -> None:
-        """Submit rows.
+        """Submit the rows that fit, and drop, submit or raise the others as `on_bad_tuple` says.
 
         Args:
             table: the table's name, for errors.

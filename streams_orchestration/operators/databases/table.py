@@ -108,7 +108,7 @@ class DatabaseTable:
         self._numbers = floats if self.kind in WITHOUT_ALL_NUMBERS else []
 
     def prepare(self, *, create: bool) -> None:
-        """Check that the table and the marks exist and fit.
+        """Create the table of marks if it is missing, and check that the sink's table exists and fits.
 
         Args:
             create: create the table if it is missing.

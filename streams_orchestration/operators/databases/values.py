@@ -65,7 +65,7 @@ def value_of(cut: CutValue | None) -> Any:
 
 
 def age_of(value: Any, now: datetime.datetime) -> float | None:
-    """Return the seconds since a time value, or None if the value is not a time."""
+    """Return the seconds from a time to `now`, or None if the value is not a time. Without a zone it is in UTC."""
     if not isinstance(value, datetime.datetime):
         return None
     return (now - (value if value.tzinfo else value.replace(tzinfo=datetime.UTC))).total_seconds()

@@ -69,7 +69,7 @@ class CsvBlocks:
                 place, rest = place + end, text[end:]
 
     def parse(self, piece: RowBlock | pa.RecordBatch) -> FileRows:
-        """Return the tuples of a block.
+        """Parse a block to tuples, or return tuples that `pieces` has yielded.
 
         Raises:
             DataError: a row does not fit; the message names the line and the column.

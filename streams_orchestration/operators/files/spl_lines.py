@@ -64,13 +64,13 @@ class SinceLast:
         """The time of the last tuple or mark in unix seconds; None before the first."""
 
     def step(self) -> float:
-        """Return the seconds since the last tuple or mark, which is from now on the next one; 0 for the first."""
+        """Return the seconds since the last tuple or mark, 0 for the first, and measure from now on."""
         now = self._context.now
         before, self.last = now if self.last is None else self.last, now
         return max(now - before, 0.0)
 
     def in_front_of(self, tuples: pa.RecordBatch) -> pa.RecordBatch:
-        """Return tuples with the column `DELAY` in front. All tuples of a batch come at once."""
+        """Return tuples with the column `DELAY` in front, and measure from now on. Tuples of a batch come at once."""
         delays = np.zeros(tuples.num_rows)
         delays[:1] = self.step() if tuples.num_rows else 0.0
         return pa.RecordBatch.from_arrays([pa.array(delays), *tuples.columns], schema=with_delay(tuples.schema))
@@ -103,7 +103,7 @@ def write_lines_file(path: Path, items: Sequence[pa.RecordBatch | WrittenMark], 
     """Write tuples and marks, in order, to a new file. The framework flushes it to disk with the commit.
 
     Raises:
-        DataError: a text cannot be written in the encoding.
+        DataError: a text cannot be written in the encoding, or a null in the format `bin`.
     """
     if writing.format == "block":
         _write(path, b"".join(_blocks(items)), writing)
@@ -165,7 +165,7 @@ def packed(content: bytes, compression: Compression | None) -> bytes:
 
 
 def unpacked(content: bytes, compression: Compression) -> bytes:
-    """Return the content of compressed bytes."""
+    """Return the content of compressed bytes. Damaged bytes raise OSError, EOFError or zlib.error."""
     return {"gzip": gzip.decompress, "zlib": zlib.decompress, "bzip2": bz2.decompress}[compression](content)
 
 

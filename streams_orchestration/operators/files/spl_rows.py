@@ -118,7 +118,11 @@ def _turned(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> Sequence[Sequen
 
 
 def row_reader(format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOptions) -> ReadRow:
-    """Return the function from the text of a row to its delay and values."""
+    """Return the function from the text of a row to its delay and values.
+
+    Raises:
+        ValueError: SPL has no type for an attribute, or one of the option `types` is wrong.
+    """
     if format == "line":
         return lambda text: (0.0, (text,))
     type_ = spl_tuple(schema, options.required, format, options.types)

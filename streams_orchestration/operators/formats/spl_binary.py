@@ -43,7 +43,10 @@ from streams_orchestration.spl.types.written import type_of_text
 
 Encoder = Callable[[Any, bytearray], None]
 Decoder = Callable[[bytes, int], tuple[Any, int]]
-"""A function from bytes and a position to a value and the position behind it; it raises `IncompleteError`."""
+"""A function from bytes and a position to a value and the position behind it.
+
+It raises `IncompleteError` if the bytes end within the value, and ValueError if they are not a value of the type.
+"""
 _LETTERS = {8: "b", 16: "h", 32: "i", 64: "q"}
 _SECOND = 10**9
 _LARGE = 128
@@ -137,7 +140,7 @@ def _simple_encoder(type_: Type) -> Encoder:
 
 
 def _form(type_: Type) -> struct.Struct:
-    """Return the form of a number or boolean."""
+    """Return the big-endian `struct` format of a number or boolean."""
     if type_ == BOOLEAN:
         return struct.Struct(">?")
     assert isinstance(type_, Primitive)

@@ -146,7 +146,7 @@ def _value_reader(kind: pa.DataType, own: Type, *, quoted: bool) -> Callable[[st
 
 
 def settling(type_: Type) -> Callable[[Any], Any]:
-    """Return the function that gives a value of a text the form of its column: sets without duplicates, for example."""
+    """Return the function that converts a value read from a text to a value of its column, as sets lose duplicates."""
     if has_text_of_column(type_) and not any(
         isinstance(each, Collection) and each.kind == "map" for each in parts_of_type(type_)
     ):
@@ -182,7 +182,10 @@ def cells(line: str, separator: str) -> list[str]:
 
 
 def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return an Arrow column of values as SPL programs hold them: timestamps are integers of nanoseconds."""
+    """Return an Arrow column of values as SPL programs hold them: timestamps are integers of nanoseconds.
+
+    Nanoseconds are cut off if the column counts microseconds.
+    """
     plain = _with_times(kind, as_integers=True)
     precise = _with_times(kind, as_integers=False)
     column = pa.array(values, plain)
@@ -204,7 +207,7 @@ def _with_times(kind: pa.DataType, *, as_integers: bool) -> pa.DataType:
 
 
 def texts_of(column: pa.Array, type_: Type, *, quoted: bool) -> list[str]:
-    """Return the values of a column as literals of SPL.
+    """Return the values of a column as literals of SPL; null as `null`.
 
     Args:
         column: the values.

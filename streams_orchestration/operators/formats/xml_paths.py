@@ -99,7 +99,7 @@ def trigger_path(path: str) -> tuple[str, ...]:
 
 
 class XmlError(ValueError):
-    """The document is not well-formed."""
+    """The document is not well-formed, or declares an entity."""
 
 
 class XmlReader:
@@ -137,7 +137,7 @@ class XmlReader:
         """Yield the number of the trigger and the element for each that is complete, and None for each document's end.
 
         Raises:
-            XmlError: a document is not well-formed; the next call begins a new one.
+            XmlError: a document is not well-formed, or declares an entity; the next call begins a new one.
         """
         while data := data if self.rest else data.lstrip():
             self.rest += data

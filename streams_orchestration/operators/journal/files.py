@@ -113,7 +113,7 @@ class JournalFiles:
         write_whole(self.directory / "notes.json", json.dumps(facts))
 
     def noted(self) -> dict[str, Any]:
-        """Return the facts that `note` stored last."""
+        """Return the facts that `note` stored last; empty if there are none."""
         try:
             return json.loads((self.directory / "notes.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -129,7 +129,7 @@ class JournalFiles:
         write_whole(self.directory / "receiver.json", json.dumps(facts), durably=False)
 
     def reported(self) -> dict[str, Any]:
-        """Return the last status of the receiver."""
+        """Return the last status of the receiver; empty if there is none."""
         try:
             return json.loads((self.directory / "receiver.json").read_text(encoding="utf-8"))
         except FileNotFoundError:

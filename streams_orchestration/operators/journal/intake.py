@@ -70,7 +70,7 @@ class Intake:
         await asyncio.shield(written)
 
     async def put(self, values: Sequence[bytes], origin: str = "", key: str = "") -> None:
-        """Write like `offer`, but wait until there is room. That is back-pressure for the sender."""
+        """Write like `offer`, but count a full journal and wait until there is room: back-pressure for the sender."""
         while True:
             try:
                 return await self.offer(values, origin, key)

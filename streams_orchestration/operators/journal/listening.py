@@ -26,7 +26,10 @@ class Listening:
         self._taken_since: float | None = None
 
     def explain(self, error: OSError) -> Exception:
-        """Explain why listening fails: a RefusedError if a retry cannot help, else a ConnectionError."""
+        """Explain why listening fails: a RefusedError if a retry cannot help, else a ConnectionError.
+
+        A port that is in use is refused from `TAKEN_SECONDS` after the first such error on.
+        """
         place = f"{self.address}, port {self.port}"
         if isinstance(error, socket.gaierror):
             return RefusedError(f"address {place}: the name is unknown")

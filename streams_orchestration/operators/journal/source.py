@@ -98,7 +98,7 @@ class JournalSource(SourceOperator):
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
-        """Return the offset after a restore.
+        """Mark an offset as restored from a savepoint; an empty one stays empty.
 
         A savepoint contains no journal. If the journal that the offset names is missing, the source reads its own
         journal from the start.
@@ -193,7 +193,7 @@ class JournalSource(SourceOperator):
         return self.hold_up.pause or None
 
     def place(self) -> str:
-        """Return the numbers and origins of the last submitted messages."""
+        """Return the numbers and up to three origins of the last submitted messages; empty without any."""
         if not self.read:
             return ""
         origins = sorted({message.origin for message in self.read if message.origin})

@@ -90,7 +90,7 @@ class Journal:
             The number of arrivals written.
 
         Raises:
-            JournalFullError: there is no room for the first arrival, or the disk refuses.
+            JournalFullError: there is no room for the first arrival, the disk refuses, or the journal is closed.
         """
         with self._lock:
             if self._closed:

@@ -30,7 +30,10 @@ def check_metadata(attribute: str, type: pa.DataType, kind: str) -> None:
 
 
 def metadata_column(messages: Sequence[Any], kind: str, type: pa.DataType) -> pa.Array:
-    """Return one metadata attribute of all messages. `metadata_faults` has already checked the texts."""
+    """Return one metadata attribute of all messages, null where a message has none.
+
+    `metadata_faults` has already checked the texts.
+    """
     match kind:
         case "topic":
             return pa.array([message.topic() for message in messages], type)

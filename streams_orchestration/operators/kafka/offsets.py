@@ -84,7 +84,7 @@ class Positions:
 
 
 def mine(partitions: Iterable[Partition], channel: int, width: int) -> list[Partition]:
-    """Return the partitions that a channel reads: partitions whose number modulo `width` is the channel."""
+    """Return the partitions whose number modulo `width` is the channel, which reads them; all if `width` is below 2."""
     return sorted(each for each in partitions if width < 2 or each[1] % width == channel)
 
 

@@ -105,7 +105,7 @@ class KafkaReader:
         return [(name, number) for name in names for number in known[name].partitions]
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """Return the ids of topics. A topic that is created again has another id. Old clusters have no ids.
+        """Return the ids of topics. A topic that is created again has another id. Topics of old clusters are left out.
 
         Raises:
             KafkaAwayError, KafkaRefusedError: the cluster does not answer the request.
@@ -135,7 +135,7 @@ class KafkaReader:
             raise self._cluster.translated(error, shown(partition)) from None
 
     def at_time(self, partitions: Iterable[Partition], milliseconds: int) -> dict[Partition, int]:
-        """Return for each partition the offset of the first message at or after a time, or its end."""
+        """Return for each partition the offset of the first message at or after a time in ms since 1970, or its end."""
         from confluent_kafka import KafkaException, TopicPartition
 
         wanted = [TopicPartition(*partition, milliseconds) for partition in partitions]

@@ -68,14 +68,14 @@ class DataFileWriter:
         self._open: _OpenFile | None = None
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Add tuples, whose attributes are named as the table's columns."""
+        """Add tuples, whose attributes are named as the table's columns; write a row group if enough tuples wait."""
         self._kept.append(batch)
         if not self._partition_by and sum(each.nbytes for each in self._kept) >= GROUP_BYTES:
             self._open = self._open or _OpenFile(self._into, batch.schema)
             self._open.write(self._take_kept())
 
     def finish(self) -> tuple[PendingFile, ...]:
-        """Write the rest and return all files. The framework flushes them to disk with the commit."""
+        """Write the tuples that wait, and return all files. The framework flushes them to disk with the commit."""
         if self._open is not None:
             done = self._open
             self._open = None
@@ -271,7 +271,7 @@ class Statistics(NamedTuple):
 
 
 def statistics_of(path: Path) -> Statistics:
-    """Return the statistics of the non-nested columns from the file's footer, as values for JSON.
+    """Return the statistics of the non-nested columns that the file's footer has, as values for JSON.
 
     Raises:
         WaitingFileError: the file cannot be read.

@@ -72,7 +72,11 @@ class DeltaHistory:
                 return self._at(start, newest)
 
     def newest(self) -> int:
-        """Return the newest version."""
+        """Return the newest version.
+
+        Raises:
+            DataError: the newest version is older than before, so the table was created again.
+        """
 
         def look() -> int:
             if self._opened is None or self._log_file(self._opened.version()) != self._last:
@@ -91,6 +95,7 @@ class DeltaHistory:
 
         Raises:
             LostVersionsError: the log of the next version was removed.
+            DataError: the table has no longer this version, so it was created again.
         """
         newest = self.newest()
         if newest < version:
@@ -111,7 +116,11 @@ class DeltaHistory:
         return version >= until
 
     def id_at(self, version: int, known: str | None) -> str:
-        """Return the table's id from its metadata. Replacing a table in place changes the id with a new version."""
+        """Return the table's id from its metadata. Replacing a table in place changes the id with a new version.
+
+        Raises:
+            DataError: the table has no longer this version, so it was created again.
+        """
         newest = self.newest()
         identity = self._opened.metadata().id
         if identity == known or version == newest:
@@ -125,6 +134,7 @@ class DeltaHistory:
 
         Raises:
             LostVersionsError: the version's log was removed.
+            DataError: a file has a deletion vector, which cannot be read.
         """
         if position.whole:
             return VersionParts(self._whole(position.version))

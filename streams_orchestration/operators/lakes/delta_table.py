@@ -83,7 +83,7 @@ class DeltaTarget(LakeTarget):
             return made
 
     def _refreshed(self, key: DeliveryKey) -> bool:
-        """Load the newest version. Return False if the delivery was already made."""
+        """Load the newest version. Return False if the delivery was already made, after flushing its log to disk."""
         if self._table is None:
             self._table = self._opened()
         else:
@@ -203,7 +203,7 @@ class DeltaTarget(LakeTarget):
         )
 
     def _add(self, file: DataFile, footer: Statistics) -> AddAction:
-        """Copy a file into the table's directory, and return the log action that adds it."""
+        """Link, copy or upload a file into the table's directory, and return the log action that adds it."""
         self._bring(file)
         statistics = {
             "numRecords": footer.rows,

@@ -131,6 +131,7 @@ class IcebergHistory:
 
         Raises:
             LostVersionsError: the snapshot has expired.
+            DataError: the snapshot has delete files, which cannot be read.
         """
         return self._reached(lambda: self._parts(position))
 

@@ -56,7 +56,7 @@ class IcebergTarget(LakeTarget):
     """An Iceberg table in a catalog."""
 
     def __init__(self, catalog: Mapping[str, str], name: str, wanted: WantedTable) -> None:
-        """Store the catalog's properties, which may contain references, and the table's name with its namespace."""
+        """Store the catalog's properties, with references, and the table's full name; call `keep_nulls`."""
         super().__init__(name, wanted)
         keep_nulls()
         self.properties = dict(catalog)
@@ -157,7 +157,7 @@ class IcebergTarget(LakeTarget):
         return table, fitting
 
     def _place(self, table: Table, file: DataFile) -> str:
-        """Copy a file to the table's data directory, and return its address."""
+        """Link, copy or upload a file to the table's data directory, and return its address."""
         address = f"{table.location().rstrip('/')}/data/{file.place}"
         if (path := local_path(address)) is not None:
             bring_in(file.path, path)

@@ -40,7 +40,7 @@ def sync_files(files: Iterable[Path]) -> None:
 
 
 def delta_files(table: Path, versions: Iterable[int]) -> Iterator[Path]:
-    """Yield the log files of versions of a Delta table, and the data files that they add."""
+    """Yield the log files of versions of a Delta table that exist, and the data files that they add."""
     for version in versions:
         entry = table / "_delta_log" / f"{version:020}.json"
         if not entry.exists():

@@ -106,12 +106,21 @@ class LakeSink(EpochSink):
         import_modules("streams_orchestration.operators.storage.remote", "pyarrow.fs", "pyarrow.dataset")
 
     def open(self) -> None:
-        """Connect, and check that the table exists and fits."""
+        """Connect, create the table if it is missing and `createTable` is set, and check that it fits.
+
+        Raises:
+            LakeError: the table is missing, does not fit or cannot be reached.
+        """
         self._table = self.table()
         self._table.prepare()
 
     def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
-        """Commit the files of an epoch to the table, unless that was done before."""
+        """Commit the files of an epoch to the table, unless that was done before.
+
+        Raises:
+            LakeError: the table refuses or cannot be reached.
+            WaitingFileError: a file cannot be read, or was altered.
+        """
         aside = partial(self.set_aside, key) if self.sets_aside else None
         if self.parameters.key:
             self._table.upsert(key, self.waiting_tuples(files), aside)

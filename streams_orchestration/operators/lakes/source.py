@@ -112,7 +112,12 @@ class LakeSource(SourceOperator):
         """The position from which the next call continues if the current call fails."""
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the newest version, or None if the table cannot be reached."""
+        """Return the newest version, or None if the table cannot be reached.
+
+        Raises:
+            LakeError: the table does not exist or cannot be read.
+            DataError: the table is another one than before, or lacks a column.
+        """
         try:
             self._open(offset)
             version = self._table.newest()
@@ -131,7 +136,7 @@ class LakeSource(SourceOperator):
         return offset | {"until": None} if offset else offset
 
     def place(self) -> str:
-        """Return the data file and version that were read last."""
+        """Return the data file and version that were read last; empty before that."""
         return self._place
 
     def pause(self) -> float | None:

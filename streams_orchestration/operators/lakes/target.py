@@ -34,7 +34,7 @@ class LakeTarget:
         self.wanted = wanted
 
     def prepare(self) -> None:
-        """Check that the table exists and fits.
+        """Check that the table exists and fits; create it first if it is missing and the sink may create it.
 
         Raises:
             LakeError: the table is missing or does not fit.
@@ -50,7 +50,7 @@ class LakeTarget:
             set_aside: receives the tuples with a null that the table refuses; without it they fail the delivery.
 
         Raises:
-            LakeError: the table refuses or cannot be reached. Nothing was changed.
+            LakeError: the table refuses or cannot be reached. No row was changed, but columns may have been added.
             WaitingFileError: a file cannot be read.
         """
         self._try(lambda: self._append(key, files, set_aside))
@@ -59,7 +59,7 @@ class LakeTarget:
         """Replace the rows that have the same keys as the tuples, unless that was done before; see `append`.
 
         Raises:
-            LakeError: the table refuses or cannot be reached. Nothing was changed.
+            LakeError: as for `append`.
             WaitingFileError: a file cannot be read.
         """
         tuples = pa.Table.from_batches([with_normalised(batch.arrow, self.wanted.key) for batch in batches])
@@ -157,7 +157,7 @@ class LakeTarget:
         }
 
     def _try(self, action: Callable[[], None]) -> None:
-        """Make a change; retry it if another writer committed first.
+        """Make a change. If another writer committed first, pause and retry, up to `TRIES` attempts.
 
         Raises:
             LakeError: the table refuses or cannot be reached.

@@ -103,7 +103,7 @@ class AvroReader:
         """Return the values of a message by attribute.
 
         Raises:
-            ValueError: the message was not written with the schema.
+            ValueError: the message was not written with the schema, or the text of an attribute is not UTF-8.
         """
         file = io.BytesIO(payload)
         try:

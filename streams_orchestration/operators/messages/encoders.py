@@ -57,7 +57,11 @@ def encode(batch: pa.RecordBatch, format: MessageFormat, dialect: CsvDialect = P
 
 
 def message_texts(column: pa.Array) -> list[bytes | None]:
-    """Return values as bytes: binary unchanged, nested values as JSON, others as text in UTF-8; null as None."""
+    """Return values as bytes: binary unchanged, nested values as JSON, others as text in UTF-8; null as None.
+
+    Raises:
+        DataError: a date or time in a nested value is outside the years 1 to 9999.
+    """
     if pa.types.is_binary(column.type):
         return column.to_pylist()
     if pa.types.is_nested(column.type):

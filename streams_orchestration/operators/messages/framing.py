@@ -53,7 +53,7 @@ def frame(schema: int, path: Sequence[int] | None = None) -> bytes:
 
 
 def taken_path(payload: bytes) -> tuple[tuple[int, ...], bytes]:
-    """Split a Protobuf payload into the path to its message type and the rest.
+    """Split a Protobuf payload into the path to its message type and the bytes of the message.
 
     Raises:
         FrameError: there is no valid path.

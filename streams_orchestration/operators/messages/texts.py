@@ -52,7 +52,7 @@ def _fields(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """Decode a varint; return the number and the position after it."""
+    """Decode a varint; return the number and the position after it. A truncated one gives its existing bytes."""
     value = shift = 0
     while at < len(content):
         value |= (content[at] & 0x7F) << shift

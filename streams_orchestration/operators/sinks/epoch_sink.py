@@ -68,7 +68,11 @@ class EpochSink(Operator):
         return self.routed or getattr(self.parameters, "on_undeliverable", "fail") == "route"
 
     def set_aside(self, key: DeliveryKey, tuples: Sequence[Undeliverable]) -> None:
-        """Write the tuples that a delivery leaves out to their file. Call this before the delivery is committed."""
+        """Write the tuples that a delivery leaves out to their file. Call this before the delivery is committed.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
         set_aside(self.context, key, tuples)
 
     def open(self) -> None:
@@ -119,7 +123,7 @@ class EpochSink(Operator):
         self.__dict__.setdefault("_kept", []).append(batch.arrow)
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
-        """Write the tuples of the micro-batch to a file that is named in its commit."""
+        """Write the tuples of the micro-batch to a file, and return it for the commit; no file without tuples."""
         kept: list[pa.RecordBatch] = self.__dict__.pop("_kept", [])
         if not kept:
             return ()

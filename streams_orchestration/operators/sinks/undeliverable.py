@@ -50,7 +50,7 @@ SetAside = Callable[[Sequence[Undeliverable]], None]
 
 
 def set_aside(context: OperatorContext, key: DeliveryKey, tuples: Sequence[Undeliverable]) -> None:
-    """Write exactly the tuples that a delivery leaves out to its file, or remove the file if there are none.
+    """Write exactly the tuples that a delivery leaves out to its file, and log some; remove the file without any.
 
     Call this before the delivery is committed: a repetition of the delivery then writes the same file again.
 

@@ -62,7 +62,7 @@ class DictState(Incremental, MutableMapping[Any, Any]):
         return self._values.get(_normalised(key), default)
 
     def clear(self) -> None:
-        """Remove all keys."""
+        """Remove all keys. The next store is whole."""
         self._values.clear()
         self._forget()
         self.forget_stored()

@@ -26,7 +26,7 @@ def hashes_of(keys: pa.RecordBatch) -> np.ndarray:
 
 
 def comparable_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
-    """Return keys with all their parts in the form of `comparable`."""
+    """Return keys with all their parts converted by `comparable`."""
     return pa.RecordBatch.from_arrays([comparable(column) for column in keys.columns], keys.schema.names)
 
 
@@ -69,7 +69,7 @@ class KeyIndex:
         return np.where(self._living(rows), rows, -1)
 
     def add(self, keys: pa.RecordBatch) -> np.ndarray:
-        """Return the rows of keys. Missing keys are added after all others, in order of appearance."""
+        """Add missing keys after all others, in order of appearance, and return the rows of all keys."""
         hashes, cells = self._prepared(keys)
         key_rows = np.full(len(hashes), -1, np.int64)
         pending = np.arange(len(hashes))

@@ -130,9 +130,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         self.delete_rows(rows[rows >= 0])
 
     def rows_of(self, keys: Any, *, touch: bool = True) -> np.ndarray:
-        """Return the row number of each key, for use with `column`.
-
-        Missing keys are added with 0, false or null as values.
+        """Add missing keys, with 0, false or null as values, and return the row of each key, for use with `column`.
 
         Args:
             keys: keys in any form that the class takes.
@@ -157,7 +155,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
             self.touch()
 
     def column(self, name: str) -> np.ndarray:
-        """Return a value attribute as an array by row, valid until keys are added.
+        """Return a value attribute as an array by row, valid until keys are added or the state is stored.
 
         Write to it only at rows of `rows_of`.
 
@@ -170,7 +168,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return self.index.living()
 
     def key_column(self, name: str) -> np.ndarray:
-        """Return a key attribute as a read-only array by row, valid until keys are added; a nested one as bytes."""
+        """Return a key attribute as a read-only array by row, a nested one as bytes; see `column`."""
         return self.index.columns[self.keys_schema.get_field_index(name)].values[: self.index.rows]
 
     def delete_rows(self, rows: np.ndarray) -> None:
@@ -193,7 +191,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return keys
 
     def clear(self) -> None:
-        """Remove all keys."""
+        """Remove all keys. The next store is whole."""
         self._loaded = None
         self.index.clear()
         self.renumbered += 1

@@ -71,7 +71,7 @@ NO_KEYS = "has no keys and no rescale"
 
 
 def declared_sharding(state_keys: StateKeys) -> Sharding:
-    """Return how a state with declared keys can be divided."""
+    """Return how a state with declared keys can be divided; a refusal without keys."""
     if not state_keys:
         return Sharding(refusal=NO_KEYS)
     first, *others = (_names(names) for names in state_keys.values())

@@ -72,7 +72,7 @@ class StateDump(NamedTuple):
 
 
 def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] = (), plain: bytes = b"") -> StateDump:
-    """Serialise a state, or its changes since it was last stored.
+    """Serialise a state, or its changes since it was last stored, and record in its parts that they are stored.
 
     Changes are merged into larger files so that sizes at least halve from one file of the chain to the next. That keeps
     chains short and rewrites little.

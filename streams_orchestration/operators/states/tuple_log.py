@@ -68,7 +68,7 @@ class TupleLog(Incremental):
         return self.count
 
     def append(self, tuples: pa.RecordBatch, **notes: np.ndarray) -> np.ndarray:
-        """Append tuples and return their places."""
+        """Append tuples with their notes, by default 0, and return their places. Earlier places may change."""
         self._compact()
         numbers = np.arange(self.next, self.next + tuples.num_rows)
         return self._append(tuples, numbers, notes)
@@ -251,7 +251,7 @@ class TupleLog(Incremental):
 
 
 def _front(values: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Return the values at some places, with the free room behind them unless it is large."""
+    """Move the values at some places to the front, in place, or into a new array if much room would stay free."""
     if len(values) > ROOM * len(kept):
         return values[kept]
     values[: len(kept)] = values[kept]
