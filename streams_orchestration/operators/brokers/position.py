@@ -29,7 +29,7 @@ class BrokerPosition:
     counted: ClassVar[str] = "recreated"
 
     def __init__(self, intake: Intake, log: str, name: str | None, on_lost_data: str) -> None:
-        """Read what the journal's notes say about the log.
+        """Read the journal's notes about the log, and choose the name of the position.
 
         Args:
             intake: the intake of the journal.
@@ -90,6 +90,9 @@ class BrokerPosition:
 
 
 def unique_name(owner: str, operator: str) -> str:
-    """Return a name at the broker that is unique to catalog and operator, in characters that every broker accepts."""
+    """Return a name at the broker that is unique to catalog, application and operator.
+
+    It has only characters that every broker accepts.
+    """
     readable = re.sub(r"[^A-Za-z0-9_-]+", "_", f"{owner.rpartition('/')[2]}-{operator}").strip("_-")[:80]
     return f"streams-{readable}-{hashlib.blake2b(f'{owner}/{operator}'.encode(), digest_size=6).hexdigest()}"

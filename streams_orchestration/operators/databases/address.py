@@ -92,7 +92,11 @@ def secrets_of(url: URL) -> tuple[str, ...]:
 
 
 def shown_url(url: str) -> str:
-    """Return the address without user, password and options, for display. Raises DatabaseUrlError if it is none."""
+    """Return the address without user, password and options, for display.
+
+    Raises:
+        DatabaseUrlError: it is not an address, or the database is not supported.
+    """
     if is_reference(url):
         return url
     parsed = _parse(url)

@@ -222,7 +222,7 @@ def _relation(table: str | None, query: str | None) -> Any:
 def table_identity(connection: Connection, table: str) -> TableIdentity | None:
     """Return the identity of a table; None for a view or a missing table, except in SQLite.
 
-    SQLite has no identity of a table, so the version of its whole schema stands in for it.
+    SQLite has no identity of a table, so the version of its whole schema is used.
 
     Args:
         connection: a connection to the table's database.

@@ -60,7 +60,7 @@ class LogicOperator(Operator):
         self.heeds_marks = True
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Run the logic for a mark."""
+        """Run the logic for a mark. Raises DataError if an operation has no value."""
         if self.logic is not None:
             self.logic.mark(port, mark)
 

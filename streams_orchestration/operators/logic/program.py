@@ -243,7 +243,11 @@ class LogicProgram:
     def submit(self, operator: Operator, outputs: Sequence[PortOutput]) -> None:
         """Submit the outputs of a program, port by port. Marks keep their positions among the tuples of their port.
 
-        An ordered program submits the tuples and marks of all ports in the order in which the logic did.
+        An ordered program submits the tuples and marks of all ports in the order in which the logic did. Final marks
+        are left out.
+
+        Raises:
+            DataError: tuples do not fit their stream.
         """
         if self.program.ordered and outputs:
             self._submit_in_order(operator, outputs)

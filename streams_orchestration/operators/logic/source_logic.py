@@ -77,11 +77,14 @@ class SourceLogic:
             self.logic.set_values(offset.get(VARIABLES, {}))
 
     def apply(self, source: pa.RecordBatch, others: pa.RecordBatch | None = None) -> TupleBatch:
-        """Return the output tuples.
+        """Run the logic for tuples, which changes its variables, and return the output tuples.
 
         Args:
             source: the columns that the expressions read.
             others: the columns of the attributes without expressions, if they are not in `source`.
+
+        Raises:
+            TupleError: an expression has no value for a tuple.
         """
         _, values = self.logic.tuples(self._port, TupleBatch(source))
         made = dict(zip(self._names, values, strict=True))
@@ -90,7 +93,7 @@ class SourceLogic:
         return TupleBatch.from_columns(columns, self._target)
 
     def offset(self, offset: dict[str, Any]) -> dict[str, Any]:
-        """Return an offset with the variables, if there are any."""
+        """Return an offset with the variables, if there are any, and remember it for `begin`."""
         values = self.logic.values()
         self._reached = {**offset, VARIABLES: values} if values else offset
         return self._reached

@@ -78,7 +78,7 @@ def restored(
 ) -> dict[str, Any]:
     """Return the values of variables from the parts of a state.
 
-    A variable without a stored value gets its initial value.
+    A variable without a stored value gets its initial value. `kept` gets the stored parts in place of its own.
     """
     values = dict(initial)
     simple = state.get(VARIABLES, {})

@@ -19,7 +19,7 @@ _SURE = frozenset(("spl.collection", "spl.math", "spl.string"))
 def with_constants(data: Any, fields: Mapping[str, FieldInfo]) -> Any:
     """Return parameters with a value in the place of each SPL program whose field takes values only.
 
-    A program that the value of a run does not suffice for stays, so that its field refuses it.
+    A program that reads more than submission-time values stays, so that its field refuses it.
 
     Args:
         data: the parameters.

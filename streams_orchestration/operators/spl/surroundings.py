@@ -91,7 +91,7 @@ class PrintedLines:
             self._logger.info("%s", line, extra={"printed": True})
 
     def log(self, level: str, text: str) -> None:
-        """Log a message."""
+        """Log a message as an error, a warning, or for any other level as information."""
         levels = {"error": self._logger.error, "warn": self._logger.warning}
         levels.get(level, self._logger.info)("%s", text)
 

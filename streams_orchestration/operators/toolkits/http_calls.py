@@ -81,7 +81,11 @@ class HttpCaller:
         self._timeout = timeout
 
     def open(self, method: str, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Any:
-        """Make a request and return the response of `requests`, whose body is not read yet."""
+        """Make a request and return the response of `requests`, whose body is not read yet.
+
+        Raises:
+            requests.exceptions.RequestException: there is no response.
+        """
         return self._session.request(
             method, url, data=body, headers=headers, timeout=self._timeout, allow_redirects=False, stream=True
         )

@@ -172,7 +172,11 @@ class HTTPGetStream(JournalSource):
         self.target = self.parameters.target(self.made)
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next lines. After the record of the end, the source is exhausted."""
+        """Submit the next lines, markers and failures. After the record of the end, the source is exhausted.
+
+        Raises:
+            DataError: lines in the journal are lost, or receiving is permanently refused.
+        """
         if offset.get("ended"):
             return ProducedTo(offset, exhausted=True)
         made = super().produce(offset, limit)

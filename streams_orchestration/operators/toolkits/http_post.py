@@ -96,7 +96,11 @@ class HTTPPost(Operator):
         self.results = TypedResults(self) if self.context.outputs else None
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Post the tuples of a batch."""
+        """Post the tuples of a batch one by one, and submit the responses if there is an output port.
+
+        Raises:
+            DataError: the attribute `jsonString` is not a JSON object.
+        """
         found: list[dict[str, Any]] = []
         for each in tuple_values(batch, self.given):
             answer = self._post(self.body(each))
@@ -114,7 +118,7 @@ class HTTPPost(Operator):
             self.results.submit(batch, found)
 
     def _post(self, body: bytes) -> HttpAnswer:
-        """Post a body, again while there is no response."""
+        """Post a body; without a response, pause and post it again, at most `maxRetries` times. Log each failure."""
         failures = 0
         while True:
             answer = self.caller.call("POST", self.parameters.url, body)
@@ -137,7 +141,10 @@ def check_response(type_: Tuple) -> None:
 
 
 def body_of(type_: Tuple, kind: str, include: list[str]) -> Callable[[dict[str, Any]], bytes]:
-    """Return the function from a tuple to the body of its request."""
+    """Return the function from a tuple to the body of its request.
+
+    The function raises DataError if the attribute `jsonString` is the base of a JSON body, but not a JSON object.
+    """
     from streams_orchestration.spl.programs.library.json_texts import json_text, string_in_json
     from streams_orchestration.spl.programs.values import text_function
 

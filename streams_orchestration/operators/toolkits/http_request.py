@@ -216,7 +216,7 @@ class HTTPRequest(Operator):
         self.results = TypedResults(self) if self.context.outputs else None
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Make the requests of a batch."""
+        """Make the requests of a batch, and submit the tuples with the responses if there is an output port."""
         found: list[dict[str, Any]] = []
         places: list[int] = []
         for place, values in enumerate(tuple_values(batch, self.given)):
@@ -227,7 +227,7 @@ class HTTPRequest(Operator):
             self.results.submit(batch.take(np.array(places, dtype=np.int64)), found)
 
     def _answer(self, place: int, values: dict[str, Any]) -> HttpAnswer | None:
-        """Make the request of a tuple; return None for the method NONE.
+        """Make the request of a tuple, and log a missing response; return None for the method NONE.
 
         Raises:
             TupleError: the method is not one of HTTP, or the tuple's request cannot be made.

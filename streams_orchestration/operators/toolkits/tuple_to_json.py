@@ -84,7 +84,7 @@ class TupleToJSON(Operator):
         self.write = json_text(kind, self.parameters.prefix_to_ignore)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Write the tuples of a batch."""
+        """Submit the tuples of a batch with their JSON texts."""
         values = column_values(batch, self.given, self.root) if self.root else tuple_values(batch, self.given)
         self.results.submit(batch, [{self.target: self.write(each)} for each in values])
 
