@@ -313,6 +313,10 @@ class OutputError(StreamsRuntimeError):
         super().__init__(f"operator {operator}: {message}")
 
 
+class UnusableFilesError(StreamsRuntimeError):
+    """A host ends since it could not use files of its machine for long."""
+
+
 class HostLaunchError(StreamsRuntimeError):
     """A host process did not come up."""
 

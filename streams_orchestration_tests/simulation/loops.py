@@ -66,7 +66,8 @@ class Loop(asyncio.BaseEventLoop):
                 result, settle = func(*args), future.set_result
             except Exception as error:  # noqa: BLE001  raised where it is awaited
                 result, settle = error, future.set_exception
-            self.call_soon_threadsafe(lambda: None if future.done() else settle(result))
+            if not self.is_closed():  # a real loop does not wait for such a thread, either
+                self.call_soon_threadsafe(lambda: None if future.done() else settle(result))
 
         self._scheduler.start(self._scheduler.current.process, run, "worker")
         return future

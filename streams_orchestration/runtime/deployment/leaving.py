@@ -12,13 +12,13 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.catalog.states import EventKind
-from streams_orchestration.runtime.machines.placing import arrange, refusal, residents
+from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk, read_failed
 from streams_orchestration.runtime.units.controller import unit_row
 from streams_orchestration.runtime.units.failures import pe_failure
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
-from streams_orchestration.runtime.units.wishes import read_wish
+from streams_orchestration.runtime.units.wishes import read_wish, refusal
 
 _DECISIONS: tuple[EventKind, ...] = ("host leaves", "host stays")
 

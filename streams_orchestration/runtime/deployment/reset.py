@@ -5,6 +5,8 @@ Every step is idempotent: if a process dies during a reset, the next call of any
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlalchemy import select, update
 
 from streams_orchestration.model.names import nearest
@@ -110,7 +112,9 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
         now = clock.now()
         mark_taken_up(connection, application, [unit])
         health = read_health(connection, application, now, [unit])[unit]
-        event: Event | None = ResetRequested(force=force, healthy=health.up)
+        event: Event = ResetRequested(force=force, healthy=health.up)
+        if health.trouble is not None:  # a unit whose PEs have ended is not unhealthy
+            event = replace(event, cause=health.trouble.cause, kind=health.trouble.kind)
         if row.timer in ("drain", "reset") and row.deadline is not None and now >= row.deadline:
             event = TimerFired(row.timer, row.timer_number)
         garbage = advance(connection, application, unit, now, health, event)

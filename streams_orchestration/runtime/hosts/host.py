@@ -30,6 +30,7 @@ from streams_orchestration.runtime.hosts.receivers import Receivers
 from streams_orchestration.runtime.hosts.segments_here import GarbageHere
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
+from streams_orchestration.runtime.hosts.unusable_files import require_usable_files
 from streams_orchestration.runtime.lineage.reporter import reporter
 from streams_orchestration.runtime.log_rotation import rotate
 from streams_orchestration.runtime.processes import MACHINE, is_alive, is_here
@@ -219,6 +220,7 @@ class Host:
             if began - collected > GARBAGE_SECONDS:
                 self._tidy()
                 collected = began
+            self._require_files()
             if self._done():
                 self.stop_all()
                 self._clear(self.timed)
@@ -355,6 +357,11 @@ class Host:
         complete(self.catalog, self.application, self.last_sweep)
         with self.catalog.read() as connection:
             return connection.execute(_OPEN_UNITS, {**of, "units": self.timed}).first() is None
+
+    def _require_files(self) -> None:
+        """Raise UnusableFilesError if another machine is to publish or remove what this one cannot."""
+        troubles = self.publisher.unusable(), self.last_sweep.trouble
+        require_usable_files(self.catalog, self.application, self.number, troubles)
 
     def _quiesce(self) -> None:
         """Wait up to `QUIET_SECONDS` for the batches under way; no new batches begin in a stopped application."""

@@ -7,9 +7,12 @@ from collections.abc import Callable
 
 from streams_orchestration import world
 from streams_orchestration.operators.pauses import Pauses
+from streams_orchestration.runtime.storage.broken_disks import FileTrouble
 
 CLEAR_SECONDS = 120.0
 """Seconds from the first failed attempt after which an application completes although files are left."""
+ATTEMPTS = 3
+"""The least number of attempts, since one of them may take longer than that; a host may leave its machine after two."""
 PAUSES = Pauses(first=1.0, longest=20.0)
 """Pauses between attempts, each of which logs the files that it cannot remove."""
 
@@ -29,17 +32,25 @@ class LastSweep:
         self._since = 0.0
         self._next = 0.0
 
+    @property
+    def trouble(self) -> FileTrouble | None:
+        """The trouble with files that cannot be removed; None if no attempt has failed."""
+        if not self._failures:
+            return None
+        return FileTrouble(world.monotonic() - self._since, "files that no commit names cannot be removed")
+
     def __call__(self) -> bool:
         """Try once, unless the last attempt was a moment ago; return True if the application may complete."""
         if self._failures and world.monotonic() < self._next:
             return False
         if self._clear():
+            self._failures = 0
             return True
         now = world.monotonic()
         self._since = self._since if self._failures else now
         self._failures += 1
         self._next = now + PAUSES.after(self._failures)
-        if now - self._since < CLEAR_SECONDS:
+        if now - self._since < CLEAR_SECONDS or self._failures < ATTEMPTS:
             return False
         log.warning(
             "The application completes, although files that no commit names could not be removed for %.0f s; the lines "

@@ -13,7 +13,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
-from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError, explained
+from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError, UnusableFilesError, explained
 from streams_orchestration.runtime.hosts.orphans import record_processes
 from streams_orchestration.runtime.processes import ProcessIdentity, family, process_space, process_started
 from streams_orchestration.runtime.storage.store import StoreError
@@ -138,8 +138,9 @@ class Presence:
         If the host could not use a file, the row says so, and the host is started on another machine if one takes it.
         """
         values: dict[str, Any] = {"state": "FAILED", "error": reason}
-        if isinstance(error, StoreError) or (isinstance(error, OSError) and error.filename is not None):
-            why = str(error) if isinstance(error, StoreError) else explained(error)
+        of_machine = isinstance(error, StoreError | UnusableFilesError)
+        if of_machine or (isinstance(error, OSError) and error.filename is not None):
+            why = str(error) if of_machine else explained(error)
             values |= {"storage_error": why, "storage_failed_at": clock.now()}
         self.report(**values)
 

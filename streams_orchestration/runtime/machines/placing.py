@@ -14,7 +14,7 @@ from streams_orchestration.compiler.deployment_plan import HostWish
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.errors import NoMachineError
 from streams_orchestration.runtime.units.status import HostStatus
-from streams_orchestration.runtime.units.wishes import misfit, read_wish
+from streams_orchestration.runtime.units.wishes import misfit, read_wish, refusal
 
 NONE_FAILED: Mapping[int, Mapping[str, int]] = {}
 """Hosts that could use the files of each machine."""
@@ -101,17 +101,6 @@ def arrange(hosts: Residents, machines: Sequence[MachineRow], now: float, *, mov
         best = found if found.wrong < best.wrong else best
         most *= 2
     return best
-
-
-def refusal(wish: HostWish, machine: MachineRow, now: float) -> str | None:
-    """Return why a machine does not take a host, or None if it does."""
-    if (reason := misfit(wish, machine)) is not None:
-        return reason
-    if machine.state == "DRAINING":
-        return "is drained"
-    if machine.state == "DOWN":
-        return "is down, since its agent has ended"
-    return "is lost, since its lease has ended" if now > machine.lease_until else None
 
 
 class _Search:

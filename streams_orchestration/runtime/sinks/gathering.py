@@ -6,6 +6,7 @@ tuple is in exactly one of them at any moment; its final name is recorded before
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -27,6 +28,7 @@ from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.directories import SinkDirectories
 from streams_orchestration.runtime.sinks.publishing import DueOutput, gone, unaltered, waits
 from streams_orchestration.runtime.sinks.sinks import count_output
+from streams_orchestration.runtime.storage.broken_disks import is_of_files
 from streams_orchestration.runtime.storage.store import Store, StoreError
 from streams_orchestration.runtime.storage.waiting import (
     MERGED,
@@ -115,9 +117,12 @@ class Gatherer:
         """
         try:
             return self._deliver(rows)
-        except StoreError as error:
-            name = self.sink.context.name
-            raise OutputError(name, f"{error}; it is tried again, nothing is lost") from error
+        except OSError as error:
+            if not is_of_files(error):
+                raise
+            where = f"{error.filename or 'a file'} cannot be used: {error.strerror}"
+            reason = str(error) if isinstance(error, StoreError) else where
+            raise OutputError(self.sink.context.name, f"{reason}; it is tried again, nothing is lost") from error
 
     def _deliver(self, rows: Sequence[DueOutput]) -> int:
         if self._token is None and rows:
@@ -286,7 +291,8 @@ class Gatherer:
             total = sum(row.rows for row in rows)
             return replace(rows[-1], pending=pending, rows=total, size=size, checksum=checksum)
         except (OSError, pa.ArrowInvalid) as error:
-            merged.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # it is swept later
+                merged.unlink(missing_ok=True)
             lost = next((row for row in rows if not path_of(store, row.pending).exists()), None)
             if isinstance(error, StoreError):
                 lost = None

@@ -15,6 +15,7 @@ from streams_orchestration.runtime.sinks.delivering import Deliverer
 from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.publishing import DueOutput, outstanding, publish_files
 from streams_orchestration.runtime.sinks.sinks import record_failure, record_success, troubled
+from streams_orchestration.runtime.storage.broken_disks import FileTrouble, is_of_files
 
 TURN_SECONDS = 0.02
 """The least time between two turns, however often the catalog changes."""
@@ -36,6 +37,12 @@ class SinkTrouble:
 
     failures: int = 0
     next_try: float = 0.0
+    reason: str = ""
+    """The last error."""
+    since: float = 0.0
+    """The time of the first of the last errors that were equal to it."""
+    of_files: bool = False
+    """True if its cause is a file that this machine cannot use, or the storage, which another one may reach."""
 
 
 def _writes_alike(one: Deliverer | Gatherer, other: Deliverer | Gatherer) -> bool:
@@ -185,10 +192,20 @@ class Publisher:
         """Record the failure of a sink, and let the sink rest."""
         with self._lock:
             trouble = self.troubles.setdefault(error.operator, SinkTrouble())
+            now, reason = self.clock(), str(error)
+            if reason != trouble.reason:  # another host may publish what this one cannot
+                trouble.reason, trouble.since, trouble.of_files = reason, now, is_of_files(error)
             trouble.failures += 1
-            trouble.next_try = self.clock() + PAUSES.after(trouble.failures)
+            trouble.next_try = now + PAUSES.after(trouble.failures)
         log.error("%s", error)
         record_failure(self.catalog, self.application, error.operator, error)
+
+    def unusable(self) -> FileTrouble | None:
+        """Return the longest trouble of a sink with a file that this machine cannot use; None without one."""
+        now = self.clock()
+        with self._lock:
+            found = [FileTrouble(now - each.since, each.reason) for each in self.troubles.values() if each.of_files]
+        return max(found, default=None)
 
     def succeeded(self, operator: str) -> None:
         """Note that a failed sink works again."""

@@ -186,6 +186,7 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
         _settle(catalog.store, linked)
     except OSError as failed:
         error = _not_written(linked[0], failed)
+        error.__cause__ = failed
         done = [row for row in done if row.published]
         linked = []
     if done:

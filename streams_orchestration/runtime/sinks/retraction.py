@@ -121,7 +121,9 @@ def _directory(row: Output) -> Path:
 def _not_removed(row: Output, error: OSError) -> OutputError:
     place = row.final or row.pending
     message = f"{place}, which a reset retracted, cannot be removed: {error.strerror}; it is tried again"
-    return OutputError(row.operator, message)
+    failed = OutputError(row.operator, message)
+    failed.__cause__ = error
+    return failed
 
 
 def _remove(store: Store, row: Output) -> bool:

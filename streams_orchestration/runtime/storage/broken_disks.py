@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import errno
+from typing import NamedTuple
 
 from streams_orchestration.operators.outside import chain, is_outside
 from streams_orchestration.runtime.storage.store import StoreError
 
 _ERRNOS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE, errno.ENODEV))
 """System error numbers about disks and mounts."""
+
+
+class FileTrouble(NamedTuple):
+    """The trouble of a host with files of its machine that it cannot use."""
+
+    seconds: float
+    """Duration of the trouble."""
+    reason: str
 
 
 def is_of_disk(error: BaseException) -> bool:
@@ -18,3 +27,8 @@ def is_of_disk(error: BaseException) -> bool:
     """
     causes = (each for each in chain(error) if isinstance(each, OSError) and not isinstance(each, StoreError))
     return is_outside(error) and any(each.errno in _ERRNOS for each in causes)
+
+
+def is_of_files(error: BaseException) -> bool:
+    """Return True if the cause of an error is a file that this machine cannot use, in the storage or on a disk."""
+    return is_of_disk(error) or any(isinstance(each, StoreError) for each in chain(error))

@@ -68,6 +68,8 @@ class ResetRequested:
     healthy: bool = True
     """True if every PE runs; this matters for a forced reset only."""
     cause: str = "it was requested"
+    kind: str = ""
+    """The kind of the cause; empty if nothing failed."""
 
 
 Event = Healthy | Unhealthy | TimerFired | DrainReported | SourcesEnded | CheckpointDone | ResetDone | ResetRequested

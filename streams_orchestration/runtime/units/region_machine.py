@@ -139,6 +139,8 @@ def _requested(settings: RegionSettings, record: RegionRecord, event: ResetReque
         return Transition(record)
     if record.state == LIMIT and not event.healthy:
         return Transition(record.enter("UNHEALTHY", at))
+    if event.kind:
+        return _reset(settings, record.blame(settings, at, event.cause, event.kind), at)
     return _reset(settings, replace(record, cause=event.cause), at)
 
 

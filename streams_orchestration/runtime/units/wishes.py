@@ -34,6 +34,17 @@ def misfit(wish: HostWish, machine: MachineRow) -> str | None:
     return f"has no tag {', '.join(missing)}" if missing else None
 
 
+def refusal(wish: HostWish, machine: MachineRow, now: float) -> str | None:
+    """Return why a machine does not take a host, or None if it does."""
+    if (reason := misfit(wish, machine)) is not None:
+        return reason
+    if machine.state == "DRAINING":
+        return "is drained"
+    if machine.state == "DOWN":
+        return "is down, since its agent has ended"
+    return "is lost, since its lease has ended" if now > machine.lease_until else None
+
+
 def misplaced(hosts: Iterable[HostRow], machines: Mapping[str, MachineRow]) -> dict[int, tuple[str, ...]]:
     """Find the hosts of an application whose placement violates their configs.
 

@@ -41,17 +41,22 @@ def broken(path: str | Path, *_: object, **__: object) -> None:
 def test_an_application_completes_once_its_files_could_be_removed(now: list[float]):
     answers = iter([False, False, True])
     last = LastSweep(lambda: next(answers))
+    assert last.trouble is None
     assert not last()
     assert not last(), "the pause is not over, so that nothing is tried"
     now[0] += 1.0
     assert not last()
     now[0] += 2.0
+    assert last.trouble == (3.0, "files that no commit names cannot be removed")
     assert last()
+    assert last.trouble is None
 
 
 def test_an_application_completes_although_files_are_left_after_a_while(now: list[float]):
     last = LastSweep(lambda: False)
     assert not last()
+    now[0] += CLEAR_SECONDS
+    assert not last(), "two attempts that take long do not end it"
     now[0] += CLEAR_SECONDS
     assert last()
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.sinks import gathering
 from streams_orchestration.runtime.sinks.publisher import Publisher, SinkTrouble
+from streams_orchestration.runtime.sinks.publishing import outstanding
+from streams_orchestration.runtime.storage.broken_disks import FileTrouble
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import StoreError
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -44,3 +52,59 @@ def test_troubles_are_looked_through_while_no_delivery_changes_them(local: Local
     local.commit(boundary=True)
     publisher.turn()
     assert dict.keys(troubles) == {"Gone"}
+
+
+def failed(place: str, cause: Exception) -> OutputError:
+    error = OutputError("Out", f"{place} cannot be written")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("errors", "seconds"),
+    [
+        pytest.param([OSError(errno.EIO, "Input/output error")] * 3, 20.0, id="a broken disk"),
+        pytest.param([StoreError("s3://bucket: it cannot be reached")] * 3, 20.0, id="a storage that is away"),
+        pytest.param([OSError(errno.EACCES, "Permission denied")] * 3, None, id="a right that is missing"),
+        pytest.param([ConnectionError("refused")] * 3, None, id="a target that is away"),
+    ],
+)
+def test_a_publisher_knows_how_long_its_machine_cannot_use_a_file(
+    local: LocalApplication, errors: list[Exception], seconds: float | None
+):
+    now = 100.0
+    publisher = Publisher(local.catalog, local.name, clock=lambda: now)
+    assert publisher.unusable() is None
+    for error in errors:
+        publisher.failed(failed("part-1", error))
+        now += 10.0
+    now -= 10.0
+    wanted = None if seconds is None else FileTrouble(seconds, "operator Out: part-1 cannot be written")
+    assert publisher.unusable() == wanted
+    publisher.succeeded("Out")
+    assert publisher.unusable() is None
+
+
+def test_a_file_that_another_host_has_published_ends_the_trouble_with_it(local: LocalApplication):
+    now = 100.0
+    publisher = Publisher(local.catalog, local.name, clock=lambda: now)
+    publisher.failed(failed("part-1", OSError(errno.EIO, "Input/output error")))
+    now = 190.0
+    publisher.failed(failed("part-2", OSError(errno.EIO, "Input/output error")))
+    assert publisher.unusable() == FileTrouble(0.0, "operator Out: part-2 cannot be written")
+
+
+def test_a_directory_that_cannot_be_looked_at_is_a_trouble_of_the_sink(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(directory: Path, _pattern: str) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(directory))
+
+    publisher = Publisher(local.catalog, local.name, local.deliverers)
+    local.commit(boundary=True)
+    monkeypatch.setattr(gathering, "files_below", broken)
+    publisher.deliver("Out", outstanding(local.catalog, local.name, deliveries=True).deliveries)
+    error = read_status(local.home, local.name).sinks[0].error
+    assert error is not None
+    assert "_pending cannot be used: Input/output error; it is tried again, nothing is lost" in error
+    assert publisher.unusable() is not None

@@ -1,0 +1,68 @@
+"""Ends a host whose machine cannot use files of its sinks for long, so that it is started on another machine.
+
+PEs that cannot use files fail, which resets their unit. If no batch needs these files, as at the end of an application,
+no PE fails: then the results of complete epochs would never be visible, or files would be left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, bindparam, select
+
+from streams_orchestration.operators.pauses import Pauses
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
+from streams_orchestration.runtime.errors import UnusableFilesError
+from streams_orchestration.runtime.storage.broken_disks import FileTrouble
+from streams_orchestration.runtime.units.broken_disks import read_failed
+from streams_orchestration.runtime.units.wishes import read_wish, refusal
+
+WAITS = Pauses(first=60.0, longest=3600.0)
+"""Seconds after which a host ends.
+
+They double with each earlier reset for files that the host could not use, unless another machine had no more of them.
+"""
+
+# made once: making a statement takes longer than running it
+_h = tables.host
+_HOST = select(_h).where(_h.c.application == bindparam("of"), _h.c.id == bindparam("host"))
+_MACHINES = select(tables.machine)
+
+
+def require_usable_files(
+    catalog: Catalog, application: str, number: int, troubles: Iterable[FileTrouble | None]
+) -> None:
+    """Check that a host can use the files of its machine, or that no other machine would take it.
+
+    Args:
+        catalog: the catalog of the application.
+        application: the name of the application.
+        number: the number of the host.
+        troubles: the troubles of the host with files of its machine.
+
+    Raises:
+        UnusableFilesError: files could not be used for long, and another machine takes the host.
+    """
+    longest = max((trouble for trouble in troubles if trouble is not None), default=None)
+    if longest is None or longest.seconds < WAITS.first:
+        return
+    with catalog.read() as connection:
+        host = HostRow.one_or_none(connection, _HOST, {"of": application, "host": number})
+        if host is None or host.machine is None or not _moves(connection, host, longest.seconds):
+            return
+    message = f"files could not be used on {host.machine} for {longest.seconds:.0f} s: {longest.reason}"
+    raise UnusableFilesError(message)
+
+
+def _moves(connection: Connection, host: HostRow, seconds: float) -> bool:
+    machines = MachineRow.all(connection, _MACHINES)
+    failed = read_failed(connection, host.application, [machine.name for machine in machines])
+    numbers, wish, now = failed[host.id], read_wish(host.id, host.wish), clock.now()
+    others = [each.name for each in machines if each.name != host.machine and refusal(wish, each, now) is None]
+    if not others:
+        return False
+    is_better = min(numbers[name] for name in others) <= numbers[host.machine or ""]
+    return is_better or seconds >= WAITS.after(1 + numbers.total())
