@@ -144,7 +144,7 @@ def test_a_stream_that_is_offered_in_turns_is_taken_once_whatever_fails(events: 
                     if (plan := application.plan(program)) is not None:
                         commit_batch(application.catalog, program, plan, application.execute(program, plan), 0.0)
                 case _:
-                    cancel(application.home, name)
+                    cancel(application.catalog, name)
                     apps[name] = started(Path(directory), texts[name], name)
         run_until_idle(*apps.values())
         taken = {name: [int(line) for line in lines(apps[name], "kept.csv")] for name in ("zero", "one")}
@@ -178,7 +178,7 @@ def test_changes_stay_when_the_application_goes_on(tmp_path: Path):
     changing = started(tmp_path, CHANGING, "changing")
     while changing.step(changing.programs[0]):
         pass
-    cancel(changing.home, "changing")
+    cancel(changing.catalog, "changing")
     changing = started(tmp_path, CHANGING, "changing")
     run_until_idle(started(tmp_path, ROWS % 12, "rows"), changing)
     assert [int(line.split(",")[0]) for line in lines(changing, "told.csv") if line.split(",")[1] == "9"] == [
@@ -190,9 +190,9 @@ def test_changes_stay_when_the_application_goes_on(tmp_path: Path):
 
 
 def test_an_application_that_changes_its_links_is_not_redeployed(tmp_path: Path):
-    started(tmp_path, CHANGING, "changing")
+    changing = started(tmp_path, CHANGING, "changing")
     redeployment = preview_redeploy(
-        Home(tmp_path), deployable(compiled(CHANGING.replace("n > 100l", "n > 99l"), "changing"))
+        changing.catalog, deployable(compiled(CHANGING.replace("n > 100l", "n > 99l"), "changing"))
     )
     assert not redeployment.acceptable
     assert {each.reason for each in redeployment.operators} == {
