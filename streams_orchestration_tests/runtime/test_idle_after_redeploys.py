@@ -128,6 +128,29 @@ def test_an_idle_source_holds_up_nothing_after_a_redeploy(
     assert [run.met()[at] for at in (30, 40, 50)] == [20, 30, 40]
 
 
+@pytest.mark.parametrize(("pes", "regions"), [(9, True), (9, False)])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_source_that_has_ended_holds_up_nothing_after_a_redeploy(
+    tmp_path: Path, change: str, pes: int, regions: bool, monkeypatch: pytest.MonkeyPatch
+):
+    before, after = (compiled(tmp_path, graph, pes, regions=regions) for graph in CHANGES[change])
+    run = begun(tmp_path, before, monkeypatch)
+    run.write("Idle", 10)
+    run.write("Other", 10)
+    run.end("Idle", "Other")
+    run.write("Busy", 10, 20)
+    run.turn(6)
+    run.write("Busy", 30)
+    run.turn(5)
+    redeploy(run.local, after)
+    run.turn(8)
+    run.write("Busy", 40, 50)
+    run.turn(5)
+    run.end("Busy")
+    run.local.run()
+    assert [run.met()[at] for at in (40, 50)] == [30, 40]
+
+
 @pytest.mark.parametrize("pes", [2, 9])
 def test_a_stream_that_has_ended_holds_up_nothing_after_a_redeploy_before_the_first_watermark(
     tmp_path: Path, pes: int, monkeypatch: pytest.MonkeyPatch

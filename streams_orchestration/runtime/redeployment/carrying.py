@@ -16,7 +16,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment, St
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.watermarks import IDLE
+from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
 from streams_orchestration.runtime.programs.batches import StoredState
@@ -29,7 +29,7 @@ from streams_orchestration.runtime.redeployment.rescaling import (
 )
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.tasks.instances import operator_context
+from streams_orchestration.runtime.tasks.instances import WATERMARK, operator_context
 from streams_orchestration.runtime.tasks.state_files import read_state, state_data, write_state_file
 from streams_orchestration.runtime.tasks.stored_states import newest_states
 
@@ -146,6 +146,8 @@ class Carrier:
         self._formers = {each.name: each for program in deployed for each in program.operators.values()}
         self._programs = {each.name: (program, each) for program in wanted for each in program.operators.values()}
         self._cut = cut
+        self._former_names: dict[str, list[str]] = {}
+        """Operator of the new plan -> the deployed operators whose state it gets."""
         self.written: list[str] = []
         """Paths of written files. They are garbage until the switch names them in the catalog."""
 
@@ -158,6 +160,12 @@ class Carrier:
             OSError: a file cannot be written.
         """
         carried = Carried()
+        for action in redeployment.operators:
+            if action.former is not None and action.action in ("kept", "moved"):
+                self._former_names[action.operator] = [action.former]
+        for move in redeployment.moves:
+            names = [place.operator for place in move.sources]
+            self._former_names |= {place.operator: names for place in move.targets}
         for action in redeployment.operators:
             if action.former is not None and action.action in ("kept", "moved"):
                 self._move(action.former, action.operator, carried)
@@ -181,7 +189,7 @@ class Carrier:
                     each.former for each in redeployment.operators if without_channels(each.operator) == channels
                 ]
                 states = [self._read(former) for former in formers if former is not None]
-                watermark = common_watermark(states, program, self._unchanged(name))
+                watermark = common_watermark(states, program, self._unchanged(name), self._over(name))
                 if watermark:
                     self._store(name, watermark, carried)
 
@@ -204,8 +212,35 @@ class Carrier:
             carried.states[operator] = StoredState(operator, stored.files)
             return
         read = read_state(self._home.store, stored)
-        state = carried_state(self._operator(after), before, after, read, self._unchanged(operator))
+        state = carried_state(
+            self._operator(after), before, after, read, self._unchanged(operator), self._over(operator)
+        )
         self._store(operator, state, carried)
+
+    def _over(self, operator: str) -> list[str]:
+        """Return the event-time streams of an operator that have ended: their last watermark is not sent again."""
+        return [each for each in self._programs[operator][1].entries.values() if self._has_ended(each)]
+
+    def _has_ended(self, stream: str) -> bool:
+        """Return True if the sources of an event-time stream had no more tuples at the cut.
+
+        Operators in between have passed the last watermark on, unless they keep tuples. Of an operator that makes
+        watermarks of its own the answer is False.
+        """
+        output = stream.partition(">")[0]
+        name = output if output in self._programs else output.rpartition(":")[0]
+        if name not in self._programs:
+            return False
+        _, program = self._programs[name]
+        formers = self._former_names.get(name, [])
+        if program.source:
+            return bool(formers) and self._cut.exhausted.issuperset(formers)
+        role = program.event_time
+        if role is None or role.imports or role.mode not in ("inputWatermark", "heldInput"):
+            return False
+        if role.mode == "heldInput" and any(self._read(each).get(WATERMARK, {}).get("sent") != END for each in formers):
+            return False
+        return bool(program.entries) and all(map(self._has_ended, program.entries.values()))
 
     def _unchanged(self, operator: str) -> set[str]:
         """Return the streams that an operator's PE reads from units that the redeploy does not change."""
@@ -235,7 +270,7 @@ class Carrier:
                 carried.exhausted.update(targets)
             return
         parts = {
-            name: state | common_watermark(states, self._programs[name][1], self._unchanged(name))
+            name: state | common_watermark(states, self._programs[name][1], self._unchanged(name), self._over(name))
             for name, state in divided.items()
             if state
         }

@@ -29,7 +29,12 @@ REPLICAS_AT_ONCE = 4
 
 
 def carried_state(
-    operator: Operator, former: OperatorProgram, program: OperatorProgram, state: State, unchanged: Collection[str] = ()
+    operator: Operator,
+    former: OperatorProgram,
+    program: OperatorProgram,
+    state: State,
+    unchanged: Collection[str] = (),
+    over: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return a state that is carried over undivided, converted to the operator's current types.
 
@@ -42,6 +47,7 @@ def carried_state(
         program: its program in the new plan.
         state: the stored state.
         unchanged: the operator's streams from units that the redeploy does not change.
+        over: the operator's streams that have ended.
 
     Raises:
         StateRefusedError: the state cannot be converted to the operator's types.
@@ -52,7 +58,7 @@ def carried_state(
     positions = state.get(SPLITTERS, {})
     kept = {name: positions[name] for name in positions if name in after and before.get(name) == after[name]}
     own_watermark = {name: each for name, each in state.get(WATERMARK, {}).items() if name not in OF_CONNECTIONS}
-    watermark = common_watermark([state], program, unchanged)
+    watermark = common_watermark([state], program, unchanged, over)
     if watermark:
         watermark[WATERMARK] = own_watermark | watermark[WATERMARK]
     return merged | ({SPLITTERS: kept} if kept else {}) | watermark
@@ -105,12 +111,12 @@ def divided_states(
 
 
 def common_watermark(
-    states: Sequence[State], program: OperatorProgram, unchanged: Collection[str] = ()
+    states: Sequence[State], program: OperatorProgram, unchanged: Collection[str] = (), over: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return the part of a state with which a replica begins in event time.
 
     The watermark is the least watermark of the former replicas, and none if one of them has none (EV46). A connection
-    begins with that watermark, or with `END` if all channels of its stream have ended. The clocks of all partitions go
+    begins with that watermark, or with `END` if its stream has ended. The clocks of all partitions go
     to each replica of a source, which forgets those that it does not read. A stream of an unchanged unit, or of another
     application, stays idle, since it is not sent again that it is idle; other streams send it.
 
@@ -118,6 +124,7 @@ def common_watermark(
         states: the states of the former replicas; empty for one that has had neither tuple nor watermark.
         program: the program of the replica.
         unchanged: the streams from units that the redeploy does not change.
+        over: the streams that have ended.
     """
     parts: list[dict[str, Any]] = [state.get(WATERMARK, {}) for state in states]
     parts = [part for part in parts if part.get("partitions") != {}]  # a source without any does not count (EV52)
@@ -127,7 +134,7 @@ def common_watermark(
     entries = [(_stream(name), value) for part in parts for name, value in part.get("entries", {}).items()]
     going_on = {stream for stream, value in entries if value != END}
     ended = {stream for stream, _ in entries} - going_on
-    kept = {name: END for name in program.entries.values() if _stream(name) in ended}
+    kept = {name: END for name in program.entries.values() if _stream(name) in ended or name in over}
     imports = program.event_time is not None and program.event_time.imports
     if imports:
         kept |= {name: END for part in parts for name, value in part.get("entries", {}).items() if value == END}
@@ -135,7 +142,7 @@ def common_watermark(
     idle = {
         name for part in parts for name in part.get("idle", ()) if name in unchanged or (imports and name not in own)
     }
-    idle -= {name for part in parts for name in part.get("entries", {}) if name not in part.get("idle", ())}
+    idle -= {*over} | {name for part in parts for name in part.get("entries", {}) if name not in part.get("idle", ())}
     kept |= dict.fromkeys(idle, watermark)
     if watermark is None and not (kept or clocks):
         return {}
