@@ -14,7 +14,9 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.reading import read_tree
 from streams_orchestration.model.diagnostics import errors_of
 from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.errors import DataError, TupleError
 from streams_orchestration.operators.toolkits.http_get_stream import HTTPGetStream
+from streams_orchestration.operators.toolkits.http_request import HTTPRequest
 from streams_orchestration.operators.toolkits.oauth import REQUIRED, OAuth1
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.echoing import server
@@ -196,6 +198,22 @@ def test_a_response_that_fails_is_a_tuple_of_the_second_port(tmp_path: Path):
         with receiving(bench.operator):
             until(lambda: bench.produce().exhausted, lambda: f"the source has not ended: {bench.rows(1)}")
     assert bench.rows(1)[-1] == ("GET /bad\n", "Not Found", 404, 9)
+
+
+MALFORMED = [
+    (("http://[::1", "X-One: 1"), "url: the address is malformed; write http://host:port/path"),
+    (("http://127.0.0.1:9", "X-One"), "extraHeaderAttribute: header: 'X-One' is not a header; write Name: value"),
+]
+
+
+@pytest.mark.parametrize(("values", "message"), MALFORMED)
+def test_a_tuple_with_a_malformed_address_or_header_is_bad_data(values: tuple[str, str], message: str):
+    inputs = ["url string, header string"]
+    bench = Bench(HTTPRequest, inputs, url="url", fixedMethod="GET", extraHeaderAttribute="header")
+    with pytest.raises(TupleError) as raised:
+        bench.send([values])
+    assert isinstance(raised.value.__cause__, DataError)
+    assert str(raised.value.__cause__) == message
 
 
 WRONG = [

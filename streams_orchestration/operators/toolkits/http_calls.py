@@ -132,7 +132,7 @@ def failure_text(error: Exception) -> str:
     return kind if cause == kind else f"{kind}: {cause}"
 
 
-def headers_of(written: Iterable[str]) -> dict[str, str]:
+def headers_of(written: Iterable[str], parameter: str = "extraHeaders") -> dict[str, str]:
     """Return headers that are written as `Name: value`.
 
     Raises:
@@ -145,7 +145,7 @@ def headers_of(written: Iterable[str]) -> dict[str, str]:
     for each in written:
         name, colon, value = each.partition(":")
         if not (colon and name.strip()):
-            message = f"extraHeaders: {each!r} is not a header; write Name: value"
+            message = f"{parameter}: {each!r} is not a header; write Name: value"
             raise ValueError(message)
         headers[name.strip()] = value.strip()
     return headers

@@ -230,7 +230,7 @@ class HTTPRequest(Operator):
         """Make the request of a tuple, and log a missing response; return None for the method NONE.
 
         Raises:
-            TupleError: the method is not one of HTTP, or the tuple's request cannot be made.
+            TupleError: the tuple's method is not one of HTTP, or its address or header is malformed.
         """
         given = self.parameters
         method = str(given.fixed_method or values[given.method]).upper()
@@ -242,7 +242,10 @@ class HTTPRequest(Operator):
         kind = values[given.content_type] if given.content_type else given.fixed_content_type
         body = self._body(method, kind, values) if method in _WITH_BODY else None
         url = self._url(method, values)
-        headers = self._headers(url, values) | ({} if body is None else {"Content-Type": kind})
+        try:
+            headers = self._headers(url, values) | ({} if body is None else {"Content-Type": kind})
+        except ValueError as error:
+            raise TupleError(place) from DataError(str(error))
         followed = () if given.disable_redirect_handling else _REDIRECTED[given.redirect_strategy]
         answer = self.caller.call(method, url, body, headers, redirects=method in followed)
         if answer.error:
@@ -266,7 +269,7 @@ class HTTPRequest(Operator):
         given = self.parameters
         headers: dict[str, str] = {}
         if given.extra_header_attribute and (header := values[given.extra_header_attribute]):
-            headers |= headers_of([header])
+            headers |= headers_of([header], f"extraHeaderAttribute: {given.extra_header_attribute}")
         if given.authentication_type == "OAUTH2":
             token = values[given.access_token_attribute] if given.access_token_attribute else ""
             kind = values[given.token_type_attribute] if given.token_type_attribute else ""
@@ -275,7 +278,7 @@ class HTTPRequest(Operator):
                 headers["Authorization"] = f"{kind or 'Bearer'} {token}"
         if given.authentication_type != "STANDARD":
             return headers
-        scopes = (urlsplit(url).hostname or "", "ANY_HOST", "ANY")
+        scopes = (_host_of(url, given.url or "fixedUrl"), "ANY_HOST", "ANY")
         written = next((self.properties[each] for each in scopes if each in self.properties), "")
         if written:
             from requests.auth import _basic_auth_str
@@ -333,6 +336,19 @@ class HTTPRequest(Operator):
             return
         for text in answer.text.splitlines() or [""]:
             yield {**found, line: text}
+
+
+def _host_of(url: str, parameter: str) -> str:
+    """Return the host of an address, or an empty text without one.
+
+    Raises:
+        ValueError: the address is malformed; the message does not repeat it, since it may hold a secret.
+    """
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        message = f"{parameter}: the address is malformed; write http://host:port/path"
+        raise ValueError(message) from None
 
 
 def _check_kind(kind: Type, wanted: str, what: str) -> None:
