@@ -19,7 +19,7 @@ class LateSinks:
         self._deployed_at = 0.0
 
     def add(self, status: api.ApplicationStatus, now: float) -> None:
-        """Take a status into account that was read at this time; times must ascend."""
+        """Take a status into account that was read at a unix time; times must ascend."""
         waiting = [sink for sink in status.sinks if sink.late]
         before = self._since
         self._since = {}

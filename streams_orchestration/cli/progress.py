@@ -41,7 +41,7 @@ class RateMeter:
         self._seen: deque[tuple[float, dict[int, int]]] = deque()
 
     def add(self, status: api.ApplicationStatus, now: float) -> None:
-        """Take the PEs' total rows at this time into account; times must ascend."""
+        """Take the PEs' total rows at a time in seconds into account; times must ascend."""
         self._seen.append((now, {pe.id: _rows(pe) for pe in status.pes}))
         while len(self._seen) > 2 and self._seen[1][0] <= now - WINDOW:
             self._seen.popleft()

@@ -112,9 +112,9 @@ class EventTimeAnnotation:
     lag: float = 0.0
     minimum_gap: float = 0.1
     idle_after: float | None = None
-    """The time without a tuple after which a source or a partition is idle (EV51); None means never."""
+    """The seconds without a tuple after which a source or a partition is idle (EV51); None means never."""
     max_ahead: float | None = None
-    """The distance from the watermark beyond which a time is suspect (EV53); None means no guard."""
+    """The seconds beyond the watermark after which a time is suspect (EV53); None means no guard."""
     confirmations: int = 3
     """The number of suspect times in a row that move the watermark (EV53)."""
     ahead_of: str | None = None

@@ -82,7 +82,7 @@ class Pattern:
     reader: re.Pattern[str]
 
     def write(self, micros: int, zone: dt.tzinfo | None) -> str:
-        """Format a timestamp as the local time of a zone; the zone is None for a timestamp without zone."""
+        """Format microseconds since 1970 as the local time of a zone; the zone is None for a timestamp without zone."""
         local = micros if zone is None else to_local(micros, zone)
         clock = clock_of(local)
         offset = (local - micros) // SECOND
@@ -90,7 +90,10 @@ class Pattern:
         return "".join(_written(piece, clock, local // DAY, offset, name) for piece in self.pieces)
 
     def read(self, text: str, zone: dt.tzinfo | None) -> int | None:
-        """Parse a text as a timestamp; None if it does not match. Missing parts are taken from 1970-01-01 00:00:00."""
+        """Parse a text as microseconds since 1970; None if it does not match, or no such time exists.
+
+        Missing parts are taken from 1970-01-01 00:00:00.
+        """
         match = self.reader.fullmatch(text)
         if match is None:
             return None
@@ -227,7 +230,7 @@ def _offset(letter: str, count: int, offset: int) -> str:
 
 
 def _assembled(parts: dict[str, tuple[str, int]], zone: dt.tzinfo | None) -> int | None:
-    """Return the timestamp of the parsed parts; None if no such time exists."""
+    """Return the microseconds since 1970 of the parsed parts; None if no such time exists."""
 
     def number(letter: str, otherwise: int) -> int:
         return int(parts[letter][0]) if letter in parts else otherwise
@@ -263,7 +266,9 @@ def _month(parts: dict[str, tuple[str, int]]) -> int | None:
 
 
 def _placed(local: int, parts: dict[str, tuple[str, int]], zone: dt.tzinfo | None) -> int | None:
-    """Convert a local time to a timestamp, by the parsed zone or else by `zone`; without a zone it stays local.
+    """Convert local microseconds since 1970 to UTC, by the parsed zone or else by `zone`.
+
+    Without `zone` the result stays local.
 
     None if the parsed zone does not exist.
     """

@@ -91,12 +91,12 @@ def micros_of(clock: LocalTime) -> int:
 
 
 def to_local(micros: int, zone: dt.tzinfo) -> int:
-    """Convert a timestamp to the local time of a zone."""
+    """Convert microseconds since 1970 from UTC to the local time of a zone."""
     return micros if zone is UTC else micros + _offset_at(micros // SECOND, zone) * SECOND
 
 
 def from_local(local: int, zone: dt.tzinfo, moved: int | None = None) -> int:
-    """Convert a local time of a zone to a timestamp.
+    """Convert microseconds since 1970 from the local time of a zone to UTC.
 
     A local time that is skipped (in spring) is moved forward by the length of the gap, as in Java. A local time that
     occurs twice (in autumn) means its first occurrence, unless `moved` decides.
@@ -130,7 +130,7 @@ def moved_on(micros: int, amount: int, zone: dt.tzinfo) -> int:
 
 @functools.lru_cache(maxsize=65536)
 def _offset_at(seconds: int, zone: dt.tzinfo) -> int:
-    """Return a zone's offset from UTC in seconds at a time."""
+    """Return a zone's offset from UTC in seconds at a unix time in seconds."""
     within = max(seconds, -62135510400)
     if within > 253402214400:  # the rules of a zone repeat with the calendar, every 400 years
         within -= -(-(within - 253402214400) // _CYCLE) * _CYCLE
@@ -166,7 +166,10 @@ def expected_zone(name: str) -> dt.tzinfo:
 
 
 def read_date(text: str) -> int | None:
-    """Parse a date, or return None: `2024-02-29`, `2024-2` or `2024`; a time after it is ignored."""
+    """Parse a date as days since 1970, or return None if it is not one, as `2024-02-30`.
+
+    The forms are `2024-02-29`, `2024-2` and `2024`. A time after it is ignored.
+    """
     match = _DATE.fullmatch(text.strip())
     if match is None:
         return None
@@ -178,7 +181,7 @@ def read_date(text: str) -> int | None:
 
 
 def read_timestamp(text: str, zone: dt.tzinfo | None) -> int | None:
-    """Parse a timestamp, or return None.
+    """Parse a timestamp as microseconds since 1970, or return None if it is not one.
 
     Args:
         text: a text such as `2024-02-29 13:00:00.5`. `T` may replace the space, a zone may follow, and parts from the
@@ -208,7 +211,7 @@ def names_no_zone(text: str) -> bool:
 
 
 def write_date(days: int) -> str:
-    """Format a date as `2024-02-29`."""
+    """Format days since 1970 as a date such as `2024-02-29`."""
     year, month, day = date_of(days)
     return f"{write_year(year)}-{month:02}-{day:02}"
 
@@ -219,7 +222,7 @@ def write_year(year: int) -> str:
 
 
 def write_timestamp(micros: int, zone: dt.tzinfo | None) -> str:
-    """Format a timestamp as `2024-02-29 13:00:00.5` in the local time of a zone. A timestamp_ntz has the zone None."""
+    """Format microseconds since 1970 as `2024-02-29 13:00:00.5` in a zone; a timestamp_ntz has the zone None."""
     clock = clock_of(micros if zone is None else to_local(micros, zone))
     fraction = f".{clock.microsecond:06}".rstrip("0") if clock.microsecond else ""
     date = f"{write_year(clock.year)}-{clock.month:02}-{clock.day:02}"
@@ -227,7 +230,7 @@ def write_timestamp(micros: int, zone: dt.tzinfo | None) -> str:
 
 
 def add_months(days: int, months: int) -> int:
-    """Add months to a date; a day that the month does not have becomes its last day."""
+    """Add months to a date in days since 1970; a day that the month does not have becomes its last day."""
     year, month, day = date_of(days)
     year, month = divmod(year * 12 + month - 1 + months, 12)
     return days_of(year, month + 1, min(day, days_of_month(year, month + 1)))

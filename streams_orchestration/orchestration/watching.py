@@ -52,7 +52,7 @@ class Memory:
     state: str = ""
     """The state of the application, followed by the failed units without an attempt left."""
     changed_at: float = 0.0
-    """The time of the last change of `state`."""
+    """The unix time of the last change of `state`."""
     epochs: dict[str, int] = field(default_factory=dict[str, int])
     recorded: dict[str, str] = field(default_factory=dict[str, str])
     """PE or sink -> its state and rows when it was last recorded."""
@@ -63,7 +63,7 @@ class Memory:
     checked_run: str = ""
     """The id of the last run that materialized the deployment and after which the checks were recorded."""
     late_at: float = 0.0
-    """The time at which the next cut becomes late unless it completes; 0 if none can."""
+    """The unix time at which the next cut becomes late unless it completes; 0 if none can."""
 
     def has_news(self, pulse: api.Pulse, now: float) -> bool:
         """Return True if a look cannot wait: the pulse has changed since the last look, or shows trouble."""

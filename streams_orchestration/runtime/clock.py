@@ -54,7 +54,7 @@ def is_sure() -> bool:
 
 
 def started() -> float:
-    """Return the time before the database's clock is read; pass it to `read`."""
+    """Return the seconds since the boot, to be taken before the database's clock is read and passed to `read`."""
     return world.boot_time()
 
 

@@ -325,7 +325,7 @@ def _timestampdiff(binding: Binding) -> TupleFunction:
 
 
 def _months_from(one: int, other: int, step: int) -> int:
-    """Return how many whole multiples of `step` months lie between two local times."""
+    """Return how many whole multiples of `step` months lie between two local times in microseconds since 1970."""
     (days, time), (later, later_time) = divmod(one, DAY), divmod(other, DAY)
     if later > days and later_time < time:
         later -= 1

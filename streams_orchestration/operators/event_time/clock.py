@@ -148,5 +148,5 @@ class Clock:
 
 
 def _later(watermark: int, gap: int) -> int:
-    """Return a watermark plus the minimum gap, at most the greatest watermark."""
+    """Return a watermark plus the minimum gap, both in ticks, at most the greatest watermark."""
     return min(watermark + gap, END)

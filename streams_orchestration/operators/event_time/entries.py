@@ -11,7 +11,7 @@ from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 
 
 class Entries:
-    """The newest watermark of each connection, and the watermark of the operator: the least of them, which never falls.
+    """The newest watermark of each connection in ticks, and the least of them, the operator's, which never falls.
 
     >>> entries = Entries(["Left:0", "Right:0"])
     >>> entries.enter("Left:0", Watermarks.of((2, 10), (5, 20)), 5)

@@ -29,7 +29,7 @@ class Holder:
     name: str = ""
     """The stream of a connection, or the name of a partition; empty for other kinds."""
     ticks: int | None = None
-    """The connection's watermark, or the time of the tuple or partition; None if there is none yet."""
+    """The connection's watermark, or the time of the tuple or partition, in ticks; None if there is none yet."""
     tuples: int | None = None
     """The number of tuples of the partition so far; None for other kinds."""
     inputs: int = 0

@@ -28,7 +28,7 @@ class AheadGuard:
 
 @dataclass(slots=True)
 class PartitionTime:
-    """The greatest event time of one partition, with the suspect times that follow it."""
+    """The greatest event time of one partition, with the suspect times that follow it; all in ticks."""
 
     greatest: int = NO_TIME
     """The greatest trusted time."""

@@ -64,7 +64,7 @@ class OperatorWatermark:
         self._reached: int | None = None
         """The input watermark that the operator has reached: it has processed all tuples before it."""
         self._held: int | None = None
-        """The least time of a tuple that the operator keeps (EV62); None without any."""
+        """The least time in ticks of a tuple that the operator keeps (EV62); None without any."""
         self._sent_at: dict[int, int] = {}
         """The highest watermark that the operator itself has placed at each output port, in the mode `heldInput`."""
         self._restored: int = IDLE

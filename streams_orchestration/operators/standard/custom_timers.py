@@ -60,7 +60,7 @@ class CustomTimers(NamedTimers):
         raise ResultError(message)
 
     def put(self, timer: tuple[str, str], time: int | None) -> None:
-        """Set a timer, or delete it if the time is None."""
+        """Set a timer to a time in ticks, or delete it if the time is None."""
         self._pending.pop(timer, None)
         self._pending[timer] = time
         if time is not None and (self._soonest is None or time < self._soonest):

@@ -41,7 +41,7 @@ class OperatorEventTime:
     holder_name: str
     """The name of the stream or partition that keeps the watermark from rising; empty for other kinds of holders."""
     holder_time: float | None
-    """The watermark of the holding stream, or the time of the tuple or partition; None if there is none yet."""
+    """The holding stream's watermark, or the time of the tuple or partition, in unix seconds; None before it."""
     tuples: int | None = None
     """The number of tuples of the partition so far; None if it is not a partition."""
     producers: Mapping[str, str] = field(default_factory=dict[str, str])

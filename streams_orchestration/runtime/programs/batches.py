@@ -233,4 +233,4 @@ class TaskResult:
     metrics: Counts = field(default_factory=dict[str, Any])
     """The counts of the task's meter; empty if measuring is off."""
     wake: float | None = None
-    """The earliest time at which an operator of the task wants to be called, as in `Position`."""
+    """The earliest unix time at which an operator of the task wants to be called, as in `Position`; or None."""

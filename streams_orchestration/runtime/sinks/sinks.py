@@ -302,7 +302,7 @@ def _visible_epoch(shown: int, first_waiting: int | None) -> int:
 
 
 def _complete_until(cuts: Sequence[Any], sink: SinkRow, epoch: int) -> int | None:
-    """Return the least watermark of a sink's connections at the end of an epoch; None if the sink has no watermark.
+    """Return the least watermark in microseconds of a sink's connections at an epoch's end; None without watermark.
 
     Args:
         cuts: PE, epoch and position of the commits that end epochs, in order.

@@ -39,7 +39,7 @@ class ClockCalls:
             self._calls.call(program, lambda run=operator.on_time: check_nothing(run(), "on_time"))
 
     def wakes(self) -> float | None:
-        """Return the earliest time at which an operator wants to be called, or None."""
+        """Return the earliest unix time at which an operator wants to be called, or None."""
         times = [self._calls.call(program, operator.wake) for program, operator in self._each()]
         return min((time for time in times if time is not None), default=None)
 

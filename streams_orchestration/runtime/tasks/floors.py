@@ -118,7 +118,7 @@ class FlooredOperator(Operator):
             check_nothing(part.on_punctuation(port, mark), "on_punctuation")
 
     def held(self) -> int | None:
-        """Return the least time of the tuples that the objects hold back; None if they hold none."""
+        """Return the least event time in ticks of the tuples that the objects hold back; None if they hold none."""
         self._begin()
         held = [time for part in self.parts if (time := part.held()) is not None]
         return min(held, default=None)

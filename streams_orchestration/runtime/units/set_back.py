@@ -25,12 +25,12 @@ from streams_orchestration.runtime.limits import AHEAD_SECONDS, HOLD_SECONDS
 
 
 def latest(time: float, limit: float) -> float:
-    """Return a time, or `limit` if the time is later than that by more than the clocks of processes may differ."""
+    """Return a unix time, or `limit` if the time is more than `AHEAD_SECONDS` later than `limit`."""
     return limit if time > limit + AHEAD_SECONDS else time
 
 
 def unit_changes(unit: UnitRow, now: float) -> dict[str, Any]:
-    """Return the columns of a unit with times that lie in the future, with their new values."""
+    """Return the columns of a unit with times that lie in the future of a unix time, with their new values."""
     timers = {"period": unit.period, "drain": unit.drain_timeout, "reset": unit.reset_timeout}
     seconds = max(timers.get(unit.timer or "") or 0.0, HOLD_SECONDS if unit.timer == "period" else 0.0)
     limits = {
@@ -47,7 +47,7 @@ def unit_changes(unit: UnitRow, now: float) -> dict[str, Any]:
 
 
 def host_changes(host: HostRow, now: float) -> dict[str, Any]:
-    """Return the columns of a host with times that lie in the future, with their new values."""
+    """Return the columns of a host with times that lie in the future of a unix time, with their new values."""
     return _changes(host, dict.fromkeys(("asked_at", "launched_at", "heartbeat_at", "storage_failed_at"), now))
 
 

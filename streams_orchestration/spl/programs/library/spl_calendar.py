@@ -91,7 +91,7 @@ def _seconds_of(tm: dict[str, Any], zone: ZoneInfo) -> int:
 
 @plain("toTimestamp", when=lambda types: isinstance(types[0], Tuple), run=True)
 def timestamp_of_tm(run: Any, tm: dict[str, Any], default_zone: bool = False) -> int:  # noqa: FBT001, FBT002
-    """Return the timestamp of a `Sys.tm` in the zone that it names.
+    """Return the timestamp, in nanoseconds since 1970, of a `Sys.tm` in the zone that it names.
 
     If it names no zone, its `gmtoff` applies, or, if `default_zone` is true, the operator's time zone.
     """
@@ -192,7 +192,7 @@ _LOCAL_TIME_STRING = re.compile(
 
 @plain("timeStringToTimestamp", "timeStringtoTimestamp", run=True)
 def time_string(run: Any, date: str, hours: str, *rest: Any) -> int:
-    """Parse a date such as `04-OCT-2005` and a time such as `14:18:19.324` as a timestamp.
+    """Parse a date such as `04-OCT-2005` and a time such as `14:18:19.324` as nanoseconds since 1970.
 
     If the last argument is true, numbers may have fewer digits, and a wrong text gives 1970-01-01.
 
@@ -218,7 +218,7 @@ def time_string(run: Any, date: str, hours: str, *rest: Any) -> int:
 
 @plain("toTimestamp", when=lambda types: len(types) == 2 and isinstance(types[1], Enumeration))
 def timestamp_of_ticks(ticks: int, resolution: str) -> int:
-    """Return the timestamp that is a number of ticks after 1970-01-01."""
+    """Return the timestamp, in nanoseconds, that is a number of ticks after 1970-01-01."""
     return checked(ticks * _TICKS[resolution])
 
 

@@ -36,13 +36,13 @@ def moment_of(timestamp: int, zone: str) -> dt.datetime:
 
 
 def ctime(timestamp: int, zone: str) -> str:
-    """Format a timestamp in the local time of a zone as C's `ctime` does, as in `Thu Jan 1 00:00:00 1970`."""
+    """Format nanoseconds since 1970 in the local time of a zone as C's `ctime` does: `Thu Jan 1 00:00:00 1970`."""
     moment = moment_of(timestamp, zone)
     return f"{moment:%a %b} {moment.day:2d} {moment:%H:%M:%S %Y}"
 
 
 def from_seconds(seconds: float) -> int:
-    """Convert seconds since 1970 to a timestamp.
+    """Convert seconds since 1970 to a timestamp in nanoseconds.
 
     Raises:
         RunError: the seconds are outside the range of timestamps.
