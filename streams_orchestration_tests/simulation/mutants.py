@@ -150,8 +150,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a commit takes no turn of its unit": Mutant(
         commits.commit_batch,
-        "with catalog.write_unit(application, program.unit) as connection:",
-        "with catalog.note() as connection:",
+        "else catalog.write_unit(application, program.unit) as connection:",
+        "else catalog.note() as connection:",
     ),
     "the garbage of all units is collected in the turn of one": Mutant(
         garbage.collect_garbage,
