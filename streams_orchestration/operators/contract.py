@@ -335,7 +335,7 @@ class SourceOperator(Operator):
         raise NotImplementedError
 
     def submit(self, batch: TupleBatch, port: int = 0, *, partitions: Any = None) -> None:
-        """Send tuples. `partitions` numbers or names the partition of each; ignored without event time (EV52)."""
+        """Send tuples, in event time with the number or name of each one's partition. Raises like the base class."""
         if partitions is not None and self.context.event_time is not None and isinstance(batch, TupleBatch):
             batch.partitions = partitions_of(partitions, len(batch))
         super().submit(batch, port)

@@ -89,6 +89,9 @@ class KeyColumns:
             port: the input port.
             parameter: the name of the parameter with the keys, for errors.
             keys: names of attributes, and expressions.
+
+        Raises:
+            FaultyExpressionError: an expression is faulty, and errors are not being gathered.
         """
         names: list[str] = []
         for number, each in enumerate(keys):

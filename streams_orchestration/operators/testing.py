@@ -234,6 +234,10 @@ class OperatorHarness:
         Args:
             stored: a result of `checkpoint`; without it a checkpoint is taken now, so the restart should be
                 unnoticeable.
+
+        Raises:
+            StateError: the stored state is damaged.
+            ResultError: `checkpoint` or `drain` returns something else.
         """
         self._stored = self.checkpoint() if stored is None else stored
         state = load_state(data for _, data in self._stored)

@@ -124,7 +124,11 @@ def _by_type(connection: Connection, row: Row, table: sa.Table) -> str:
 def write_one_by_one(
     connection: Connection, statement: Any, refused: Sequence[RefusedRow], table: sa.Table | None
 ) -> list[RefusedRow]:
-    """Retry refused rows until a pass accepts none of them, and return the rest: a row may refer to a later one."""
+    """Retry refused rows until a pass accepts none of them, and return the others: a row may refer to a later one.
+
+    Raises:
+        SQLAlchemyError: the cause is not in a row.
+    """
     while True:
         left = [
             each._replace(column=again.column, error=again.error)

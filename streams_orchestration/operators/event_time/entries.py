@@ -123,7 +123,7 @@ class Entries:
         return Watermarks.of((0, END))
 
     def tell_again(self) -> None:
-        """Return `IDLE` again when the next connection is idle, if all connections are."""
+        """Let the next idle connection give `IDLE` again, if all connections are idle."""
         self._told = not self._rests
 
     @property

@@ -181,7 +181,7 @@ class Partitions:
         return frozenset(name for name, time in times.items() if time > bound and name not in awaited)
 
     def tell_again(self) -> None:
-        """Let the source send again that it is idle, if it is."""
+        """Let `settle` or `assign` yield `Rest` again, if all partitions are idle."""
         self._told = not self._rests
 
     @property

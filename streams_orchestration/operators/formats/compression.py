@@ -44,7 +44,7 @@ class Compressor:
         self.size = 0
 
     def part(self, data: bytes) -> bytes:
-        """Return the next bytes of the compressed stream, which hold all of the data."""
+        """Compress data, in a new stream if none has begun, and return the next bytes with all the data."""
         begin = b"" if self.begun else _BEGIN[self.compression]
         self.begun = True
         if self.compression == "bzip2":
@@ -55,7 +55,7 @@ class Compressor:
         return begin + deflate.compress(data) + deflate.flush(zlib.Z_SYNC_FLUSH)
 
     def end(self) -> bytes:
-        """Return the last bytes of the stream that has begun; nothing if none has. Another stream may begin."""
+        """End the stream that has begun, and return its last bytes; nothing without one. Another stream may begin."""
         last = b""
         if self.begun and self.compression == "zlib":
             last = _LAST_BLOCK + self.check.to_bytes(4, "big")
@@ -89,7 +89,7 @@ class Decompressor:
         return self._stream is not None
 
     def part(self, data: bytes) -> bytes:
-        """Return the bytes that the next part of the compressed data adds.
+        """Decompress the next part, and return the bytes that it adds.
 
         Raises:
             DataError: the data is not compressed in this format.

@@ -59,7 +59,7 @@ class JournalFiles:
         return self._id
 
     def make(self) -> None:
-        """Create the directory and the journal's id if they do not exist."""
+        """Create the directory and the journal's id if they do not exist. Raises OSError if that fails."""
         self.directory.mkdir(parents=True, exist_ok=True)
         if self.id is None:
             write_whole(self.directory / "id", world.new_id())
@@ -108,7 +108,7 @@ class JournalFiles:
     def note(self, facts: dict[str, Any]) -> None:
         """Store facts about the external system with the journal, so that every host sees them.
 
-        They replace earlier ones.
+        They replace earlier ones. Raises OSError if they cannot be written.
         """
         write_whole(self.directory / "notes.json", json.dumps(facts))
 
@@ -125,7 +125,7 @@ class JournalFiles:
             self.note(former.noted())
 
     def report(self, facts: dict[str, Any]) -> None:
-        """Store the receiver's status for readers of the journal."""
+        """Store the receiver's status for readers of the journal. Raises OSError if it cannot be written."""
         write_whole(self.directory / "receiver.json", json.dumps(facts), durably=False)
 
     def reported(self) -> dict[str, Any]:

@@ -270,7 +270,7 @@ class KafkaReader:
 
         partition = (message.topic(), message.partition())
         match message.error().code():
-            case KafkaError._PARTITION_EOF:  # behind marks of transactions, which are not messages
+            case KafkaError._PARTITION_EOF:  # the offset is after marks of transactions, which are not messages
                 self._cluster.reached()
                 self._waits.discard(partition)
                 self.ended.add(partition)

@@ -75,7 +75,11 @@ class DataFileWriter:
             self._open.write(self._take_kept())
 
     def finish(self) -> tuple[PendingFile, ...]:
-        """Write the tuples that wait, and return all files. The framework flushes them to disk with the commit."""
+        """Write the tuples that wait, and return all files. The framework flushes them to disk with the commit.
+
+        Raises:
+            DataError: a value is too long to name a partition directory.
+        """
         if self._open is not None:
             done = self._open
             self._open = None

@@ -64,7 +64,7 @@ def is_refused(error: BaseException | None) -> bool:
     """
     if is_away(error):
         return False
-    if type(error) is ValueError:  # by which pyiceberg says that tuples do not fit
+    if type(error) is ValueError:  # pyiceberg raises it if tuples do not fit
         return True
     while error is not None:
         if isinstance(error, RefusedError) or type(error).__name__ in _FINAL_NAMES:

@@ -156,7 +156,7 @@ class LakeSink(EpochSink):
 
 
 def target_columns_of(context: OperatorContext, parameters: LakeSinkParameters) -> dict[str, str]:
-    """Map the attributes that are written to their columns."""
+    """Map the attributes that are written to their columns. Raises ValueError like `target_columns`."""
     return target_columns(context.inputs[0].names, parameters.columns, parameters.suppress, parameters.key)
 
 

@@ -22,7 +22,7 @@ class LocalStorage:
     """The directory against which relative paths are resolved."""
 
     def files(self, place: str) -> Sequence[File]:
-        """Return the files that a path, a directory, a pattern or a `package://` path names."""
+        """Return the files that a path, a directory, a pattern or a `package://` path names; see `resolve_inputs`."""
         return resolve_inputs(place, self.base)
 
     def file(self, place: str) -> Path:

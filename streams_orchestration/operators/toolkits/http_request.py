@@ -198,7 +198,11 @@ class HTTPRequest(Operator):
         import_modules("requests")
 
     def setup(self) -> None:
-        """Prepare the client. The first request connects."""
+        """Prepare the client. The first request connects.
+
+        Raises:
+            ValueError: the file with the credentials cannot be read, or OAuth 1 lacks a property.
+        """
         given = self.parameters
         self.properties = properties_of(
             self.context, given.authentication_file, listed(given.authentication_properties)

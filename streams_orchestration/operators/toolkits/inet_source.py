@@ -187,7 +187,11 @@ class InetSource(JournalSource):
         self.target, self.kind = self.parameters.target(self.made)
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next values. After the record of the end, the source is exhausted."""
+        """Submit the next values and markers. After the record of the end, the source is exhausted.
+
+        Raises:
+            DataError: values in the journal are lost, or receiving is permanently refused.
+        """
         if offset.get("ended"):
             return ProducedTo(offset, exhausted=True)
         made = super().produce(offset, limit)
@@ -268,7 +272,7 @@ class _Document:
         """The time of its last change, as the server or the file system writes it."""
 
     def fetch(self) -> bytes:
-        """Return the data to submit; `error` says why there is none."""
+        """Fetch the document and return the data to submit, which may be empty; set `error` if the fetch fails."""
         self.error = ""
         data = self._read() if self.address.startswith("file:") else self._ask()
         if self.error:
@@ -286,7 +290,7 @@ class _Document:
             self._caller.close()
 
     def _read(self) -> bytes | None:
-        """Return a file; None if it has not changed."""
+        """Read and return a file, and note its time; None if it has not changed, or after setting `error`."""
         name = unquote(urlsplit(self.address).path)
         path = Path("/" + name.lstrip("/"))
         path = path if path.is_absolute() and path.exists() else self._base / name.lstrip("/")
@@ -301,7 +305,7 @@ class _Document:
         return data
 
     def _ask(self) -> bytes | None:
-        """Return the body of the server's answer; None if the document has not changed."""
+        """Make a request and return the body of the answer; None if it has not changed, or after setting `error`."""
         if self._caller is None:
             self._caller = HttpCaller({"User-Agent": "IBMStreams/4.0"}, timeout=self._given.timeout or None)
         since = {"If-Modified-Since": self._stamp} if self._stamp and not self._given.unconditional_fetch else None

@@ -141,7 +141,7 @@ class SlidingWindows:
         A trigger by count comes after the tuple is inserted, and one by delta before.
         """
         column = self.partitions.column("full")
-        if self.eviction.attribute == ARRIVAL:  # as in Streams, a time is full from the first tuple on
+        if self.eviction.attribute == ARRIVAL:  # IBM Streams counts a window of a time as full from its first tuple on
             full = np.ones(len(lows), bool)
         elif self.eviction.attribute is None:
             full = arrivals.new + 1 - lows >= self.eviction.size
