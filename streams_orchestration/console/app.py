@@ -205,7 +205,7 @@ def _reset(reader: SnapshotReader, access: Access) -> Answer:
             return JSONResponse({"error": "`unit` must be the name of a region or PE, and `force` true or false."}, 400)
         try:
             reader.require(name)
-            await asyncio.to_thread(api.stop_orphans, reader.home, name)
+            await asyncio.to_thread(lambda: api.stop_orphans(api.Catalog(reader.home), name))
             generation = await asyncio.to_thread(partial(api.reset, reader.home, name, unit, force=force))
         except api.NotDeployedError as error:
             return JSONResponse({"error": str(error)}, 404)
