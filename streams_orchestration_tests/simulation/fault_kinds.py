@@ -7,7 +7,14 @@ from collections.abc import Callable
 from streams_orchestration_tests.simulation.disk_faults import bad_disk, directory, flip, full, power
 from streams_orchestration_tests.simulation.faults import AWAY_SECONDS, Faults
 from streams_orchestration_tests.simulation.mailbox import OFFICE
-from streams_orchestration_tests.simulation.plan_faults import ZOMBIE_SECONDS, late, redeploy, savepoint, spoil
+from streams_orchestration_tests.simulation.plan_faults import (
+    ZOMBIE_SECONDS,
+    late,
+    lost_switch,
+    redeploy,
+    savepoint,
+    spoil,
+)
 from streams_orchestration_tests.simulation.sweeps import swept_pe
 
 STOP_SECONDS = (0.5, 2.0, 8.0, 40.0)
@@ -363,6 +370,7 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "unheard": unheard,
     "slow_commit": slow_commit,
     "spoil": spoil,
+    "lost_switch": lost_switch,
 }
-USUAL = tuple(kind for kind in KINDS if kind != "spoil")
+USUAL = tuple(kind for kind in KINDS if kind not in ("spoil", "lost_switch"))
 """Kinds that come unless others are asked for; a trial that is to fail takes some 5,000 steps."""

@@ -14,7 +14,7 @@ from typing import Any
 from streams_orchestration.runtime.limits import AHEAD_SECONDS
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration_tests.simulation.catalogs import SharedFile, Tables
-from streams_orchestration_tests.simulation.scheduler import SimulatedProcess
+from streams_orchestration_tests.simulation.scheduler import GIVEN, SimulatedProcess
 from streams_orchestration_tests.simulation.worlds import EPOCH
 
 EVERY = 16
@@ -25,6 +25,11 @@ NAMED = (
     "SELECT path, '' AS final FROM segment WHERE NOT retracted "
     "UNION ALL SELECT pending, final FROM sink_file WHERE NOT published AND NOT retracted"
 )
+STARTED = (
+    "SELECT p.pid FROM host h JOIN host_process p ON p.incarnation = h.incarnation AND p.pid = h.pid "
+    "WHERE h.id = ? AND h.machine = ? AND h.state = 'STARTING' AND h.incarnation != ?"
+)
+"""The process of a host that comes up on a machine."""
 SEGMENTS = "SELECT a.plan, s.stream, s.number, s.path FROM segment s JOIN application a ON a.name = s.application"
 UNITS = (
     "SELECT u.name, a.plan, u.generation, u.state, u.held_until, t.state AS trial "
@@ -123,6 +128,11 @@ class Histories:
         if before is not None and before.alive and before is not process and starter is not None:
             self.wrong.append(f"{process.name} is started twice by {starter.pid} {starter.name}")
         self._starts[starter, incarnation] = process
+        number, table = process.name.partition(" ")[2], process.machine.table
+        given = process.state.setdefault(GIVEN, self.shared.scheduler.steps)
+        for (pid,) in self.rows(STARTED, number, process.machine.name, incarnation):
+            if (other := table.get(pid)) is not None and other.alive and other.state.get(GIVEN, given) < given:
+                self.wrong.append(f"{process.name} is started on {process.machine.name}, where it comes up as {pid}")
 
     def killed(self, process: SimulatedProcess) -> None:
         """Note that the product kills a process; a host whose starter has still to record it must live."""

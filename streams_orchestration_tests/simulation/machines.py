@@ -24,7 +24,13 @@ from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.simulation.catalogs import opened
 from streams_orchestration_tests.simulation.engines import Cluster
-from streams_orchestration_tests.simulation.scheduler import Scheduler, Signal, SimulatedMachine, SimulatedProcess
+from streams_orchestration_tests.simulation.scheduler import (
+    GIVEN,
+    Scheduler,
+    Signal,
+    SimulatedMachine,
+    SimulatedProcess,
+)
 
 NAMES = ("north", "south", "west")
 CORES = 4
@@ -161,6 +167,8 @@ class _Input(io.StringIO):
         self._standby.line = self.getvalue()
         current = self._standby.scheduler.current
         self._standby.agent = current and current.process
+        if self._standby.process is not None:
+            self._standby.process.state[GIVEN] = self._standby.scheduler.steps
         self._standby.scheduler.notify(self._standby.said)
 
     def close(self) -> None:

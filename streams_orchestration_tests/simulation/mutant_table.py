@@ -55,10 +55,10 @@ SUITED: dict[str, tuple[float, tuple[str, ...], tuple[str, ...], int]] = {
     "hosts are killed as orphans though they are wanted": (
         0.02, ("kill", "lost_before", "lost_rare"), ("two_hosts", "fan_in"), 0,
     ),
-    "tuples between units do not count when these are drained": (0.004, ("redeploy",), ("two_regions", "outside"), 0),
+    "tuples between units do not count when these are drained": (0.01, ("redeploy", "stop"), ("outside",), 0),
     "states are carried over without a look at the cut": (0.01, ("redeploy", "kill", "stop"), ("diamond", "join"), 0),
     "states are removed though their switch may have been made": (
-        0.004, ("redeploy", "lost_rare"), ("diamond", "join"), 0,
+        0.008, ("redeploy", "lost_switch"), ("diamond", "join"), 0,
     ),
     "garbage is collected by a plan that was replaced": (0.01, ("late", "redeploy"), ("two_regions", "diamond"), 3),
     "a query of a plan that was replaced goes on": (0.01, ("zombie", "redeploy", "kill"), ("diamond", "two_hosts"), 2),

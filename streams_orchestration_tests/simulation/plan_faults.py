@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streams_orchestration_tests.simulation.faults import Faults
 from streams_orchestration_tests.simulation.redeploys import SHORT_SECONDS
+from streams_orchestration_tests.simulation.switches import switches
 
 ZOMBIE_SECONDS = 60.0
 """Most seconds that a query is held at its commit, or half of those of a machine."""
@@ -60,6 +61,16 @@ def spoil(faults: Faults, _step: str) -> str | None:
 
     faults.watches.append(is_over)
     return f"{begun}, to be reverted"
+
+
+def lost_switch(faults: Faults, _step: str) -> str | None:
+    """Lose the connection of the commit by which a redeploy switches, after it has taken effect."""
+    assert faults.scheduler.current is not None
+    process = faults.scheduler.current.process
+    if not switches(process) or faults.shared.writer is not process:
+        return None
+    faults.shared.lose_next = "after"
+    return f"after the switch of {process.pid}"
 
 
 def savepoint(faults: Faults, _step: str) -> str | None:

@@ -34,7 +34,7 @@ from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.failures import LAUNCHES, failures
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome
 from streams_orchestration_tests.runtime.locked import deploy
-from streams_orchestration_tests.simulation import loops, mailbox, processes, servers, sweeps, worlds
+from streams_orchestration_tests.simulation import loops, mailbox, processes, servers, sweeps, switches, worlds
 from streams_orchestration_tests.simulation.brokers import Broker, topics_of
 from streams_orchestration_tests.simulation.cases import compiled, plans, shape_at, undisturbed
 from streams_orchestration_tests.simulation.catalogs import Tables
@@ -187,8 +187,8 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         stack.enter_context(cluster.installed())
         stack.enter_context(Pipes(scheduler, cluster.engine).installed())
         stack.enter_context(disk.installed())
-        stack.enter_context(sweeps.installed(scheduler))
-        stack.enter_context(loops.installed(scheduler))
+        for each in (sweeps, switches, loops):
+            stack.enter_context(each.installed(scheduler))
         is_received = case.shape == "received"
         if is_received:
             stack.enter_context(mailbox.installed())

@@ -42,6 +42,13 @@ LATE_SWEEP = ("--shape", "two_hosts", "--machines", "3", "--kind", "late_sweep",
 REDEPLOYS = ("--kind", "redeploy", "--rate", "0.002")
 SAVEPOINTS = ("--kind", "redeploy", "savepoint", "--rate", "0.005")
 FOUND: dict[str, tuple[str, ...]] = {
+    "an agent starts a host twice": ("--shape", "two_hosts", "--machines", "3", "--kind", "kill", "--rate", "0.02"),
+    "states are removed though their switch may have been made": (
+        *("--kind", "redeploy", "lost_switch", "--rate", "0.008", "--faults", "8", "--seed", "3"),
+    ),
+    "tuples between units do not count when these are drained": (
+        *("--shape", "outside", "--kind", "redeploy", "stop", "--rate", "0.01", "--faults", "20"),
+    ),
     "no fence": ("--kind", "zombie", "--seed", "3"),
     "a commit that was made is not known again": ("--kind", "lost_after"),
     "commits while a unit is unhealthy": ("--kind", "kill", "suicide", "stop", "--seed", "7"),
@@ -114,7 +121,9 @@ ALWAYS = (
     *("no fence", "a commit that was made is not known again", "nothing is retracted", "names are not synchronised"),
     *("a unit within an epoch counts as drained", "the mark is read before the fence"),
     *("a mark is written without a look at the one before", "a replaced host sweeps"),
-    "a commit takes no turn of its unit",
+    *("a commit takes no turn of its unit", "an agent starts a host twice"),
+    "states are removed though their switch may have been made",
+    "tuples between units do not count when these are drained",
 )
 """Mutants that each merge looks for, one for each kind of fault."""
 
