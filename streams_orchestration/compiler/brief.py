@@ -44,7 +44,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return the duration in words: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`."""
+    """Return the duration in words: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`; `0.0 s` if it is negative."""
     if seconds < 10:
         return f"{max(seconds, 0):.1f} s"
     minutes, rest = divmod(round(seconds), 60)

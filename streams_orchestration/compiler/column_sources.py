@@ -135,7 +135,10 @@ def types_of(kind: str, ports: Sequence[Port]) -> Port:
 
 
 def scope_of(kind: str, ports: Sequence[Port]) -> dict[str, Sources]:
-    """Return the names that expressions of an operator may use, each with the attributes to which it refers."""
+    """Return the names that expressions of an operator may use, each with the attributes to which it refers.
+
+    There are none for an operator whose code computes the values.
+    """
     if kind in _JOINED:
         several = Counter(name for port in ports for name in port)
         forms = _JOINED[kind]

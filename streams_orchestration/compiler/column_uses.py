@@ -52,8 +52,7 @@ def uses_of(node: TypedNode, direct: ColumnUse | None = None) -> Uses[str]:
     Args:
         node: the typed expression.
         direct: the use of attributes outside of CASE conditions; by default identity if the expression is one
-            attribute,
-            else transformation.
+            attribute, else transformation.
     """
     if direct is None:
         direct = IDENTITY if isinstance(node, AttributeValue) else TRANSFORMATION

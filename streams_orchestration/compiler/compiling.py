@@ -57,7 +57,8 @@ def compile_read(read: ReadSpec, options: Options | None = None, stages: tuple[S
 def compile_again(compilation: Compilation) -> Compilation:
     """Run all stages after the logical graph again.
 
-    A compilation that was read from a store gets a deployment plan and the numbers of a fresh compilation this way.
+    A compilation that was read from a store gets a deployment plan and the numbers of a fresh compilation this way. It
+    has only the warnings of these stages, and no query columns.
 
     Raises:
         ApplicationError: this version of the product finds errors in it.

@@ -9,7 +9,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph
 
 
 def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the components of a graph of adjacency lists, producers before consumers.
+    """Return the components of a graph of adjacency lists, producers before consumers, each in ascending order.
 
     Tarjan's algorithm with an explicit stack, since a pipeline may be longer than Python's recursion limit.
     """

@@ -48,7 +48,10 @@ def fingerprint(compilation: Compilation) -> str:
 
 
 def difference(old: Compilation, new: Compilation) -> str:
-    """Describe in a few words how two applications differ."""
+    """Describe the first kind of difference between two applications in a few words.
+
+    It is the version of the product if no fact of `identity` differs.
+    """
     if widths := list(_widths(old, new)):
         return "; ".join(widths[:_NAMED])
     if old.logical.time_zone != new.logical.time_zone:

@@ -59,13 +59,15 @@ def is_standard(operator: LogicalOperator) -> bool:
 
 
 def import_beside(file: str) -> None:
-    """Make the modules in the directory of a spec importable."""
+    """Add the directory of a spec to the end of the module search path; do nothing for an empty path."""
     if file:
         import_from(str(Path(file).absolute().parent))
 
 
 def load_operator(operator: LogicalOperator) -> type[Operator]:
-    """Import the class that implements an operator, also from beside the spec and from the working directory.
+    """Import the class that implements an operator.
+
+    The working directory and the directory of the spec are added to the end of the module search path.
 
     Raises:
         NoImplementationError: the operator is compile-only.

@@ -55,7 +55,10 @@ class GivenOptions:
     """The fields of `options` that the user has set, without name, submission values and widths."""
 
     def over(self, kept: Options) -> Options:
-        """Return the kept options, overridden by those that the user has set."""
+        """Return the kept options, overridden by those that the user has set.
+
+        The name always comes from the user's options, where None means the name in the spec.
+        """
         asked = {name: getattr(self.options, name) for name in self.plain}
         submission = {**kept.submission, **self.options.submission}
         wider = kept.with_widths(self.options.widths)

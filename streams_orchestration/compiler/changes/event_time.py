@@ -41,7 +41,7 @@ def event_time_changes(old: Compilation, new: Compilation) -> tuple[EventTimeCha
 
 
 def event_time_sentence(changes: Sequence[EventTimeChange]) -> str:
-    """Return the changes in a sentence; empty if there are none."""
+    """Return a sentence that names at most `_SHOWN` changes and counts the others; empty if there are none."""
     if not changes:
         return ""
     shown = "; ".join(f"{each.operator}: {each.text}" for each in changes[:_SHOWN])

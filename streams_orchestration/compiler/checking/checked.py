@@ -11,7 +11,10 @@ from streams_orchestration.operators.standard import STANDARD
 
 
 def with_findings_of_parameters(error: CompileError) -> ApplicationError:
-    """Return the errors of an application that does not compile, with the errors of its standard operators added."""
+    """Return the errors of an application that does not compile, with the findings on its operators' parameters added.
+
+    Findings that the errors make doubtful are left out. Without a logical graph, nothing is added.
+    """
     if error.done.logical is None:
         return error
     # loads the code of operators, which most applications that are only compiled do without

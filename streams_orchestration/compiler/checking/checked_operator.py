@@ -47,7 +47,7 @@ class CheckedOperator:
     zone: str
     """The time zone of the application."""
     event_time: EventTimeRole | None
-    """The role of the operator in an event-time graph."""
+    """The role of the operator in an event-time graph; None outside of them, and if nothing is to run here."""
     directories: dict[Path | str, LogicalOperator]
     """Directory -> the first operator that publishes into it; all operators of an application share one mapping."""
 
@@ -76,7 +76,7 @@ class CheckedOperator:
 
     @property
     def base(self) -> Path:
-        """The directory from which relative input paths start."""
+        """The directory from which relative input paths start: of the spec, or by default the working directory."""
         return Path(self.operator.location.file).absolute().parent if self.operator.location else Path.cwd()
 
     def diagnostic(self, code: str, message: str, parameter: str = "") -> Diagnostic:
@@ -114,7 +114,10 @@ Check = Callable[[CheckedOperator], Iterable[OperatorFault]]
 
 
 def checked_operators(done: Stages, *, deploys: bool) -> list[CheckedOperator]:
-    """Return the operators of an application with their classes and validated parameters, ready for checks.
+    """Import the classes of an application's operators, validate the parameters, and return both for checks.
+
+    An error of an import or a validation is kept in the result. The directory of the spec is added to the end of the
+    module search path.
 
     Args:
         done: the stages so far, at least the logical graph.

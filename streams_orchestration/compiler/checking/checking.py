@@ -72,7 +72,7 @@ OPERATOR_CHECKS: tuple[tuple[Check, ...], ...] = (
 
 
 def check_parameters(done: Stages) -> list[Diagnostic]:
-    """Return the faults of standard operators that do not depend on where the application runs.
+    """Return the faults of standard and native operators that do not depend on where the application runs.
 
     These are unknown parameters and values, values of a wrong type, and attributes that a stream does not have. Faults
     that only matter when the application runs here, such as missing required parameters, are left to
@@ -90,7 +90,7 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
 
 
 def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -> list[Diagnostic]:
-    """Return all errors that keep an application from running here, and warnings on parameters without effect.
+    """Return all errors that keep an application from running here, and the warnings on operators and their queues.
 
     Args:
         done: the stages so far, at least the logical graph; the expanded graph is missing after errors in earlier

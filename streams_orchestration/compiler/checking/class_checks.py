@@ -127,7 +127,10 @@ def other_model(each: CheckedOperator) -> Iterator[OperatorFault]:
 
 
 def own_faults(each: CheckedOperator) -> Iterator[OperatorFault]:
-    """Yield the faults that the class itself finds in the parameters, given the types of the streams."""
+    """Yield the faults that the class itself finds in the parameters, given the types of the streams.
+
+    If nothing is to run here, operators whose expressions name only known attributes are not checked.
+    """
     if each.sound is None or each.inputs is None:
         return
     implementation, parameters = each.sound
@@ -139,7 +142,7 @@ def own_faults(each: CheckedOperator) -> Iterator[OperatorFault]:
 def shared_directory(each: CheckedOperator) -> Iterator[OperatorFault]:
     """Yield a fault if another operator publishes into the same directory, since each would remove the other's files.
 
-    Only an application that is to run is checked.
+    An error that the code of the operator raises is a fault, too. Only an application that is to run is checked.
     """
     if not each.deploys or each.sound is None or each.context is None:
         return

@@ -48,7 +48,7 @@ def identified(compilation: Compilation) -> Identified:
 def with_findings_of_operators(error: CompileError) -> ApplicationError:
     """Return the errors of an application that does not compile, together with those that its operators find.
 
-    Findings of operators that the errors make doubtful are left out.
+    Findings of operators that the errors make doubtful are left out. Without a logical graph, nothing is added.
     """
     if error.done.logical is None:
         return error
@@ -62,9 +62,14 @@ def with_findings_of_operators(error: CompileError) -> ApplicationError:
 def findings_here(done: Stages, notes: dict[int, list[Noted]] | None = None) -> tuple[Diagnostic, ...]:
     """Return the errors that keep an application from running here, and the warnings on its operators.
 
+    An application that only compiles gets a single error that says so.
+
     Args:
         done: the results of the application's stages, including the deployment plan.
         notes: receives the expressions of each operator, by its number.
+
+    Raises:
+        ValueError: there is no deployment plan.
     """
     # loads the code of operators, which applications that are only compiled do without
     from streams_orchestration.compiler.checking.checking import check_operators
@@ -79,7 +84,7 @@ def findings_here(done: Stages, notes: dict[int, list[Noted]] | None = None) -> 
 
 
 def deployable(application: Compilation | Identified) -> Deployable:
-    """Check that a compiled application can run here.
+    """Check that a compiled application can run here, and return it with the operators' expressions and all warnings.
 
     Raises:
         ApplicationError: operators have wrong parameters or cannot be imported, or the PEs cannot run; the error holds

@@ -10,7 +10,7 @@ from streams_orchestration.compiler.logical_graph import LogicalGraph
 
 
 def queries_of(graph: LogicalGraph) -> tuple[str, ...]:
-    """Return the operators that are Spark queries."""
+    """Return the full names of the operators that are Spark queries."""
     return tuple(each.name for each in graph.operators if each.engine == "dataframe")
 
 

@@ -63,7 +63,6 @@ class ApplicationProblem:
     """The id of each operator in the problem."""
     loads: tuple[float, ...]
     """The fixed load of each operator: its own, and the load of streams to and from operators outside of the problem.
-
     """
     outlets: tuple[Outlet, ...]
     groups: tuple[JoinedOperators, ...]
@@ -177,9 +176,10 @@ class _Builder:
         return output in self.exported or any(each.target not in self.scope for each in self.readers[output])
 
     def carried(self, output: PeOutputPort) -> tuple[float | None, float]:
-        """Return the rate of an outlet in tuples a second, and the bytes of a tuple; the rate is None if unmeasured.
+        """Return the rate of an outlet in tuples a second, and the bytes of a tuple.
 
-        For a splitter channel, the rate is the one that its reader measured, or else an even share of the port's rate.
+        The rate is None if it was not measured, or if the size of its tuples was not. For a splitter channel, it is the
+        highest rate that a reader of this channel alone measured, or else an even share of the port's rate.
         """
         port = output.operator, output.port
         rate, size = self.costs.tuples.get(port), self.costs.sizes.get(port)

@@ -21,8 +21,8 @@ _SOME_STARTS = 6
 def solve_task(task: SolverTask, report: Callable[[SolverProgress], None]) -> None:
     """Search, prove cheap bounds, then solve the integer program if it is small enough.
 
-    Every better decision or bound is reported at once, since the time may end at any moment. For two machines, search
-    and bounds are skipped, since the integer program alone is faster.
+    Every better decision or bound is reported at once, since the time may end at any moment. If the integer program is
+    solved for two machines, search and bounds are skipped, since the program alone is faster.
     """
     effort = _Effort(task, report)
     if not task.solvable:
@@ -63,7 +63,7 @@ class _Effort:
         return known is not None and known.objective <= self._bound * (1 + max(self.task.gap, 1e-9))
 
     def search_for(self, seconds: float, starts: int) -> None:
-        """Run the search from at most `starts` different starts, for at most `seconds`.
+        """Run the search from at most `starts` different starts, for at most `seconds`, and report after each.
 
         It ends early if the best decision is close enough to the lower bound.
         """

@@ -49,6 +49,8 @@ class OrderedMoves:
     def targets(self, home: Sequence[int], chance: Random) -> Target:
         """Return a function that chooses a machine for `anneal`, not before producers' nor after consumers' machines.
 
+        The function returns the present machine if the chosen one has a class that must be apart.
+
         Args:
             home: the machines of classes, kept up to date by the caller.
             chance: the random generator for the choice.
@@ -125,7 +127,10 @@ class Search:
         return True
 
     def pack(self) -> None:
-        """Offer a first decision: clusters, heaviest first, each on the machine with the smallest load."""
+        """Offer a first decision: clusters, heaviest first, each on the machine with the smallest load.
+
+        Do nothing if moves are restricted, or if there is one machine.
+        """
         if self._ordered or len(self.contraction.machines) < 2:
             return
         levels, maps = self._clusters(Random(0))
@@ -136,6 +141,8 @@ class Search:
 
     def run_start(self, seed: int, deadline: float) -> None:
         """Look for a better decision: anneal coarse clusters, then finer ones, then classes.
+
+        If moves are restricted, anneal a filling instead. Do nothing if there is one machine.
 
         Args:
             seed: the seed of the random numbers.
@@ -150,6 +157,8 @@ class Search:
 
     def improve_filling(self, seed: int, steps: int, deadline: float = math.inf) -> None:
         """Anneal one of the best fillings, or the best decision if there is none, by moves that keep it legal.
+
+        Offer the result. Do nothing without a filling or a decision.
 
         Args:
             seed: the seed that decides on the filling and the moves.
@@ -171,7 +180,10 @@ class Search:
             self.offer([machine if pin < 0 else pin for pin in pins])
 
     def _fill(self) -> list[list[int]]:
-        """Fill machines along the flow up to different limits, offer the legal fillings, and keep the best ones."""
+        """Fill machines along the flow up to different limits, offer the legal fillings, and keep the best ones.
+
+        There are none if a class is pinned.
+        """
         flow = self.contraction.flow
         legal: list[tuple[float, float, list[int]]] = []
         average = math.fsum(self.contraction.weights) / self._usable

@@ -44,7 +44,7 @@ def solve(
         solver: HiGHS, or a search without the integer program.
         seconds: the time limit.
         gap: the relative difference from the optimum at which the solver may stop. By default small problems are solved
-            exactly and large ones to 0.01 percent.
+            exactly, large ones to 0.01 percent, and the largest ones with more than two machines to 1 percent.
 
     Raises:
         ApplicationError: no decision is allowed, or none was found in time.
@@ -88,7 +88,10 @@ class _Run:
             self.search.offer(progress.assignment)
 
     def decide(self, solver: SolverChoice, gap: float | None) -> SolverChoice:
-        """Solve the problem, by search alone if HiGHS fails, and return the solver that was used."""
+        """Solve the problem, by search alone if HiGHS fails, and return the solver that was used.
+
+        With a single machine nothing is solved; the problem is infeasible if that machine allows no decision.
+        """
         self.search.pack()
         start = None if self.search.best is None else tuple(self.search.best)
         task = SolverTask(self.contraction, solver, start, self.bound, gap or 0.0, self.remaining)

@@ -35,6 +35,7 @@ def cut_pes(compilation: Compilation, units: Sequence[Unit] | None = None) -> tu
 
     Raises:
         CannotRunError: see `build_program` and `recovery_units`, or PEs of one unit feed each other in a loop.
+        ImplementationError: see `build_program`.
     """
     units = recovery_units(compilation) if units is None else units
     connections = connections_by_pe(compilation)
@@ -58,7 +59,9 @@ def build_program(
         connections: the numbers of the PE's connections, from `connections_by_pe`; computed if None.
 
     Raises:
-        CannotRunError: an operator has no implementation or no schema, or a loop goes through the PE.
+        CannotRunError: a stream has no schema, two streams of a port differ in their schemas, or a loop goes through
+            the PE.
+        ImplementationError: an operator has no implementation, or it cannot be imported.
     """
     all_units = recovery_units(compilation) if units is None else units
     unit = next(unit for unit in all_units if pe.id in unit.pes)

@@ -74,7 +74,7 @@ def _shared_tags(compilation: Compilation, tags: Mapping[int, tuple[str, ...]]) 
 
 
 def plan_deployment(compilation: Compilation) -> DeploymentPlan:
-    """Cut the PEs into programs, and find their units of recovery, the sinks, and the initial positions of sources.
+    """Import all operators, and return the programs of PEs, units of recovery, sinks, wishes and initial positions.
 
     For an application that cannot run here, the plan holds only the reason; it can still be compiled and inspected.
     """

@@ -164,7 +164,10 @@ def _tint(region: int) -> tuple[str, str]:
 
 
 def _legend(drawn: Stages, shown: Picture) -> list[tuple[float, str]]:
-    """Return each entry of the legend as its width and its SVG; it explains only signs that the picture has."""
+    """Return each entry of the legend as its width and its SVG; it explains only signs that the picture has.
+
+    There are no entries before the expanded graph.
+    """
     cells: list[tuple[float, str]] = []
 
     def add(symbol: str, text: str) -> None:

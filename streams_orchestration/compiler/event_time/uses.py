@@ -120,7 +120,7 @@ def keeps_places(operator: LogicalOperator) -> bool:
 
 
 def windows_in(operator: LogicalOperator) -> list[str]:
-    """Return the window clauses of a standard operator."""
+    """Return the window clauses of a standard operator; none for another operator."""
     value = operator.parameters.get("window") if operator.standard else None
     clauses = value if is_list(value) else list(value.values()) if is_mapping(value) else [value]
     return [each for each in clauses if isinstance(each, str)]
@@ -142,7 +142,10 @@ def _of_query(operator: LogicalOperator, watermarks: Any) -> Iterator[EventTimeU
 
 
 def _lengths(values: Mapping[str, Any], *names: str) -> tuple[tuple[str, Fraction], ...]:
-    """Return the lengths of time in some parameters, exactly as written; values of other types are skipped."""
+    """Return the absolute lengths of time in some parameters as exact fractions of the written decimals.
+
+    Numbers from 1e18 on and values of other types are skipped.
+    """
     found = ((name, each) for name in names for each in _numbers(values.get(name)))
     return tuple((name, abs(Fraction(repr(each)))) for name, each in found)
 

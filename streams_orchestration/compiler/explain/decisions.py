@@ -34,7 +34,10 @@ Decision = tuple[str, tuple[Fact, ...]]
 
 
 def decisions(compilation: Compilation) -> dict[str, tuple[Section, ...]]:
-    """Return for every stage its decisions: a section for each subject, or for all subjects with equal decisions."""
+    """Return for every stage its decisions: a section for each subject, or for all subjects with equal decisions.
+
+    A stage with more than `MOST` different decisions has one more section, which counts the others.
+    """
     lookup = CompilationIndex(compilation)
     return {stage: tuple(_grouped(decided(lookup))) for stage, decided in _DECIDED.items()}
 

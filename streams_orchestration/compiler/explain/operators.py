@@ -158,7 +158,7 @@ def _between(lookup: CompilationIndex, one: int, other: int) -> Iterator[Section
 
 
 def port_explanation(lookup: CompilationIndex, operator: int, port: int) -> Explanation:
-    """Explain an input port: its producers, its queue, and the lock behind it."""
+    """Explain an input port: its producers, its queue, the lock behind it, and the first eight connections into it."""
     sections = [
         section("What feeds it", *feed_facts(lookup, operator, port)),
         section("Queue", *queue_facts(lookup, operator, port)),

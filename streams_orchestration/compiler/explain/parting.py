@@ -10,7 +10,7 @@ from streams_orchestration.compiler.stage_results import Network
 
 
 def part_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
-    """Yield facts about a PE that decoupling made: the PE that was divided, and the other parts."""
+    """Yield facts about a PE that decoupling made: the PE that was divided, and the other parts; none for other PEs."""
     element = lookup.pes[pe]
     if element.origin < 0:
         return
@@ -23,7 +23,7 @@ def part_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
 
 
 def parted_facts(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fact]:
-    """Explain why two operators that were fused into one PE are apart."""
+    """Explain why two operators that were fused into one PE are apart; nothing if decoupling does not part them."""
     one, other = (lookup.pes[lookup.fusion.pe_of[each]] for each in (first, second))
     if one.id != other.id and one.origin == other.origin >= 0:
         yield Fact(

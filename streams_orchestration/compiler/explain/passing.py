@@ -83,7 +83,10 @@ def splitter_facts(lookup: CompilationIndex, splitter: Splitter) -> Iterator[Fac
 
 
 def path(lookup: CompilationIndex, first: int, second: int) -> list[int]:
-    """Return the operators on a shortest path along the streams, with both ends; empty if there is none."""
+    """Return the operators on a shortest path along the streams, with both ends.
+
+    The list is empty if there is no path, or if both ends are one operator.
+    """
     followers: dict[int, list[int]] = {}
     for each in lookup.physical.connections:
         followers.setdefault(each.source, []).append(each.target)

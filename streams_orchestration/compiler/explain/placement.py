@@ -35,7 +35,7 @@ def way_around(lookup: CompilationIndex, first: int, second: int) -> list[int]:
 
 
 def loop_facts(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fact]:
-    """Explain why two PEs would form a loop if they were one."""
+    """Explain why two PEs would form a loop if they were one; nothing if they would not, or if loops are allowed."""
     if lookup.options.fusion == "legacy" or lookup.options.faithful or lookup.costs is not None:
         return
     if between := way_around(lookup, first, second) or way_around(lookup, second, first):
@@ -44,7 +44,7 @@ def loop_facts(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fa
 
 
 def load_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
-    """Explain how many processors a PE keeps busy."""
+    """Explain how many processors a PE keeps busy; nothing if no costs were measured."""
     if lookup.costs is None:
         return
     from streams_orchestration.compiler.decoupling.application_decision import pe_loads
@@ -57,7 +57,7 @@ def load_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
 
 
 def number_facts(lookup: CompilationIndex) -> Iterator[Fact]:
-    """Explain the number of PEs."""
+    """Explain the number of PEs; nothing if no costs were measured."""
     if lookup.costs is None:
         return
     if lookup.options.pes is None:

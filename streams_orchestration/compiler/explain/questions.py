@@ -33,9 +33,11 @@ def explain(compilation: Compilation, what: str) -> Explanation:
         compilation: the application.
         what: an operator (`Out[0].A`, or `Out.A` for its replicas), two of them (`A B`, `A -> B`, `A..B`), an input
             port (`A.0`, `A:0`), `PE 1`, `region 0` (consistent) or the name of a parallel region, a stream, a
-            splitter's id, a stage (`deployment_plan`), or a diagnostic code. Where a name means several things, the
-                kind
-            goes before it, as in `stream X`.
+            splitter's id, a stage (`deployment_plan`), or a diagnostic code. A name with several meanings is written
+            with its kind before it, as in `stream X`.
+
+    Raises:
+        UnknownSubjectError: the application has nothing of that name, number or port, or there is no such code.
     """
     return _Question(CompilationIndex(compilation)).answer(" ".join(what.split()))
 

@@ -119,7 +119,7 @@ class Packing:
         The containers are filled one after the other, each up to an even share of the remaining operators. The first
         unit of a container follows rule 55. The next unit is always the one with the most traffic to the container. Of
         equal units, a downstream one comes first, then the one that was reached last, so chains stay whole. One unit is
-        kept for every container that is still empty.
+        kept for every container that is still empty. Local moves then save further traffic.
         """
         if count == 1 and self._bound.isdisjoint(members):
             self._fill(members)

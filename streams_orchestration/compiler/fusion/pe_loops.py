@@ -22,7 +22,7 @@ def looped_pes(count: int, flows: Iterable[tuple[int, int]]) -> list[list[int]]:
     """Return the sets of PEs that feed one another in a loop.
 
     Args:
-        count: how many PEs there are.
+        count: the number of PEs.
         flows: (producer, consumer) by number of the PE.
     """
     successors: list[list[int]] = [[] for _ in range(count)]

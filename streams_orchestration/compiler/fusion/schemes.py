@@ -81,7 +81,10 @@ def classes(units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]]) -> 
 
 
 def manual_sizes(groups: Sequence[Class], isolated: int, wanted: int) -> list[int]:
-    """Share the wanted PEs out among the classes, after one PE for each isolated unit (rule 55)."""
+    """Share the wanted PEs out among the classes, after one PE for each isolated unit (rule 55).
+
+    Every class gets its minimum, even if that makes more PEs than wanted.
+    """
     return _allot(groups, wanted - isolated)
 
 
