@@ -8,6 +8,7 @@ are the times of the catalog and of its clients.
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import multiprocessing
 import os
@@ -45,6 +46,7 @@ from streams_orchestration.runtime.queries.planning import plan_batch
 from streams_orchestration.runtime.queries.recording import nothing_yet
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.garbage import Garbage
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.postgresql import Server, server
@@ -76,6 +78,8 @@ class Load:
     """True to read a view and plan a batch before each commit; else batches are made up, and no epoch ends."""
     resets: int = 0
     metrics: bool = True
+    small: int = 240
+    """Bytes of the state of a PE in the row of its commit; 0 if the state is in a file, which nobody writes."""
 
     @property
     def units(self) -> list[str]:
@@ -161,6 +165,7 @@ class SimulatedPe:
         self.plan: BatchPlan | None = None
         counts = nothing_yet(program) | {"tasks": {"wall_ns": 1_000_000, "cpu_ns": 900_000, "count": 1}}
         self.metrics = counts if load.metrics else {}
+        self.content = base64.b64encode(random.Random(0).randbytes(load.small)).decode()
 
     def turn(self) -> float | None:
         """Run one batch. Return the seconds of its commit; None if there is nothing to do.
@@ -185,11 +190,12 @@ class SimulatedPe:
 
     def _result(self, plan: BatchPlan) -> TaskResult:
         pe, batch = self.program.pe, plan.batch
-        state = StateFile(f"/nowhere/states/pe-{pe}/{batch}.arrow", 100, 0, batch)
+        path = "" if self.content else f"{HERE}states/pe-{pe}/{batch}.arrow"
+        state = StateFile(path, self.load.small or 100, 0, batch, content=self.content)
         return TaskResult(
             0, 0, rows_in=1, rows_out=1,
             sources={f"Op{pe}": {"row": batch}} if self.program.starts else {},
-            segments=tuple(Segment(s, f"/nowhere/{s}/{batch}.arrow", 1, 100, 0) for s in self.program.consumers),
+            segments=tuple(Segment(s, f"{HERE}{s}/{batch}.arrow", 1, 100, 0) for s in self.program.consumers),
             states=(StoredState(f"Op{pe}", (state,)),),
             metrics=json.loads(json.dumps(self.metrics)),
         )  # fmt: skip

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.redeployment.carrying import Carrier, CommonCut
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.routing import hash_channels
-from streams_orchestration.runtime.tasks.state_files import state_data, write_state_file
+from streams_orchestration.runtime.tasks.state_files import state_data, store_dump
 
 BEFORE, AFTER = 2, 3
 """The widths before and after the redeploy."""
@@ -90,7 +90,7 @@ def _stored(directory: Path, whole: pa.Table) -> Iterator[StoredState]:
         state = KeyedState(part.select(["k"]).schema, part.drop(["k"]).schema)
         state.put_many(part, part.drop(["k"]))
         dump = state_data({"totals": state}, 0, None, b"")
-        file = write_state_file(Home(directory).store, str(directory), 0, 0, channel, dump)
+        file = store_dump(Home(directory).store, str(directory), 0, 0, channel, dump, 0)
         yield StoredState(f"Counted[{channel}]", (file,))
 
 

@@ -214,6 +214,11 @@ class PeProgram:
         return {task.home: task for task in self.tasks if not task.forwards}
 
     @cached_property
+    def stateful(self) -> int:
+        """The number of operators that may have a state."""
+        return sum(operator.stateful for operator in self.operators.values())
+
+    @cached_property
     def connection_names(self) -> dict[int, str]:
         """Number of a connection within the PE -> `Source:0 -> Target:1`, ports included."""
         names: dict[int, str] = {}

@@ -15,6 +15,7 @@ from streams_orchestration.runtime.hosts import launcher
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks import state_files
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.running import FakeHosts, Running
 from streams_orchestration_tests.volatile import volatile
@@ -43,6 +44,12 @@ def no_listener_stays() -> Iterator[None]:
     patch.undo()
     for changes in begun:
         changes.close()
+
+
+@pytest.fixture
+def states_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the catalog hold no state, however small it is."""
+    monkeypatch.setattr(state_files, "SMALL_STATE", 0)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

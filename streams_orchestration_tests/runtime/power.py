@@ -15,6 +15,7 @@ from sqlalchemy import select
 from streams_orchestration.operators import durable_files
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.storage.store import HERE
 
 
@@ -134,6 +135,6 @@ def named(catalog: Catalog) -> set[Path]:
     with catalog.read() as connection:
         addresses = [*connection.scalars(select(tables.segment.c.path))]
         addresses += [*connection.scalars(select(tables.sink_file.c.pending).where(~tables.sink_file.c.retracted))]
-        addresses += [file["path"] for files in connection.scalars(select(tables.state.c.files)) for file in files]
+        addresses += files_of(connection.scalars(select(tables.state.c.files)))
     paths = [catalog.store.path(address) for address in addresses if not address.startswith(HERE)]
     return {path for path in paths if path is not None}

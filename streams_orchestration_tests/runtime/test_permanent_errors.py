@@ -49,6 +49,7 @@ def obstruct(path: Path) -> None:
     path.mkdir()
 
 
+@pytest.mark.usefixtures("states_in_files")
 @pytest.mark.parametrize(("harm", "permanent"), [(remove, True), (alter, True), (obstruct, False)])
 def test_a_state_that_is_gone_or_altered_cannot_come_back(
     harm: Callable[[Path], None], permanent: bool, local: LocalApplication, monkeypatch: pytest.MonkeyPatch

@@ -12,6 +12,8 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.savepoints.places import savepoint_of
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks import state_files
+from streams_orchestration.runtime.tasks.state_files import SMALL_STATE
 from streams_orchestration_tests.runtime.applications import compiled, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -30,6 +32,11 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
         yield disk
 
 
+@pytest.fixture(params=[SMALL_STATE, 0], ids=["small states in the catalog", "all states in files"])
+def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_files, "SMALL_STATE", request.param)
+
+
 def sinking(tmp_path: Path, **parameters: Any) -> LocalApplication:
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     graph = [source("Rows", file), sink("Out", "Rows", parameters={"file": "Out", "closeMode": "batch"} | parameters)]
@@ -40,7 +47,7 @@ def visible(local: LocalApplication) -> list[tuple[Any, ...]]:
     return published(local.published("Out"))
 
 
-@pytest.mark.usefixtures("disk")
+@pytest.mark.usefixtures("disk", "small")
 @pytest.mark.parametrize("pes", [1, 3])
 def test_a_commit_names_only_files_that_are_on_disk(tmp_path: Path, pes: int):
     local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, pes), 4)
@@ -55,7 +62,7 @@ def test_a_merged_file_is_on_disk_before_it_takes_the_place_of_others(tmp_path: 
     assert len(local.published("Out")) == 1
 
 
-@pytest.mark.usefixtures("disk")
+@pytest.mark.usefixtures("disk", "small")
 def test_a_redeploy_names_only_states_that_are_on_disk(tmp_path: Path):
     local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 1), 4)
     run_some(local, 4)
@@ -63,7 +70,7 @@ def test_a_redeploy_names_only_states_that_are_on_disk(tmp_path: Path):
     local.run()
 
 
-@pytest.mark.usefixtures("disk")
+@pytest.mark.usefixtures("disk", "small")
 def test_an_application_begins_from_a_savepoint_with_states_that_are_on_disk(tmp_path: Path):
     compilation = visits(tmp_path, 2, 1)
     local = LocalApplication(Home(tmp_path / "home"), compilation, 4)
@@ -72,6 +79,7 @@ def test_an_application_begins_from_a_savepoint_with_states_that_are_on_disk(tmp
     begun(local.home, compilation, place, fresh=True).run()
 
 
+@pytest.mark.usefixtures("small")
 def test_a_savepoint_is_on_disk_when_it_has_its_name(tmp_path: Path, disk: Disk):
     local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 1), 4)
     run_some(local, 4)

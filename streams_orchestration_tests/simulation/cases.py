@@ -10,6 +10,7 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
@@ -17,6 +18,8 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks import state_files
+from streams_orchestration.runtime.tasks.state_files import SMALL_STATE
 from streams_orchestration_tests.chaos.plans import Plans
 from streams_orchestration_tests.chaos.shapes import OPTIONS, SHAPES, Make, Shape, Tuples, node, sink
 from streams_orchestration_tests.chaos.undisturbed import Outcome, outcome
@@ -164,3 +167,12 @@ def calm(home: Home) -> Iterator[None]:
             yield
     finally:
         world.monotonic = monotonic
+
+
+SMALL_STATES = (SMALL_STATE, 700, 0)
+"""The most bytes of a state in the catalog, of which a run has one: nearly all states are there, or some, or none."""
+
+
+def limited(seed: int) -> contextlib.AbstractContextManager[object]:
+    """Return a block within which the catalog holds states up to the limit of the run with a seed."""
+    return patch.object(state_files, "SMALL_STATE", SMALL_STATES[seed % len(SMALL_STATES)])

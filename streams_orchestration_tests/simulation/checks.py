@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.region_machine import LIMIT
@@ -137,7 +138,7 @@ class Checks:
         """Return the files that the catalog names and that have content, other than those that were published."""
         names = {row["path"] for row in self.rows("SELECT path FROM segment WHERE NOT retracted")}
         for row in self.rows("SELECT files FROM operator_state"):
-            names |= {file["path"] for file in json.loads(row["files"])}
+            names |= files_of([json.loads(row["files"])])
         names |= {row["pending"] for row in self.rows("SELECT pending FROM sink_file WHERE NOT published")}
         return [name for name in sorted(names) if self.exists(name) and self._has_content(name)]
 
@@ -227,7 +228,7 @@ class Checks:
         """Yield the files that a commit names."""
         yield (row["path"] for row in self.rows("SELECT path FROM segment WHERE pe = ? AND batch = ?", pe, batch))
         for row in self.rows("SELECT files FROM operator_state WHERE pe = ? AND batch = ?", pe, batch):
-            yield (file["path"] for file in json.loads(row["files"]))
+            yield files_of([json.loads(row["files"])])
         # a redeploy gives the files of a sink to the PE that it comes to, with the batch of the PE that it was in
         waiting = "SELECT pending FROM sink_file WHERE pe = ? AND batch = ? AND generation = ? AND NOT published"
         files = self.rows(waiting, pe, batch, generation)

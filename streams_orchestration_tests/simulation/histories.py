@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.limits import AHEAD_SECONDS
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration_tests.simulation.catalogs import SharedFile, Tables
@@ -117,9 +118,8 @@ class Histories:
             if not self.exists(path) and not (final and self.exists(final)):
                 yield f"{path} is gone, and the catalog names it"
         for (files,) in self.rows("SELECT files FROM operator_state"):
-            yield from (
-                f"{f['path']} is gone, and a state names it" for f in json.loads(files) if not self.exists(f["path"])
-            )
+            gone = (path for path in sorted(files_of([json.loads(files)])) if not self.exists(path))
+            yield from (f"{path} is gone, and a state names it" for path in gone)
 
     def started(self, process: SimulatedProcess, incarnation: str, starter: SimulatedProcess | None) -> None:
         """Note that a process becomes a host; nobody starts a host twice that lives."""

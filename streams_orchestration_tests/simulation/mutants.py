@@ -28,7 +28,7 @@ from streams_orchestration.runtime.queries import commits, views
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.redeployment import redeploying, switching
 from streams_orchestration.runtime.redeployment.carrying import Carrier
-from streams_orchestration.runtime.savepoints import places
+from streams_orchestration.runtime.savepoints import creating, places
 from streams_orchestration.runtime.sinks import delivering, publishing, retraction
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.tasks import stored_states
@@ -243,6 +243,11 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "states that are carried over are not synchronised": Mutant(
         Carrier.carry, "self._home.store.sync(self.written)", "pass"
+    ),
+    "small states of a savepoint are not synchronised": Mutant(
+        creating._described,
+        "directory.store.sync_contents(file.path for state in cut.states.values() for file in state.files)",
+        "pass",
     ),
     "a savepoint has its name before those of its files are on disk": Mutant(
         places._filled_beside, "sync_directory(path)", "pass"

@@ -36,7 +36,7 @@ from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, 
 from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.simulation import loops, mailbox, processes, servers, sweeps, switches, worlds
 from streams_orchestration_tests.simulation.brokers import Broker, topics_of
-from streams_orchestration_tests.simulation.cases import compiled, plans, shape_at, undisturbed
+from streams_orchestration_tests.simulation.cases import compiled, limited, plans, shape_at, undisturbed
 from streams_orchestration_tests.simulation.catalogs import Tables
 from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.choices import Choices
@@ -187,8 +187,8 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         stack.enter_context(cluster.installed())
         stack.enter_context(Pipes(scheduler, cluster.engine).installed())
         stack.enter_context(disk.installed())
-        for each in (sweeps, switches, loops):
-            stack.enter_context(each.installed(scheduler))
+        for each in (*(kind.installed(scheduler) for kind in (sweeps, switches, loops)), limited(case.seed)):
+            stack.enter_context(each)
         is_received = case.shape == "received"
         if is_received:
             stack.enter_context(mailbox.installed())

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from streams_orchestration.runtime.catalog.chains import files_of
+
 Row = dict[str, Any]
 
 
@@ -24,7 +26,7 @@ class PreviousPlan:
     @property
     def files(self) -> list[str]:
         """The paths of the files of all states."""
-        return [file["path"] for state in self.states for file in state["files"]]
+        return sorted(files_of(state["files"] for state in self.states))
 
     @property
     def compilation(self) -> bytes:

@@ -83,9 +83,10 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class StateFile:
-    """One file of a stored state."""
+    """One file of a stored state. The catalog itself holds the content of a small one, which needs no file then."""
 
     path: str
+    """The address of the file; empty if the catalog holds the content."""
     size: int
     """The size in bytes."""
     checksum: int
@@ -94,6 +95,8 @@ class StateFile:
     """The batch that wrote it."""
     place: str = ""
     """The path within a Spark checkpoint; empty for a file of another state."""
+    content: str = ""
+    """The content in base64 if the catalog holds it; empty for a file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,8 @@ def _written(plan: BatchPlan, results: Sequence[TaskResult]) -> Iterator[str]:
     """Yield the addresses of all files that the tasks of a batch have written."""
     for result in results:
         yield from (segment.path for segment in result.segments)
-        yield from (file.path for state in result.states for file in state.files if file.batch == plan.batch)
+        states = (file for state in result.states for file in state.files)
+        yield from (file.path for file in states if file.batch == plan.batch and file.path)
         yield from (file.pending for file in result.files)
 
 

@@ -30,7 +30,7 @@ from streams_orchestration.runtime.redeployment.rescaling import (
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import WATERMARK, operator_context
-from streams_orchestration.runtime.tasks.state_files import read_state, state_data, write_state_file
+from streams_orchestration.runtime.tasks.state_files import read_state, small_state, state_data, store_dump
 from streams_orchestration.runtime.tasks.stored_states import newest_states
 
 
@@ -298,6 +298,8 @@ class Carrier:
         directories = directories_of(self._home, pe.application, pe.pe, str(self._base))
         dump = state_data(state, batch, None, b"")
         if dump.parts:
-            file = write_state_file(directories.store, directories.states, generation, batch, program.index, dump)
-            self.written.append(file.path)
+            place = (directories.store, directories.states, generation, batch, program.index)
+            file = store_dump(*place, dump, small_state(pe))
+            if file.path:
+                self.written.append(file.path)
             carried.states[operator] = StoredState(operator, (file,))

@@ -19,6 +19,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.sink_rows import SinkRow
 from streams_orchestration.runtime.deployment.deployment import insert_pe, insert_unit
@@ -161,7 +162,7 @@ def _remove(
     connection.execute(delete(s).where(*gone))
     states = (tables.state.c.application == application, tables.state.c.pe.in_(ids))
     chains = connection.scalars(select(tables.state.c.files).where(*states))
-    garbage += [file["path"] for files in chains for file in files]
+    garbage += sorted(files_of(chains))
     forget_units(connection, application, units)
     return garbage
 

@@ -48,6 +48,7 @@ from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.directories import unmarked_directories
 from streams_orchestration.runtime.sinks.outputs import newest_name
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks.state_files import content_of
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.holding import under_way
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
@@ -233,8 +234,11 @@ def _kept(directory: SavepointPlace, number: int, state: StoredState) -> StoredS
     files: list[StateFile] = []
     for place, file in enumerate(state.files):
         address = (directory / f"{number}-{place}.state").address
-        directory.store.copy(file.path, address)
-        files.append(replace(file, path=address))
+        if file.path:
+            directory.store.copy(file.path, address)
+        else:
+            directory.store.write(address, content_of(directory.store, file))
+        files.append(replace(file, path=address, content=""))
     return StoredState(state.operator, tuple(files))
 
 
@@ -253,6 +257,7 @@ def _imports(connection: Connection, application: str, cut: CommonCut) -> Iterab
 def _described(directory: SavepointPlace, name: str, taken: _Taken) -> Manifest:
     """Return the manifest, after reading every state file and checking it against the catalog."""
     cut, row = taken.cut, taken.row
+    directory.store.sync_contents(file.path for state in cut.states.values() for file in state.files)
     ended = tuple(sorted(cut.exhausted))
     return Manifest(
         schema_version=SCHEMA_VERSION,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from streams_orchestration.compiler.pe_program import OperatorProgram
+from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.durable_files import checksum_of
 from streams_orchestration.operators.results import check_files, check_state
@@ -15,20 +15,22 @@ from streams_orchestration.runtime.storage.waiting import hand_over
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 from streams_orchestration.runtime.tasks.floors import FlooredOperator
 from streams_orchestration.runtime.tasks.instances import SPLITTERS, WATERMARK, OperatorInstance
-from streams_orchestration.runtime.tasks.state_files import state_data, write_state_file
+from streams_orchestration.runtime.tasks.state_files import small_state, state_data, store_dump
 
 
 class Checkpoint:
     """The states and sink files that a task has stored when it ends."""
 
-    def __init__(self, plan: BatchPlan, directories: Directories, calls: OperatorCalls) -> None:
+    def __init__(self, pe: PeProgram, plan: BatchPlan, directories: Directories, calls: OperatorCalls) -> None:
         """Create an empty checkpoint.
 
         Args:
+            pe: the program of the PE.
             plan: the plan of the batch that ends.
             directories: the directories of the PE.
             calls: the calls into the operators.
         """
+        self._small = small_state(pe)
         self._plan = plan
         self._directories = directories
         self._calls = calls
@@ -81,8 +83,9 @@ class Checkpoint:
         if not dump.parts:
             return None
         store, directory = self._directories.store, self._directories.states
-        file = write_state_file(store, directory, plan.generation, plan.batch, program.index, dump)
-        self.written.append(file.path)
+        file = store_dump(store, directory, plan.generation, plan.batch, program.index, dump, self._small)
+        if file.path:
+            self.written.append(file.path)
         before = () if former is None else former.files[: dump.kept]
         instance.state, instance.plain = StoredState(program.name, (*before, file)), dump.plain
         return instance.state

@@ -125,7 +125,7 @@ class TaskRun:
     def _result(self) -> TaskResult:
         """Take the checkpoint of the operators, make all files durable, and return the result of the task."""
         segments = tuple(self.outbox.segments())
-        checkpoint = Checkpoint(self.plan, self.directories, self._calls)
+        checkpoint = Checkpoint(self.program, self.plan, self.directories, self._calls)
         for index in sorted(self.prepared):
             self._event_time.report(self.instances[index])
             checkpoint.take(self.program.operators[index], self.instances[index], changed=index in self.changed)

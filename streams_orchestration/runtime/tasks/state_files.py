@@ -1,17 +1,37 @@
-"""Files of operators' states: each is written once, and read by the worker that runs the operator next."""
+"""Files of operators' states: each is written once, and read by the worker that runs the operator next.
+
+A small file is not written: the commit takes its content into the row of the state. So it is durable with the commit,
+and gone with the row.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from streams_orchestration import world
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.states.state import State, StateDump, StateError, dump_state, load_state
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.storage.store import Store, StoreError
+
+SMALL_STATE = 4 << 10
+"""The most bytes of a file of a state that the catalog holds."""
+SMALL_STATES = 32 << 10
+"""The most bytes of the newest small files of a PE, one for each operator, since every batch reads them again."""
+
+
+def small_state(program: PeProgram) -> int:
+    """Return the most bytes of a file that the catalog holds for an operator of a PE.
+
+    A chain has less than three times as many bytes of such files, because sizes halve from one change to the next.
+    """
+    return min(SMALL_STATE, SMALL_STATES // max(program.stateful, 1))
 
 
 def state_data(state: State, batch: int, former: StoredState | None, plain: bytes) -> StateDump:
@@ -30,13 +50,41 @@ def state_data(state: State, batch: int, former: StoredState | None, plain: byte
     return dump_state(state, batch, [(file.batch, file.size) for file in files], plain)
 
 
-def write_state_file(
-    store: Store, directory: str, generation: int, batch: int, operator: int, dump: StateDump
+def store_dump(
+    store: Store, directory: str, generation: int, batch: int, operator: int, dump: StateDump, small: int
 ) -> StateFile:
-    """Write a new file, which is durable after `Store.sync`. Until a commit names the file, it is garbage."""
+    """Return a new file of a state. It is written unless it is small, in which case it has its content with it.
+
+    A written file is durable after `Store.sync`, and garbage until a commit names it.
+
+    Args:
+        store: the store of the file.
+        directory: the directory of the PE's states.
+        generation: the generation that writes the file.
+        batch: the batch at whose end the state is stored.
+        operator: the number of the operator.
+        dump: the content of the file.
+        small: the most bytes of a file that is not written.
+    """
+    if dump.size <= small:
+        return StateFile("", dump.size, dump.checksum, batch, content=base64.b64encode(dump.data).decode())
     address = f"{directory}/g{generation}-b{batch}-o{operator}-{world.new_id()[:8]}.state"
     store.write(address, *dump.parts)
     return StateFile(address, dump.size, dump.checksum, batch)
+
+
+def content_of(store: Store, file: StateFile) -> bytes:
+    """Return the content of a file of a state, which is not checked.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    if not file.content:
+        return store.read(file.path)
+    try:
+        return base64.b64decode(file.content, validate=True)
+    except binascii.Error:
+        return b""  # no file is empty, so the checksum refuses these bytes
 
 
 def read_state(store: Store, stored: StoredState) -> dict[str, Any]:
@@ -72,8 +120,8 @@ def _readable(store: Store, stored: StoredState) -> Generator[Iterator[bytes]]:
     def contents() -> Iterator[bytes]:
         nonlocal current
         for file in stored.files:
-            current = file.path
-            data = store.read(file.path)
+            current = store.title(file.path) if file.path else "in the catalog"
+            data = content_of(store, file)
             if len(data) != file.size or zlib.crc32(data) != file.checksum:
                 message = "it is truncated or was altered"
                 raise StateError(message)
@@ -86,6 +134,4 @@ def _readable(store: Store, stored: StoredState) -> Generator[Iterator[bytes]]:
         # a disk may come back, a file that is gone does not: only then is it the state itself that is bad
         cause = StateError(str(error)) if isinstance(error, FileNotFoundError) else error
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise OperatorError(
-            stored.operator, f"its state {store.title(current)} cannot be read: {reason}{mend}"
-        ) from cause
+        raise OperatorError(stored.operator, f"its state {current} cannot be read: {reason}{mend}") from cause

@@ -1,18 +1,19 @@
 """Stored states of operators in the catalog: which state a commit names, and which files are no longer needed.
 
 A commit names the whole chain of files of every state that it wrote, so going back to the commit means reading that
-chain. Chains share files; a file is garbage when no chain that is kept has it.
+chain. Chains share files; a file is garbage when no chain that is kept has it. Small files of a chain are in the row
+itself, and go with it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, delete, func, select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.catalog.cuts import after_cut, members
 from streams_orchestration.runtime.catalog.rows import StateRow
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
@@ -60,7 +61,7 @@ def at_boundary(connection: Connection, application: str, pe: int) -> bool:
 def state_files(connection: Connection, application: str) -> set[str]:
     """Return the paths of all files of stored states, and of those kept for the trial of a redeploy."""
     stored = connection.scalars(_FILES, {"of": application})
-    return {file["path"] for files in stored for file in files} | kept_files(connection, application)
+    return files_of(stored) | kept_files(connection, application)
 
 
 def kept_files(connection: Connection, application: str) -> set[str]:
@@ -86,7 +87,7 @@ def drop_states_after(connection: Connection, application: str, unit: str, epoch
         return []
     mine = (_s.c.application == application, _s.c.pe.in_(members(application, unit)))
     left = connection.scalars(select(_s.c.files).where(*mine))
-    return sorted(_paths(gone) - _paths(left) - kept_files(connection, application))
+    return sorted(files_of(gone) - files_of(left) - kept_files(connection, application))
 
 
 def drop_unneeded_states(
@@ -135,9 +136,5 @@ def _drop(connection: Connection, rows: Iterable[StateRow], keep: set[tuple[str,
         batches[row.application, row.operator].append(row.batch)
     for (application, operator), numbers in batches.items():
         connection.execute(_DROP, {"of": application, "by": operator, "batches": numbers})
-    kept_paths = _paths(row.files for row in kept)
-    return sorted(_paths(row.files for row in dropped) - kept_paths - kept_files(connection, dropped[0].application))
-
-
-def _paths(chains: Iterable[list[dict[str, Any]]]) -> set[str]:
-    return {file["path"] for chain in chains for file in chain}
+    needed = files_of(row.files for row in kept) | kept_files(connection, dropped[0].application)
+    return sorted(files_of(row.files for row in dropped) - needed)

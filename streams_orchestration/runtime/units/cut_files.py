@@ -120,7 +120,8 @@ def _states(connection: Connection, application: str, members: Sequence[_Member]
             newest[row.operator] = row
     for operator, row in newest.items():
         for file in row.files:
-            yield CutFile(cuts[row.pe][0], f"the state of {operator},", file["path"], file["size"])
+            if file["path"]:
+                yield CutFile(cuts[row.pe][0], f"the state of {operator},", file["path"], file["size"])
 
 
 def _segments(connection: Connection, application: str, members: Sequence[_Member]) -> Iterable[CutFile]:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Executable, LargeBinary, Table, delete, func,
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan, Row
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
@@ -117,7 +118,7 @@ def _roll_back_tried(connection: Connection, application: str, units: Collection
         tables.pe.c.application == application, tables.pe.c.unit.in_([unit.name for unit in units])
     )
     stored = connection.scalars(select(s.c.files).where(s.c.application == application, s.c.pe.in_(pes)))
-    garbage += [file["path"] for files in stored for file in files]
+    garbage += sorted(files_of(stored))
     unseen = select(k.c.operator).where(k.c.application == application, k.c.visibility == "read_committed")
     hidden = (f.c.application == application, f.c.pe.in_(pes), f.c.retracted, f.c.operator.in_(unseen))
     garbage += connection.scalars(select(f.c.pending).where(*hidden))

@@ -43,6 +43,7 @@ def test_a_stopped_application_stays_stopped_if_its_redeploy_is_refused(
     assert read_status(local.home, local.name).state == "STOPPED"
 
 
+@pytest.mark.usefixtures("states_in_files")
 def test_without_room_for_the_states_nothing_is_changed(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
     written: list[Path] = []
 

@@ -31,7 +31,11 @@ from streams_orchestration_tests.runtime.applications import (
 from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("database", "no_hosts"), POSTGRESQL_IS_DEEP]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.usefixtures("database", "no_hosts", "states_in_files"),
+    POSTGRESQL_IS_DEEP,
+]
 
 COUNT = 120
 

@@ -14,6 +14,8 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.watching import observed_status
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks import state_files
+from streams_orchestration.runtime.tasks.state_files import SMALL_STATE
 from streams_orchestration.runtime.units import cut_files
 from streams_orchestration.runtime.units.cut_files import CutFile, check_cuts, look_at_cuts
 from streams_orchestration.runtime.units.garbage import collect_garbage
@@ -22,7 +24,7 @@ from streams_orchestration_tests.runtime.applications import network, totals, wr
 from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = [pytest.mark.usefixtures("database"), POSTGRESQL_IS_DEEP]
+pytestmark = [pytest.mark.usefixtures("database", "states_in_files"), POSTGRESQL_IS_DEEP]
 
 COUNT = 40
 
@@ -65,6 +67,13 @@ def test_a_cut_needs_its_states_and_no_segments_of_its_own_region(tmp_path: Path
     assert {file.what for file in files(local)} == {f"the state of PerKey[{channel}].Totals," for channel in (0, 1)}
     assert check_cuts(local.catalog, local.name) == {}
     assert kinds(local) == []
+
+
+def test_a_cut_needs_no_file_for_a_state_that_is_in_the_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(state_files, "SMALL_STATE", SMALL_STATE)
+    local = application(tmp_path)
+    assert files(local) == []
+    assert check_cuts(local.catalog, local.name) == {}
 
 
 @pytest.mark.parametrize(
