@@ -242,9 +242,7 @@ class Partitions:
 
         If `woken`, all partitions were idle before the first tuple, so its partition is the only active one.
         """
-        olds: list[np.ndarray] = []
-        news: list[np.ndarray] = []
-        places: list[np.ndarray] = []
+        risen: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
         for name, positions in groups:
             begin, end = np.searchsorted(positions, (first, last))
             if begin == end:
@@ -252,20 +250,22 @@ class Partitions:
             mine, partition = positions[begin:end], self._members[name]
             before = partition.greatest
             start, stop = int(mine[0]), int(mine[-1]) + 1
-            own = times[start:stop] if stop - start == len(mine) else times[mine]
+            is_whole = stop - start == len(mine)
+            own = times[start:stop] if is_whole else times[mine]
             reached, ahead = partition.enter(own, self._lag, self._guard)
             self._ahead += ahead
             later = np.flatnonzero(reached[1:] > reached[:-1]) + 1
             if reached[0] > before or (woken and reached[0] != NO_TIME):
                 later = np.concatenate(([0], later))
-            olds.append(np.where(later > 0, reached[later - 1], before))
-            news.append(reached[later])
-            places.append(mine[later] + 1)
+            risen.append((before, reached, later, later + (start + 1) if is_whole else mine[later] + 1))
         active = [each.greatest for each in self._members.values() if not each.idle]
         if len(active) == 1:
-            yield Least(places[0], news[0])
+            _, reached, later, places = risen[0]
+            yield Least(places, reached[later])
         else:
-            yield Least(*least_steps(np.concatenate(olds), np.concatenate(places), min(active)))
+            olds = [np.where(later > 0, reached[later - 1], before) for before, reached, later, _ in risen]
+            places = np.concatenate([each for *_, each in risen])
+            yield Least(*least_steps(np.concatenate(olds), places, min(active)))
 
     def _due(self, groups: Iterable[_Group]) -> Iterator[tuple[int, IdleDecision]]:
         """Yield the pending decisions to repeat within a batch, with their positions."""

@@ -16,7 +16,7 @@ from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.event_time.idleness import LOOK_SECONDS, Idleness
 from streams_orchestration.operators.event_time.partition_time import AheadGuard
-from streams_orchestration.operators.watermarks import IDLE, Watermarks
+from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.naive_clock import NaiveClock
 from streams_orchestration_tests.specs import CASES
@@ -225,3 +225,27 @@ def test_a_decision_whose_tuples_are_gone_is_forgotten(clock: Clock):
     clock.advance(np.array([6, 8]), np.array([1, 0]), ["a", "b"])
     look(idleness, 100.0, {"b"})
     assert values(look(idleness, 101.5, {"b"})) == [8]
+
+
+@examples(100)
+@given(
+    rises=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 60)), min_size=1, max_size=8),
+    gap=st.integers(1, 60),
+    cut=st.integers(0, 480),
+)
+def test_watermarks_among_many_tuples_are_those_of_tuple_by_tuple(rises: list[tuple[int, int]], gap: int, cut: int):
+    times = np.cumsum([rise for rise, count in rises for rise in (rise, *[0] * count)])
+    clock, emitted, wanted = Clock(lag=3, minimum_gap=gap), None, list[tuple[int, int]]()
+    for place, time in enumerate(times.tolist(), 1):
+        if emitted is None or time - 3 >= emitted + gap:
+            emitted = time - 3
+            wanted.append((place, emitted))
+    cut = min(cut, len(times))
+    found = [*(clock.advance(times[:cut]) or ()), *((p + cut, v) for p, v in clock.advance(times[cut:]) or ())]
+    assert found == wanted
+
+
+@pytest.mark.parametrize("count", [1, 200], ids=["few tuples", "many tuples"])
+def test_the_greatest_time_has_no_later_one(count: int):
+    clock = Clock(lag=0, minimum_gap=5)
+    assert [*(clock.advance(np.array([1] * count + [2, END, END])) or ())] == [(1, 1), (count + 2, END)]
