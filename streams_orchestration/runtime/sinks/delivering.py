@@ -54,7 +54,9 @@ class Deliverer:
         """Do nothing, since no output is held back."""
 
     def deliver(self, rows: Sequence[DueOutput]) -> int:
-        """Deliver outputs of the sink, which `outstanding` returns; may be repeated after a crash at any point.
+        """Deliver outputs of the sink, which `outstanding` returns, count them, and delete their pending files.
+
+        The call may be repeated after a crash at any point.
 
         Returns:
             The number of deliveries.
@@ -78,7 +80,7 @@ class Deliverer:
         return count
 
     def close(self) -> None:
-        """Disconnect the sink, if it is connected."""
+        """Disconnect the sink, if it is connected; a failure is logged."""
         if self._open:
             self._open = False
             try:

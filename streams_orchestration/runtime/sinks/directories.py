@@ -56,18 +56,21 @@ class SinkDirectories:
         return type(self._sink).marks(self._sink.parameters)
 
     def watermark(self) -> int | None:
-        """Return the watermark of this channel at its last visible epoch in microseconds; None without a watermark."""
+        """Return the watermark of this channel at its last visible epoch in microseconds.
+
+        The result is None without a watermark, and `END` if the streams have ended.
+        """
         with self._catalog.read() as connection:
             reached = self._reached(connection).get(self._sink.context.name)
         return None if reached is None else reached.watermark
 
     def is_past(self, directory: str, watermark: int | None) -> bool:
-        """Return True if a directory is complete at a watermark."""
+        """Return True if a directory is complete at a watermark in microseconds; False if it is None or never due."""
         due = self._sink.complete_at(directory)
         return due is not None and watermark is not None and watermark >= due
 
     def enter(self, connection: Connection, directory: str) -> None:
-        """Record that a directory is to be marked, in the transaction that gives one of its files the final name."""
+        """Record a directory to mark, if the sink marks any, in the transaction that names one of its files."""
         if self.marks:
             enter_directory(connection, self._application, self._place, directory)
 
@@ -85,7 +88,7 @@ class SinkDirectories:
         return [row for row in past if not any(each.endswith(f"/{row.directory}") for each in waiting)]
 
     def mark(self) -> int:
-        """Mark the directories that are complete, and return their number.
+        """Mark the directories that are complete, remove their entries, and return their number.
 
         Raises:
             OutputError: the mark cannot be written.

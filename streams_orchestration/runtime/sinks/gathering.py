@@ -57,7 +57,7 @@ class Gatherer:
         self.clock = clock or world.monotonic
         self._channel = f"{max(sink.context.channel, 0):03d}"
         self._since: dict[str, float] = {}
-        """Name of a pending file -> the time when its epoch was first seen to be complete."""
+        """Name of a pending file -> the time by `clock` when its epoch was first seen to be complete."""
         self._directories = SinkDirectories(catalog, application, sink)
         self._watermark: int | None = None
         """The watermark of the sink's channel at the last look; None if it had no watermark."""
@@ -86,7 +86,7 @@ class Gatherer:
         return full or (self.marks and bool(self._directories.due()))
 
     def _look(self, rows: Sequence[DueOutput]) -> None:
-        """Read the watermark by which directories are closed."""
+        """Read the watermark by which directories are closed; it is None without outputs, or if the sink marks none."""
         self._watermark = self._directories.watermark() if rows and self.marks else None
 
     def load(self) -> None:
@@ -101,16 +101,16 @@ class Gatherer:
         """Do nothing, since nothing stays open between two calls."""
 
     def deliver(self, rows: Sequence[DueOutput]) -> int:
-        """Merge the outputs that are to be published now, and give the result a final name.
+        """Merge the outputs that are to be published now, give the result a final name, and mark complete directories.
 
-        Outputs with a final name in an object store are sent there. The call may be repeated after a crash at any
-        point.
+        The first call removes leftover merged files. Outputs with a final name in an object store are sent there. The
+        call may be repeated after a crash at any point.
 
         Args:
             rows: outputs of the sink, as `outstanding` returns them.
 
         Returns:
-            The number of files that got a final name or were sent.
+            The number of files that got a final name or were sent, and of directories that were marked.
 
         Raises:
             OutputError: a file cannot be read or written, or the store cannot be reached, or refuses.
@@ -144,7 +144,7 @@ class Gatherer:
         return count + (self._directories.mark() if self.marks else 0)
 
     def _groups(self, rows: Sequence[DueOutput]) -> Iterator[list[DueOutput]]:
-        """Yield the waiting outputs of each directory, in order."""
+        """Note when each output was first seen, and yield the outputs of each directory, in order of batches."""
         now, known = self.clock(), self._since
         self._since = {row.pending: known.get(row.pending, now) for row in rows}
         ordered = sorted(rows, key=lambda row: (row.pending.rpartition("/")[0], row.batch))
@@ -173,14 +173,16 @@ class Gatherer:
         return path_of(self._store, row.pending).parent.relative_to(self.sink.pending()).as_posix()
 
     def _send(self, row: DueOutput) -> None:
-        """Publish a file in an object store; its epoch is complete, so no reset takes it back.
+        """Upload a file to an object store, count it, and delete the pending copy.
+
+        Do nothing if another process has done so. The epoch is complete, so no reset takes the file back.
 
         Raises:
             OutputError: the file cannot be read, is gone, or the storage does not accept it.
         """
         try:
             self.sink.storage().publish(unaltered(self._store, row), str(row.final))
-            unaltered(self._store, row)  # it was read after it was checked
+            unaltered(self._store, row)  # the upload has read the file after the first check
         except FileNotFoundError:
             if waits(self.catalog, self.application, row.pending):
                 raise gone(row) from None
@@ -192,10 +194,10 @@ class Gatherer:
             raise OutputError(row.operator, f"{reason}; it is tried again, nothing is lost") from error
         with self.catalog.write_unit(self.application, row.unit) as connection:
             count_output(connection, self.application, row)
-        forget_file(self._store, row.pending)  # not before: a repetition sends it again
+        forget_file(self._store, row.pending)  # only now, since a repetition sends the file again
 
     def _replace(self, rows: Sequence[DueOutput], *, named: bool) -> DueOutput | None:
-        """Replace several files by one; the replaced files are removed like retracted ones.
+        """Replace several files by one, or name a single file; the replaced files are removed like retracted ones.
 
         Args:
             rows: the outputs of the files.
@@ -246,7 +248,7 @@ class Gatherer:
     def _may_name(self, connection: Connection) -> bool:
         """Return True if this process is still the gatherer.
 
-        If another process has swept since, this one must sweep again.
+        If another process has swept since, forget the token, so that this process sweeps again.
         """
         s = tables.sink
         own = (s.c.application == self.application, s.c.operator == self.sink.context.name)

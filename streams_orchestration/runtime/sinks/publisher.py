@@ -88,14 +88,17 @@ class Publisher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Publish complete outputs as far as that is possible at once, and end the thread."""
+        """Publish complete outputs as far as possible at once, and end the thread; wait at most `END_SECONDS`."""
         self._stopped.set()
         self.catalog.changes.wake()
         if self._thread.is_alive():
             self._thread.join(END_SECONDS)
 
     def deliver_to(self, deliverers: Mapping[str, Deliverer | Gatherer]) -> None:
-        """Replace the delivering sinks. A sink that writes the same as before keeps its connection and state."""
+        """Replace the delivering sinks: close the former ones, and load the modules of the new ones.
+
+        A sink that writes the same as before keeps its connection and state.
+        """
         before, after = self.deliverers, dict(deliverers)
         for name, former in before.items():
             if name in after and _writes_alike(former, after[name]):
@@ -125,7 +128,10 @@ class Publisher:
                 self.deliver(operator, [])
 
     def turn(self) -> int:
-        """Publish all outputs that are due, and return their number."""
+        """Publish the files that are due, and return their number; start threads that deliver the other outputs.
+
+        Failures and recoveries of sinks are recorded. A sink that failed rests until its next attempt.
+        """
         now = self.clock()
         resting = self._troubled(lambda trouble: trouble.next_try > now)
         free = self._free(resting)
@@ -172,7 +178,7 @@ class Publisher:
         return set(self.deliverers) - resting - set(self._busy)
 
     def _ready(self, rows: Iterable[DueOutput], free: Set[str]) -> list[tuple[str, list[DueOutput]]]:
-        """Return the free sinks that have outputs to deliver, with these outputs."""
+        """Return the free sinks that have work, with their outputs; note whether other sinks have outputs that wait."""
         sinks = {operator: list(outputs) for operator, outputs in itertools.groupby(rows, lambda row: row.operator)}
         marking = [operator for operator, deliverer in self.deliverers.items() if deliverer.marks]
         ready = [
@@ -189,7 +195,7 @@ class Publisher:
             return {operator for operator, trouble in self.troubles.items() if which(trouble)}
 
     def failed(self, error: OutputError) -> None:
-        """Record the failure of a sink, and let the sink rest."""
+        """Log the failure of a sink and record it in the catalog; let the sink rest for a pause that grows."""
         with self._lock:
             trouble = self.troubles.setdefault(error.operator, SinkTrouble())
             now, reason = self.clock(), str(error)
@@ -208,7 +214,7 @@ class Publisher:
         return max(found, default=None)
 
     def succeeded(self, operator: str) -> None:
-        """Note that a failed sink works again."""
+        """Log that a failed sink works again, and clear its failure in the catalog."""
         with self._lock:
             self.troubles.pop(operator, None)
         log.info("operator %s: its outputs become visible again", operator)
@@ -222,7 +228,7 @@ class Publisher:
                 mark = self.catalog.changes.mark()
                 self._last_turn() if last else self.turn()
             except CatalogUnavailableError:
-                pass  # the host's main loop says so, and ends when that lasts
+                pass  # the host's main loop reports this, and ends the host if it lasts
             except StreamsRuntimeError as error:
                 log.error("%s", error)
             except Exception:

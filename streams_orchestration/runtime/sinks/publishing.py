@@ -120,7 +120,9 @@ def outstanding(catalog: Catalog, application: str, *, deliveries: bool = False)
 def publish_files(
     catalog: Catalog, application: str, leave_out: Iterable[str] = (), seen: Outstanding | None = None
 ) -> tuple[int, list[OutputError]]:
-    """Move files to their final places if their epoch is complete, or if their sink shows uncommitted outputs.
+    """Remove retracted outputs, then move files to their final places.
+
+    A file is moved if its epoch is complete, or if its sink shows uncommitted outputs.
 
     The call may be repeated after a crash at any point, and several processes may do this at the same time.
 
@@ -168,7 +170,7 @@ def waits(catalog: Catalog, application: str, pending: str) -> bool:
 
 
 def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple[int, OutputError | None]:
-    """Publish files of one sink until one fails, and record which of them are visible."""
+    """Publish files of one sink until one fails, and record which are visible; return their number and the error."""
     done: list[DueOutput] = []
     error: OutputError | None = None
     for row in rows:
@@ -244,7 +246,7 @@ def _not_written(row: DueOutput, error: OSError) -> OutputError:
 
 
 def unaltered(store: Store, row: DueOutput) -> Path:
-    """Return the local path of an output's file after checking its size and checksum; the file may be missing.
+    """Fetch an output's file if needed, check its size and checksum, and return its local path; it may be missing.
 
     Raises:
         OutputError: the file is truncated or was altered.
@@ -278,7 +280,7 @@ def gone(row: DueOutput) -> OutputError:
 
 
 def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | None = None) -> bool:
-    """Mark finished units as completed, and the application when all units are.
+    """Mark finished units as completed; if all units are, sweep, mark the application, and remove empty directories.
 
     A unit is finished when all its PEs have made their final commit, all its outputs are published, all its sink
     directories are marked, and no redeploy of the unit is on trial.

@@ -64,7 +64,7 @@ def _scan_partitions(sink: SinkStatus, place: Path, parts: list[Path]) -> pl.Laz
     """Return the rows of all files, with the attributes that the names of directories give."""
     directories = itertools.groupby(parts, key=lambda path: path.parent)
     scans = [_scan(sink, list(files)).with_columns(**_attributes(directory, place)) for directory, files in directories]
-    return pl.concat(scans, how="vertical_relaxed")  # a type that is made out by the values may differ
+    return pl.concat(scans, how="vertical_relaxed")  # types that are inferred from the values may differ
 
 
 def _attributes(directory: Path, place: Path) -> dict[str, pl.Expr]:

@@ -31,7 +31,7 @@ class SinkStatus:
     format: str
     """The format of its files."""
     files: int
-    """The number of visible files, or of delivered epochs."""
+    """The number of visible files, or of deliveries."""
     rows: int
     """Number of rows in the visible files or deliveries."""
     kind: str = "FileSink"
@@ -46,7 +46,7 @@ class SinkStatus:
     late: int = 0
     """Number of `waiting` outputs that could be visible already: their epoch is complete."""
     error: str | None = None
-    """The reason why late outputs cannot become visible; None if there are no late outputs. Attempts are repeated."""
+    """The reason why outputs cannot become visible; None if the last attempt succeeded. Attempts are repeated."""
     failed_at: float | None = None
     """The time of the failure in unix seconds."""
     uncommitted_rows: int = 0
@@ -151,7 +151,7 @@ def record_failure(catalog: Catalog, application: str, operator: str, error: Out
 
 
 def route_sink(catalog: Catalog, application: str, operator: str) -> int:
-    """Make a sink set undeliverable tuples of all complete epochs aside; return the last of these epochs."""
+    """Make a sink set undeliverable tuples of all complete epochs aside; return the last of these epochs, 0 if none."""
     s, p, u = tables.sink, tables.pe, tables.unit
     mine = (s.c.application == application, s.c.operator == operator)
     with catalog.write() as connection:

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.units.wishes import stored_wish
 
 
 def forget_units(connection: Connection, application: str, units: Collection[str]) -> None:
-    """Delete units and their PEs, but no streams and no sinks."""
+    """Delete units and their PEs with their commits, states, metrics and epochs, but no streams and no sinks."""
     p, u, e = tables.pe, tables.unit, tables.epoch
     pes = list(connection.scalars(select(p.c.id).where(p.c.application == application, p.c.unit.in_(units))))
     for table in (tables.commit, tables.state, tables.pe_metrics, tables.metrics_sample):
@@ -69,7 +69,7 @@ def insert_states(connection: Connection, application: str, pe: int, batch: int,
 
 
 def place_hosts(connection: Connection, application: str, hosts: Mapping[int, HostWish]) -> None:
-    """Insert new hosts with their wishes, and delete hosts without a PE, which then end by themselves."""
+    """Insert new hosts, write the wishes of all given hosts, and delete the others, whose processes then end."""
     h = tables.host
     there = set(connection.scalars(select(h.c.id).where(h.c.application == application)))
     for host in sorted(set(hosts) - there):

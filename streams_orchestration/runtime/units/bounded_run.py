@@ -19,9 +19,9 @@ from streams_orchestration.runtime.units.watch import observe
 def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PeProgram]) -> bool:
     """Bring an application whose sources have read the whole input of a bounded run to its cut, and stop it there.
 
-    Any process calls this again and again. Every call is a step; it does nothing if the application has no bounded run,
-    or a source has more input. The application stops once all units are at cuts, no stream has unread tuples, and every
-    output is delivered.
+    Any process calls this again and again. Every call is a step. It does nothing if the application has no bounded run
+    or is not wanted to run, if a source has more input, or if a redeploy is on trial. The application stops once all
+    units are at cuts, no stream has unread tuples, and every output is delivered.
 
     Args:
         catalog: the catalog of the application.
@@ -51,7 +51,7 @@ def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PePro
 
 
 def _all_taken(connection: Connection, application: str, programs: Sequence[PeProgram], run: str) -> bool:
-    """Return True if every source has reached the end of the run."""
+    """Return True if every source has reached the end of the run; False if a PE is not deployed."""
     p = tables.pe
     rows = connection.execute(select(p.c.id, p.c.position).where(p.c.application == application)).all()
     positions = {row.id: row.position for row in rows}
@@ -74,7 +74,7 @@ def _is_held(connection: Connection, application: str, units: Collection[str]) -
 
 
 def _end_driven_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """End the open epochs of regions whose trigger operator gets no more input to end them."""
+    """Request the end of the open epochs of regions whose trigger operator gets no more input, and advance them."""
     u = tables.unit
     open_epochs = (
         *(u.c.application == application, u.c.name.in_(units), u.c.region.is_not(None), u.c.period.is_(None)),
@@ -91,7 +91,7 @@ def _end_driven_epochs(catalog: Catalog, application: str, units: Collection[str
 
 
 def _stop(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str], run: str) -> bool:
-    """Stop the application if all its input is still found to be processed; return True if it was stopped."""
+    """Stop the application and end its holds if all input is processed; return True if this call has stopped it."""
     a, u = tables.application, tables.unit
     this = (a.c.name == application, a.c.bounded == run, a.c.wanted == "RUNNING")
     with catalog.write() as connection:

@@ -19,12 +19,12 @@ MOVE_AFTER = 3
 
 
 def kind_of_disk(host: int, machine: str) -> str:
-    """Return the kind of the cause that a host cannot use files of a machine."""
+    """Return the key under which resets are counted, if a host cannot use files of a machine."""
     return f"files of host {host} on {machine}"
 
 
 def kind_of_end(host: int, machine: str) -> str:
-    """Return the kind of the cause that a host has ended since it could not use a file of a machine."""
+    """Return the key under which ends of a host are counted, if it could not use a file of a machine."""
     return f"end of host {host} on {machine} for a file"
 
 

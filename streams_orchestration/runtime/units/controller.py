@@ -59,7 +59,13 @@ def units_with_news(
 
 
 def mark_taken_up(connection: Connection, application: str, units: Iterable[str]) -> None:
-    """Record that a process has taken up the reset of these units. The reset begins as soon as all their hosts run."""
+    """Record and log that a process has taken up the reset of these units.
+
+    The reset begins as soon as all their hosts run.
+
+    Raises:
+        StreamsRuntimeError: a unit no longer exists.
+    """
     u = tables.unit
     for name in units:
         unit = unit_row(connection, application, name)
@@ -94,6 +100,9 @@ def advance(
 
     Returns:
         Files that the catalog no longer names, to be removed when the transaction is committed.
+
+    Raises:
+        StreamsRuntimeError: the unit no longer exists.
     """
     unit = unit_row(connection, application, name)
     if unit.state in ENDED:
@@ -166,7 +175,7 @@ def _changes_of_reset(unit: UnitRow, record: RegionRecord, now: float) -> dict[s
 def note_commit(
     connection: Connection, application: str, unit: str, outage: dict[str, float] | None, now: float
 ) -> None:
-    """Record the time of the first commit after a reset."""
+    """Record and log the time of the first commit after a reset; do nothing for any other commit."""
     if outage is not None and "began" in outage and "committed" not in outage:
         u = tables.unit
         connection.execute(
@@ -183,7 +192,10 @@ def _resets(actions: tuple[Action, ...]) -> bool:
 
 
 def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: float) -> None:
-    """Record the cut of a completed epoch: for each PE, the batch that closed the epoch."""
+    """Record a completed epoch with its time and its cut: for each PE, the batch that closed the epoch.
+
+    PEs that had ended before the epoch are not in the cut.
+    """
     c, p, u = tables.commit, tables.pe, tables.unit
     named, epoch = f"{unit.name} of {unit.application}", record.completed
     promise(epoch > unit.completed_epoch, "B4", f"{named} completes epoch {epoch} after epoch {unit.completed_epoch}")

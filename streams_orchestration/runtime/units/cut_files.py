@@ -24,7 +24,10 @@ from streams_orchestration.runtime.units.unit_facts import ENDED
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
 
 MOST_FILES = 4096
-"""The most files that one check looks at; if there are more, successive checks look at different ones."""
+"""The most files that one check looks at, beside the files of units whose cut is lost.
+
+If there are more, successive checks look at different ones.
+"""
 
 # made once: making a statement takes longer than running it
 _c, _e, _k = tables.commit, tables.unit_event, tables.stream_connection
@@ -158,7 +161,7 @@ def check_cuts(
         turn: a number that grows with each look and selects which `MOST_FILES` files are looked at.
 
     Returns:
-        Unit -> the reason why it could not be reset.
+        Unit -> the reason why it could not be reset. If the storage is unavailable, these are the recorded reasons.
     """
     with catalog.read() as connection:
         files = cut_files(connection, application, units)
@@ -182,7 +185,7 @@ def check_cuts(
 def look_at_cuts(home: Home, application: str) -> dict[str, str]:
     """Check all files that the last cuts need, and return the reasons why units could not be reset, by unit.
 
-    This does not need live hosts. Nothing is checked if the application is not wanted to run.
+    This does not need live hosts. Nothing is checked, and the result is empty, if it is not wanted to run.
 
     Raises:
         NotDeployedError: the catalog does not know the application.
@@ -201,7 +204,8 @@ def look_at_cuts(home: Home, application: str) -> dict[str, str]:
 def _record(catalog: Catalog, application: str, unit: str) -> str | None:
     """Record whether a unit can still be reset, after checking its files again, because its cut may have moved.
 
-    If the cut moves meanwhile, nothing is recorded; the next look checks the new cut.
+    Return the reason why it cannot be reset, or None. If the cut moves meanwhile, nothing is recorded, and the last
+    recorded reason is returned; the next look checks the new cut.
     """
     u = tables.unit
     its_row = select(u).where(u.c.application == application, u.c.name == unit)

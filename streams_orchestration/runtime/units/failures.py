@@ -205,7 +205,7 @@ def _is_used_up(unit: UnitStatus, kind: str, now: float) -> bool:
 
 
 def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool) -> float:
-    """Return when a unit is due for a reset, in unix seconds; the wait grows with every repeated failure."""
+    """Return when a unit is due for a reset, in unix seconds; 0.0 without an outage. Repeated ones wait."""
     if unit.outage is None:
         return 0.0
     detected = unit.outage["detected"]
@@ -229,7 +229,7 @@ def _kind_of_host(host: HostStatus) -> str:
 
 
 def _launch_due(host: HostStatus) -> float:
-    """Return the unix seconds at which a host that failed to start is started again; the pause grows every time."""
+    """Return the unix seconds at which a host that failed to start is started again; 0.0 up to its first launch."""
     return host.launched_at + LAUNCH_PAUSES.after(host.launches - 1) if host.launches > 1 else 0.0
 
 
@@ -298,7 +298,7 @@ def pe_failure(pe: int, error: str | None) -> str:
 
 
 def host_failure(host: HostStatus, now: float) -> str | None:
-    """Return why a host cannot work; None if it can.
+    """Return why a host cannot work; None if it works, has ended or waits, or may still come up in time.
 
     Args:
         host: the status of the host as read from the catalog.

@@ -105,7 +105,9 @@ def collect_garbage(
     units: Collection[str] | None = None,
     plan: int | None = None,
 ) -> int:
-    """Delete commits, segments and states that lie before the cuts of all PEs that could need them.
+    """Delete commits, segments and states before the cuts of all PEs that could need them, and remove their files.
+
+    Epochs older than `KEPT_EPOCHS` and segments that resets have retracted are deleted as well.
 
     While a redeploy is on trial, the cut is the one at which it took place.
 
@@ -115,8 +117,7 @@ def collect_garbage(
         programs: the programs of all its PEs.
         units: the units whose commits, states and read segments are looked at; None for all.
         plan: the number of the plan that the programs belong to; None for the deployed one. If another plan was
-            deployed,
-            nothing is deleted, since it may need what this one has read.
+            deployed, nothing is deleted, since that plan may need segments that this one has read.
 
     Returns:
         The number of removed files.
@@ -143,7 +144,9 @@ def _is_deployed(connection: Connection, application: str, plan: int | None) -> 
 
 
 def _collect_unit(connection: Connection, application: str, unit: str, programs: Collection[PeProgram]) -> list[str]:
-    """Delete the data before the cut of a unit, and segments that every reader in the application has read.
+    """Delete the data before a unit's cut, its old epochs, and segments that every reader in the application has read.
+
+    Return the files to remove.
 
     The cut of a reader in another unit may move meanwhile; that is safe, because a cut only moves forward.
     """
@@ -170,7 +173,7 @@ def _collect_unit(connection: Connection, application: str, unit: str, programs:
 def _collect_exports(
     catalog: Catalog, application: str, programs: Collection[PeProgram], plan: int | None
 ) -> list[str]:
-    """Delete exported segments that nobody needs, and those that resets have retracted; return the files to remove.
+    """Delete exported segments that nobody needs, and segments that resets retracted; return the files to remove.
 
     The function opens a write transaction only if there may be such segments.
     """
@@ -225,7 +228,9 @@ def _cuts(connection: Connection, application: str, pes: Iterable[int]) -> list[
 
 
 def _drop_retracted(connection: Connection, application: str, programs: Collection[PeProgram], now: float) -> list[str]:
-    """Delete retracted segments that every reader has gone past, so that no batch names them; return their files.
+    """Delete the retracted segments that no reader of uncommitted batches can still read; return their files.
+
+    Readers of complete epochs never see retracted segments.
 
     Args:
         connection: a connection in a write transaction.
@@ -264,7 +269,8 @@ def sweep(
 ) -> Swept:
     """Remove files of PEs that no commit names, such as files of killed or failed tasks.
 
-    Call this only while no query of these PEs runs. During a redeploy, states are kept, because the redeploy writes the
+    Call this only while no query of these PEs runs. If the storage cannot be listed, this is logged and nothing is
+    removed. Expired holds of units are ended. During a redeploy, states are kept, because the redeploy writes the
     states of its new plan, and only then the switch names them.
 
     Args:
@@ -278,9 +284,9 @@ def sweep(
     data = data_of(application)
     numbers = list(pes)
     store = catalog.store
-    # Looked for before the catalog is asked who has to run the PEs: a host that was paused meanwhile, and that another
-    # one has taken the place of, does not remove what the other one has written and not committed. A redeploy holds
-    # units before it writes.
+    # The files are listed before the catalog is asked which host runs the PEs. So a host that was paused and replaced
+    # meanwhile does not remove files that its successor has written and not committed. A redeploy holds units before
+    # it writes.
     is_listed = True
     try:
         found = [(pe, address) for pe in numbers for address in store.below(f"{data}/streams/pe-{pe}")]
@@ -305,7 +311,7 @@ def sweep(
 
 
 def _foreign(connection: Connection, application: str, pes: Set[int], host: int, incarnation: str) -> Set[int]:
-    """Return the PEs that run on another host or another incarnation of this one. Unknown PEs are not among them."""
+    """Return the PEs that run on another host; all of them if another incarnation of this host runs."""
     actual = connection.scalar(_INCARNATION, {"of": application, "host": host})
     if actual != incarnation:
         return pes
@@ -314,17 +320,17 @@ def _foreign(connection: Connection, application: str, pes: Set[int], host: int,
 
 
 def _unpublished(store: Store, application: str, pe: int) -> list[str]:
-    """Return the sink files that tasks have put into the store, without merged files, which belong to publishers."""
+    """Return the sink files in an object store that tasks have put there, without the merged files of publishers."""
     files = store.below(waiting_of(application, pe)) if store.address else []
     return [address for address in files if not address.rpartition("/")[2].startswith(MERGED)]
 
 
 def unknown_pes(catalog: Catalog, application: str) -> tuple[int, ...]:
-    """Return PEs that have files but are not deployed, as after a redeploy that died before it switched.
+    """End expired holds, and return PEs that have files but are not deployed, as after a redeploy that died early.
 
-    The result is empty while a redeploy is under way.
+    The result is empty while a redeploy is under way, or if the storage cannot be listed.
     """
-    # looked for before the catalog is asked, as in `sweep`
+    # the files are listed before the catalog is asked, as in `sweep`
     data, store = data_of(application), catalog.store
     try:
         files = [address for kind in ("streams", "states", "waiting") for address in store.below(f"{data}/{kind}")]

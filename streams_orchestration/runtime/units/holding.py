@@ -51,7 +51,7 @@ def hold(catalog: Catalog, application: str, units: Collection[str], *, begins: 
 
 
 def release(catalog: Catalog, application: str) -> None:
-    """End the hold of all held units of an application."""
+    """End the hold of all held units of an application, and let their current periods end now."""
     u = tables.unit
     held = (u.c.application == application, u.c.held_until.is_not(None))
     with catalog.write() as connection:
@@ -60,7 +60,7 @@ def release(catalog: Catalog, application: str) -> None:
 
 
 def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Close the epochs of held regions that are not at a cut now, without waiting for the end of their period."""
+    """Let the periods of held regions that are not at a cut end now, and advance these regions."""
     u = tables.unit
     now = clock.now()
     early = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period", u.c.deadline > now)
@@ -117,7 +117,7 @@ def under_way(connection: Connection, application: str, programs: Iterable[PePro
 
 
 def at_cut(connection: Connection, application: str, unit: str) -> bool:
-    """Return True if a unit is at its cut: no PE has committed since, and no epoch is being closed."""
+    """Return True if a unit is at its cut: no PE has committed since, no epoch is being closed, no reset is due."""
     this = {"of": application, "by": unit}
     row = UnitRow.one(connection, _UNIT, this)
     if row.state not in ("PROCESSING", "STARTED", "COMPLETED", "STOPPED"):

@@ -93,7 +93,7 @@ def restore_plan(connection: Connection, application: str, before: PreviousPlan)
     for row in before.rows["unit"]:
         insert_cut(connection, application, row["name"], epoch, generation)
         pes_before = [each for each in before.rows["pe"] if each["unit"] == row["name"]]
-        if all(each["exhausted"] for each in pes_before):  # the last epoch is behind it, or the next one
+        if all(each["exhausted"] for each in pes_before):  # the final epoch is complete, or is the next one
             final = epoch + (0 if all(each["final"] for each in pes_before) else 1)
             mine = (u.c.application == application, u.c.name == row["name"])
             connection.execute(update(u).where(*mine).values(final_epoch=final))
@@ -171,7 +171,7 @@ def _restore_sinks(connection: Connection, application: str, pes: Collection[int
 
 
 def _restore_connections(connection: Connection, application: str, before: PreviousPlan) -> None:
-    """Restore the rows of Exports, Imports and their connections, and delete the rows of the plan on trial."""
+    """Restore the rows of Exports, Imports and their connections, delete the rows of the plan on trial, and connect."""
     c, i = tables.stream_connection, tables.stream_import
     for table in _OF_APPLICATION:
         connection.execute(delete(table).where(table.c.application == application))

@@ -32,6 +32,7 @@ from streams_orchestration.runtime.units.unit_store import times_of, tries_of
 from streams_orchestration.runtime.units.wishes import misplaced
 
 FULL_BYTES = 4 * 1024 * 1024
+"""The free bytes below which a disk counts as full."""
 # made once: making a statement takes longer than running it
 _a, _u, _e, _h, _p = tables.application, tables.unit, tables.unit_event, tables.host, tables.pe
 _WANTED = select(_a.c.wanted, _a.c.state).where(_a.c.name == bindparam("of"))
@@ -44,7 +45,7 @@ _MACHINES = select(tables.machine)
 
 
 def deployed_applications(home: Home) -> tuple[str, ...]:
-    """Return the names of all applications that the catalog knows, sorted."""
+    """Return the names of all applications that the catalog knows, sorted; none without a catalog."""
     catalog = Catalog(home)
     if not catalog.exists:
         return ()
@@ -85,7 +86,7 @@ def has_ended(catalog: Catalog, application: str) -> bool:
 
 
 def _state(wanted: str, state: ApplicationState) -> ApplicationState:
-    """Return the state of an application: stopped when it is not wanted to run, even if its row lags behind."""
+    """Return the state of an application: stopped if it is neither complete nor wanted to run, even if its row lags."""
     return state if wanted == "RUNNING" or state == "COMPLETED" else "STOPPED"
 
 
@@ -100,7 +101,11 @@ def read_units(catalog: Catalog, application: str) -> UnitsStatus:
 
 
 def units_status(connection: Connection, home: Home, application: str) -> UnitsStatus:
-    """Return the status of an application's hosts, PEs and units, read in an open transaction."""
+    """Return the status of an application's hosts, PEs and units, read in an open transaction.
+
+    Raises:
+        NotDeployedError: the catalog does not know the application.
+    """
     row, now = application_row(connection, home, application), clock.now()
     state = _state(row.wanted, row.state)
     of = {"of": application}

@@ -66,7 +66,7 @@ class RegionRecord:
     """The limit for `attempts`.
 
     A forced reset raises it until a checkpoint is complete (B3). A cause of another kind raises it, too, since the
-    attempts of every kind are counted separately.
+    attempts of every kind are counted separately. So does each reset for a cause outside of the application.
     """
     state: RegionState = "STARTED"
     current: int = 1
@@ -88,7 +88,7 @@ class RegionRecord:
     began: float = 0.0
     """The time at which the current drain or reset attempt began."""
     cause: str | None = None
-    """The reason why the region is unhealthy or is being reset; None if it is neither."""
+    """The reason why the region is unhealthy or was last reset; None again once a checkpoint is complete."""
     kind: str = ""
     """The kind of the cause, which does not depend on its text."""
     give_up_at: float | None = None
@@ -153,7 +153,7 @@ class RegionRecord:
         )
 
     def allow(self, settings: RegionSettings, at: float) -> RegionRecord:
-        """Return the record with the configured number of attempts added, and new time for an outside cause (B3)."""
+        """Return the record with new attempts, new time for an outside cause, and no counted resets by kind (B3)."""
         return replace(
             self,
             max_attempts=self.attempts + settings.attempts,

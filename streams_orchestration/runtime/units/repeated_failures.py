@@ -19,7 +19,7 @@ MOST_TIMES = 16
 
 @dataclass(frozen=True, slots=True)
 class RepeatedFailure:
-    """The last failure of a PE's operators, and how often it occurred before."""
+    """The last failure of a PE's operators, and how often it has occurred."""
 
     failure: OperatorFailure
     repeats: int = 1
@@ -60,5 +60,5 @@ def failed_again(before: Mapping[str, Any] | None, failure: OperatorFailure, now
 
 
 def times_of_failure(row: Mapping[str, Any] | None, now: float) -> int:
-    """Return how often the code that failed last has failed within the window."""
+    """Return how often the code that failed last has failed within the window; 0 if no code has failed."""
     return 0 if row is None else sum(abs(now - at) < WINDOW_SECONDS for at in row["times"])

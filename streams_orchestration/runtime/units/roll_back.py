@@ -35,7 +35,9 @@ class _Member(CatalogRow):
 
 
 def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
-    """Roll every PE of a unit back to its commit that closed the last complete epoch.
+    """Roll every PE of a unit back to its commit that closed the last complete epoch, or to its start without one.
+
+    Later commits and states are deleted, and later outputs and segments deleted or marked as retracted.
 
     Args:
         connection: a connection in a write transaction.
@@ -79,8 +81,8 @@ def _at_cut(pe: _Member, cut: CommitRow | None, completed: int, epoch: int) -> d
         values |= {name: getattr(cut, name) for name in _KEPT} | {"batch": cut.batch}
         if cut.final:
             values |= {"state": "COMPLETED", "epoch": pe.epoch}
-    # numbers of segments are never used twice: a reader of segments that are taken back continues behind them
-    # what a clock has decided since the cut is decided: the replay repeats it at the same places
+    # numbers of segments are never used twice: a reader of retracted segments continues behind them
+    # decisions of a clock since the cut are kept: the replay repeats them at the same places
     kept: dict[str, Any] = {"outputs": pe.position["outputs"]}
     if "idle" in pe.position:
         kept["idle"] = {

@@ -41,7 +41,7 @@ def is_on_trial(connection: Connection, application: str) -> bool:
 def open_trial(
     connection: Connection, application: str, units: Collection[str], within: float, before: PreviousPlan
 ) -> None:
-    """Put a redeploy on trial, in its transaction.
+    """Put a redeploy on trial, in its transaction, in place of an earlier trial.
 
     Args:
         connection: a connection in a write transaction.
@@ -64,7 +64,10 @@ def open_trial(
 
 
 def decide(catalog: Catalog, application: str) -> None:
-    """Decide the trial of an application that is wanted to run, if it can be decided."""
+    """Close the open trial of an application if it can be decided: keep the new plan, or restore the previous one.
+
+    Files that the catalog no longer names, and retracted outputs, are removed. The application must be wanted to run.
+    """
     with catalog.read() as connection:
         trial = read_trial(connection, application)
         if trial is None or trial.state != "OPEN" or _judged(connection, trial) is None:
@@ -79,7 +82,7 @@ def decide(catalog: Catalog, application: str) -> None:
 
 
 def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | None:
-    """Revert the open trial and return it; return None if no trial is open."""
+    """Revert the open trial, remove files that are no longer named, and return the trial; None if no trial is open."""
     with catalog.write() as connection:
         trial = read_trial(connection, application)
         if trial is None or trial.state != "OPEN":

@@ -157,7 +157,7 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
             return SourcesEnded()
         if facts.drain_asked == record.current:
             return DrainReported(record.current)
-    # a reset begins where it was taken up
+    # timers of drains and resets fire only after a process has taken up the reset
     due = record.deadline is not None and at >= record.deadline and (record.timer == "period" or facts.taken_up)
     if record.timer == "period" and facts.sinks_lag:
         return None

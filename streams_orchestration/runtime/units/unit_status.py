@@ -38,7 +38,7 @@ class UnitEvent:
     """The last complete epoch at the time of the event."""
     attempts: int
     seconds: float | None = None
-    """The seconds that the reset took; for `unhealthy`, the seconds for which the failure went unnoticed."""
+    """The seconds that the reset took, or for which the failure went unnoticed (`unhealthy`); None for other kinds."""
     cause: str | None = None
 
 

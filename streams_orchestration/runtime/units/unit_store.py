@@ -75,7 +75,7 @@ def record_of(unit: UnitRow) -> RegionRecord:
 
 
 def store(connection: Connection, unit: UnitRow, record: RegionRecord, **more: Any) -> None:
-    """Write the record of a unit into its row.
+    """Write the record of a unit into its row, with the number of its PEs that have not closed the current epoch.
 
     Args:
         connection: a connection in a write transaction.
@@ -117,7 +117,7 @@ def log_event(
     connection: Connection, unit: UnitRow, record: RegionRecord, kind: EventKind, at: float,
     *, generation: int, seconds: float | None = None, cause: str | None = None,
 ) -> None:  # fmt: skip
-    """Insert an event, and delete the oldest ones."""
+    """Insert an event, and delete all but the last `KEPT_EVENTS`; `at` is in unix seconds."""
     this = {"of": unit.application, "by": unit.name}
     number = (connection.scalar(_LAST_EVENT, this) or 0) + 1
     values = {

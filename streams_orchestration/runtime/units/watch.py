@@ -29,7 +29,8 @@ _NAMED_UNITS = _UNITS.where(_u.c.name.in_(bindparam("names", expanding=True)))
 def observe(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> tuple[str, ...]:
     """Update the states of units, and decide a redeploy that is on trial. Nothing is written without news.
 
-    Times that lie in the future, since the clock was set back, are moved first.
+    Times that lie in the future, since the clock was set back, are moved first. An application whose temporary run has
+    expired is stopped. Files that resets no longer need are removed.
 
     Args:
         catalog: the catalog of the application.

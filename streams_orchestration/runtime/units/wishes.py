@@ -54,8 +54,7 @@ def misplaced(hosts: Iterable[HostRow], machines: Mapping[str, MachineRow]) -> d
 
     Returns:
         Host -> the reasons why it is misplaced, as sentences without a full stop. If two hosts must not share a
-            machine, the
-            second one is misplaced.
+            machine, the second one is misplaced.
     """
     wishes = [(host, read_wish(host.id, host.wish)) for host in sorted(hosts, key=lambda host: host.id)]
     found: dict[int, list[str]] = {}
