@@ -28,10 +28,10 @@ def create_catalog(home: Home) -> Catalog:
 
 
 def _settle(catalog: Catalog) -> None:
-    """Check that the storage of the catalog's files can be used, and record which storage it is.
+    """Check that the storage of the catalog's files can be used; mark it as this catalog's, and record its address.
 
     Raises:
-        StorageSettingError: the storage cannot be used.
+        StorageSettingError: the storage cannot be used, belongs to another catalog, or is not the one in use.
     """
     store = catalog.store
     with catalog.read() as connection:

@@ -51,7 +51,7 @@ def keep_place(connection: Connection, store: Store) -> None:
 
 
 def claim(store: Store, installation: str) -> None:
-    """Mark a storage as belonging to this catalog, unless it has a mark already.
+    """Mark an object store as belonging to this catalog, unless it has a mark; do nothing for the state directory.
 
     Two catalogs may have an application of the same name, and each removes files that it does not know.
 

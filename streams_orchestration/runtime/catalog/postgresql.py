@@ -317,7 +317,7 @@ def _engine(url: URL, schema: str, busy_seconds: float) -> Engine:
     settings = {
         "lock_timeout": f"{int(busy_seconds * 1000)}",
         "idle_in_transaction_session_timeout": f"{IDLE_SECONDS * 1000}",
-        # the other direction: a client that has gone without a word
+        # with these settings the server notices clients that vanished
         "tcp_keepalives_idle": "10",
         "tcp_keepalives_interval": "5",
         "tcp_keepalives_count": "3",

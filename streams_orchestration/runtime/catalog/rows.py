@@ -40,13 +40,13 @@ class ApplicationRow(CatalogRow):
     """The row of a deployed application."""
 
     name: Key[str]
-    life: str  # a new one for every start from nothing
+    life: str  # a new id for every start from nothing
     fingerprint: str
     compilation: bytes
     base: str  # directory of the spec
     settings: dict[str, Any]  # settings with which its hosts start
     wanted: Literal["RUNNING", "STOPPED"]
-    # time until which a stopped application runs on to its cut; renewed meanwhile
+    # unix time until which a stopped application continues, to reach its cut; it is renewed meanwhile
     runs_until: float | None
     bounded: str | None  # id of the bounded run, which reads only the present input; null for any other run
     taken_at: float | None  # time at which the bounded run had read all its input, and stopped
@@ -65,21 +65,21 @@ class HostRow(CatalogRow):
 
     application: Key[str]
     id: Key[int]
-    incarnation: str | None  # a new one for every start of the host
+    incarnation: str | None  # a new id for every start of the host
     pid: int | None
     process_started: float | None
     state: HostState
-    asked_at: float | None  # when the command that launched it was entered
+    asked_at: float | None  # time at which the command that launched it was entered
     launched_at: Annotated[float, Default(0.0)]
     start_up: dict[str, float] | None  # seconds up to the first committed batch, by phase
     heartbeat_at: float | None
     error: Cause
-    launches: Annotated[int, Default(0)]  # in a row without coming up
-    wish: NullableJson[dict[str, Any]]  # on which machines, and apart from which hosts, it is to run
-    machine: str | None  # by name: where it runs, or whose agent is to start it
-    space: str | None  # within which its pid means a process: boot and process namespace of the machine
+    launches: Annotated[int, Default(0)]  # launches in a row that did not come up
+    wish: NullableJson[dict[str, Any]]  # see `wishes.stored_wish`; null if every machine suits it
+    machine: str | None  # name of the machine on which it runs, or whose agent is to start it
+    space: str | None  # boot and process namespace of the machine, in which its pid is valid
     storage_error: Cause  # the reason why it does not reach the storage
-    storage_failed_at: float | None  # time at which it did not reach it first
+    storage_failed_at: float | None  # time since which it does not reach the storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class MachineRow(CatalogRow):
     state: MachineState  # UP or DRAINING; DOWN once its agent has ended
     version: str  # version of the product
     since: float
-    lease_until: float  # renewed by its agent
+    lease_until: float  # its agent renews the lease
     standbys: Annotated[int, Default(0)]  # hosts that wait there
     load: float | None  # processes that wanted to run, a minute's average
     home: Annotated[str, Default("")]  # its state directory
@@ -110,10 +110,10 @@ class LogRequestRow(CatalogRow):
     machine: str
     application: str
     names: list[str]  # names of the logs: host-0, pe-3
-    lines: int  # most lines of each
-    after: dict[str, int]  # name -> position from which on, of those that are followed
+    lines: int  # most lines of each log
+    after: dict[str, int]  # name of a followed log -> position from which it is read
     asked_at: float
-    answer: NullableJson[list[dict[str, Any]]]  # the ends; none before the agent has answered
+    answer: NullableJson[list[dict[str, Any]]]  # the ends of the logs; null before the agent has answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,34 +128,34 @@ class UnitRow(CatalogRow):
     reset_timeout: float
     generation: Annotated[int, Default(1)]
     trigger_epoch: Annotated[Count, Default(0)]  # start PEs close epochs up to this one
-    current_epoch: Annotated[Count, Default(1)]  # the sequence id that the next drain has
+    current_epoch: Annotated[Count, Default(1)]  # the sequence id of the current or next drain
     completed_epoch: Annotated[Count, Default(0)]
     # PEs that work in the current epoch or before it, a hint: the commit of the last one tells the state machine
     unclosed: Annotated[int, Default(0)]
-    shown_epoch: Count | None  # the last one that others see, while a redeploy is on trial; else all complete ones
-    held_until: float | None  # until then nothing new comes in: it is drained for another plan
+    shown_epoch: Count | None  # last epoch that others see while a redeploy is on trial; null if all are seen
+    held_until: float | None  # end of its hold, during which nothing new comes in; null without a hold
     drain_asked: Count | None  # the sequence id that the trigger operator has begun to drain
     final_epoch: Count | None
     attempts: Annotated[int, Default(0)]
     max_attempts: int  # a forced reset raises it until an epoch is complete
     configured_attempts: int
-    restart_pause: Annotated[float, Default(DEFAULT_RESTART.pause)]  # longest, for a cause outside
+    restart_pause: Annotated[float, Default(DEFAULT_RESTART.pause)]  # longest pause, outside cause
     restart_limit: Annotated[float, Default(DEFAULT_RESTART.limit)]  # seconds without a new epoch
     kind: Annotated[LongText, Default("")]  # kind of the cause; resets are counted for each kind
     give_up_at: float | None  # time limit for a cause outside of the application
     tries: list[Any] | None  # kind, resets and time of the first one, since the last complete epoch
     state: Annotated[UnitState, Default("STARTED")]
-    dirty: Flag  # started in a way that only a reset mends
-    since: Annotated[float, Default(0.0)]  # when it came into its state
+    dirty: Flag  # its first start failed, which only a reset mends
+    since: Annotated[float, Default(0.0)]  # time at which it entered its state
     timer: Timer | None
     deadline: float | None
     timer_number: Annotated[int, Default(0)]
-    began_at: Annotated[float, Default(0.0)]  # the drain or the reset attempt under way
+    began_at: Annotated[float, Default(0.0)]  # time at which the current drain or reset began
     cause: Cause
     asked: Annotated[int, Default(0)]  # the generation whose reset was taken up
     outage: dict[str, float] | None  # event of the last outage -> its unix time
-    drains: list[Any] | None  # sequence id and time of the last one, seconds of the last ten
-    resets: list[Any] | None
+    drains: list[Any] | None  # sequence id and time of the last drain, seconds of the last ten
+    resets: list[Any] | None  # the same for resets
     reset_count: Annotated[int, Default(0)]
     restarts: Annotated[int, Default(0)]  # resets of an autonomous PE, one soon after the other
     completed_at: float | None
@@ -178,7 +178,7 @@ class TrialRow(CatalogRow):
     until: float  # time at which an open trial is reverted
     ended_at: float | None
     cause: Cause  # the reason why the plan was reverted
-    pause: float | None  # seconds between the last commit before and the first one after
+    pause: float | None  # longest seconds of a unit from its last commit before the redeploy to the next
     before: bytes | None  # for an open trial, the rows of the previous plan at its cut
     files: list[str]  # files of the states that these rows name
     earlier: bytes | None  # the compilation of the previous plan, unless that was restored
@@ -222,7 +222,7 @@ class PeRow(CatalogRow):
     restartable: Annotated[bool, Default(value=True)]
     running: Annotated[int, Default(0)]  # the generation in which it was last seen to run
     batch: Annotated[Count, Default(-1)]
-    epoch: Annotated[Count, Default(1)]  # the one it works in
+    epoch: Annotated[Count, Default(1)]  # the open epoch, in which it works
     exhausted: Flag
     final: Flag
     initial: StoredPosition  # the position before the first batch
@@ -269,8 +269,8 @@ class SegmentRow(CatalogRow):
     size: Count
     checksum: Count
     committed_at: float
-    uncommitted: Flag  # read by others before its epoch is complete
-    retracted: Flag  # by a reset; its file stays while it may be read
+    uncommitted: Flag  # others may read it before its epoch is complete
+    retracted: Flag  # a reset has retracted it; its file stays while it may be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +281,7 @@ class StateRow(CatalogRow):
     operator: Key[str]
     batch: Key[Count]
     pe: int
-    files: list[dict[str, Any]]  # its chain: path, size, checksum and batch of each
+    files: list[dict[str, Any]]  # path, size, checksum and batch of each file of its chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ class ExportRow(CatalogRow):
     pe: int
     properties: dict[str, Any]
     stream_id: str | None
-    waits: bool  # for readers that are behind: the congestion policy
+    waits: bool  # the congestion policy: the exporter waits for readers that are behind
     schema: str
     uncommitted: Flag  # may be read before its epoch is complete
     event_time: str | None  # attribute, type and resolution of its watermarks; null without any
@@ -310,7 +310,7 @@ class ImportRow(CatalogRow):
     port: Key[int]
     pe: int
     subscription: str | None
-    exporter: str | None  # with a stream id, where there is no subscription
+    exporter: str | None  # set with a stream id, in place of a subscription
     stream_id: str | None
     filter: str | None
     schema: str
@@ -336,7 +336,7 @@ class LineageRunRow(CatalogRow):
 class ConnectionRow(CatalogRow):
     """A connection of an Import with an exported stream."""
 
-    application: Key[str]  # the importing one
+    application: Key[str]  # the importing application
     key: Key[str]  # the stream's name in the positions of the importing PE
     pe: int
     name: str  # name of the Import
@@ -346,10 +346,10 @@ class ConnectionRow(CatalogRow):
     exporter: str
     exporter_pe: int
     stream: str
-    waits: bool  # the exporter, for this reader
-    first: Count  # segment that was next when they were connected
-    last: Count | None  # behind the last segment that it is about, of one that a redeploy has ended
+    waits: bool  # the exporter waits for this reader
+    first: Count  # number of the next segment when they were connected
+    last: Count | None  # number after its last segment, if a redeploy has ended the connection
     lost: Annotated[Count, Default(0)]  # tuples that were dropped before they were read
     problem: str | None  # the reason why nothing flows
-    uncommitted: Flag  # it is read before its epoch is complete
+    uncommitted: Flag  # segments are read before their epoch is complete
     event_time: Flag  # the Import takes the watermarks of the stream

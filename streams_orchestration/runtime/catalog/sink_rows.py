@@ -18,21 +18,21 @@ class SinkRow(CatalogRow):
     operator: Key[str]
     pe: int
     kind: str
-    place: str  # a directory, or what else it writes to, for people
+    place: str  # its directory, or a description of its target
     format: str | None  # the format of its files; null for a sink without files
     read_with: NullableJson[dict[str, Any]]  # parameters of a FileSource for its files, and their schema
     visibility: Visibility
     pending: str | None  # directory of the files that wait
-    outputs: Annotated[Count, Default(0)]  # visible for good: files, or epochs that were delivered
-    rows: Annotated[Count, Default(0)]  # in these
+    outputs: Annotated[Count, Default(0)]  # files or deliveries that no reset takes back
+    rows: Annotated[Count, Default(0)]  # rows in these outputs
     undeliverable: Annotated[Count, Default(0)]  # rows that were set aside
-    routed: Annotated[Count, Default(0)]  # up to this epoch a person wants that
+    routed: Annotated[Count, Default(0)]  # last epoch whose undeliverable rows are set aside on request
     error: Cause  # the reason why waiting outputs cannot become visible
-    failures: Annotated[int, Default(0)]  # in a row
+    failures: Annotated[int, Default(0)]  # failed attempts in a row
     failed_at: float | None
-    delivered_at: float | None  # when an output became visible last
+    delivered_at: float | None  # time at which an output last became visible
     gatherer: str | None  # token of the only gatherer that may name merged files
-    marks: Flag  # directories that are complete (sink_directory)
+    marks: Flag  # it marks complete directories (table sink_directory)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class Starter:
 
 
 class StartLock:
-    """A start lock that is held; a context manager that releases it.
+    """A start lock, which `lock_start` takes; a context manager that releases it.
 
     A function that changes the deployment takes the lock as an argument, so that its caller must hold it.
     """
@@ -77,7 +77,7 @@ class StartLock:
         return _locked(self._file) and (self._shared is None or self._shared.take())
 
     def starter(self) -> Starter | None:
-        """Return the process that holds the lock, if it is known."""
+        """Return the process that holds the lock; None if it is not known. Take the file's lock if that is free."""
         assert self._file is not None
         if not _locked(self._file):
             return _starter(self._path)

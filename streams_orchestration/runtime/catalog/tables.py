@@ -31,12 +31,12 @@ sink_file = table_of(sink_rows.SinkFileRow, "sink_file")
 lineage_run = table_of(rows.LineageRunRow, "lineage_run")
 
 sink_directory = Table(
-    "sink_directory",  # directories with files that no reset takes back, and that are not marked as complete since then
+    "sink_directory",  # directories with visible files that are not marked as complete since then
     metadata,
     Column("application", String, primary_key=True),
     Column("place", String, primary_key=True),  # the place of the sink; all its channels write there
-    Column("directory", String, primary_key=True),  # below the place
-    Column("token", String, nullable=False),  # changes when it gets another file
+    Column("directory", String, primary_key=True),  # path below the place
+    Column("token", String, nullable=False),  # the token changes when the directory gets another file
 )
 
 storage = Table("storage", metadata, Column("address", String, primary_key=True))
@@ -68,7 +68,7 @@ epoch = Table(
     Column("epoch", BIG_INTEGER, primary_key=True),
     Column("cut", JSON, nullable=False),  # {PE: batch}
     Column("completed_at", Float, nullable=False),
-    Column("seconds", Float),  # from the trigger
+    Column("seconds", Float),  # seconds from the trigger to the completion
 )
 
 pe_metrics = Table(
@@ -78,7 +78,7 @@ pe_metrics = Table(
     Column("pe", Integer, primary_key=True),
     Column("since", Float, nullable=False),
     Column("at", Float, nullable=False),
-    Column("sampled_at", Float, nullable=False),  # the newest one in the ring
+    Column("sampled_at", Float, nullable=False),  # time of the newest total in the ring
     Column("counts", JSON, nullable=False),  # totals of this life; a reset does not take them back
 )
 

@@ -83,7 +83,7 @@ def commit_batch(
     catalog: Catalog, program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], seconds: float,
     *, commit_before: float = 0.0,
 ) -> None:  # fmt: skip
-    """Commit a batch.
+    """Commit a batch, connect changed Imports and Exports, and advance the unit if the batch gives it news.
 
     The call may be repeated after an outage of the catalog: a batch with a token is committed only once.
 

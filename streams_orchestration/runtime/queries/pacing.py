@@ -43,6 +43,8 @@ class Pace:
     def learn(self, results: Iterable[TaskResult], wall: float, period: float | None) -> None:
         """Adjust the limit of the next batch to the measurements of a batch.
 
+        A batch in which no task got half as many tuples as the limit changes nothing.
+
         Args:
             results: the results of the batch's tasks.
             wall: the seconds from its plan to the results of all tasks.
@@ -66,9 +68,9 @@ class Pace:
         aim = max(target - max(wall - work, 0.0) - fixed, target / 2)
         growth = min(max(2 * target / max(wall, 1e-9), 2.0), GROWTH)
         wanted = aim / each
-        if work < target / 2:  # the rest of the time does not depend on the tuples
+        if work < target / 2:  # the other time of the batch does not depend on its tuples
             wanted = max(wanted, 2 * rows)
-        if work < 2 * target:  # as a busy machine makes of any batch now and then
+        if work < 2 * target:  # on a busy machine, any batch may take twice its time now and then
             wanted = max(wanted, min(rows, FIRST))
         wanted = max(min(wanted, rows * growth), LEAST)
         self.limit = max(min(int(wanted), int(BYTES * rows / max(fullest.bytes_in, 1)), self.ceiling), 1)

@@ -69,10 +69,11 @@ class Planner:
         """Results and seconds of the planned batch, from its end until it is committed; None otherwise."""
 
     def start(self) -> int:
-        """Return the number of the last committed batch, after which the query begins.
+        """Record that the planner is ready; return the number of the last committed batch: the query begins after it.
 
         Raises:
             StaleGenerationError: another generation, perhaps of another plan, has taken the place of this query's.
+            CatalogUnavailableError: the catalog is away for too long.
         """
         view = self._outage.through(self._read)
         self.scratch.begin()
@@ -165,7 +166,7 @@ class Planner:
                 looks = 1
 
     def tasks(self, batch: int) -> list[tuple[int, bytes]]:
-        """Return the tasks of level 0 of the planned batch: the partition of each, and its plan as JSON.
+        """Record that the planned batch runs; return its tasks of level 0: the partition of each, and its plan as JSON.
 
         Raises:
             StreamsRuntimeError: this planner has not planned the batch, so running it would skip tuples.
@@ -184,7 +185,7 @@ class Planner:
         return plan
 
     def _answers(self, plan: BatchPlan) -> list[TaskResult]:
-        """Return the results of a batch that the engine has run, one for each task of the program."""
+        """Take the results of a batch that the engine has run, one for each task that has answered."""
         return take_answers(self.scratch.answers, plan.batch, self.scratch.launched.program.tasks)
 
     def stop(self) -> None:
@@ -260,7 +261,7 @@ class Planner:
             )
 
     def _source_pause(self, plan: BatchPlan, results: Sequence[TaskResult]) -> float:
-        """Return the seconds until a source of the PE may have tuples: as the sources report, else a growing pause."""
+        """Return the seconds until a source may have tuples, as reported, else a growing pause; 0.0 without sources."""
         before = {name: offset for task in plan.inputs for name, offset in task.sources.items()}
         moved = {name for result in results for name, offset in result.sources.items() if offset != before.get(name)}
         self._idle_polls = 1 if moved else self._idle_polls + 1

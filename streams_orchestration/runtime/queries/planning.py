@@ -323,7 +323,7 @@ def _readable(view: PeView, stream: InputStream) -> tuple[Segment, ...]:
 
 
 def _count(readable: Sequence[Segment], limit: int | None) -> int:
-    """Return how many of the readable segments of a stream a batch takes."""
+    """Return how many of the readable segments of a stream a batch takes: at least one, then up to the limits."""
     if limit is None:
         return min(len(readable), SEGMENTS_LIMIT)
     read = itertools.accumulate(segment.rows for segment in readable)

@@ -210,7 +210,7 @@ class Scratch:
         return Path(self.path) / "failure.json"
 
     def remove(self) -> None:
-        """Remove the directory when the query has ended."""
+        """Remove the directory when the query has ended; files that cannot be removed stay."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 

@@ -74,7 +74,8 @@ def _refuse_taken(target: Path) -> None:
 def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Copied:
     """Import an exported savepoint into a state directory.
 
-    If the directory has this savepoint already, nothing changes.
+    If the state directory has this savepoint already, nothing is copied. Incomplete savepoints that killed processes
+    have left are removed.
 
     Args:
         home: the state directory.
@@ -83,7 +84,8 @@ def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Co
 
     Raises:
         SavepointError: the directory is not a savepoint, is damaged, or was made by a newer version of the product; or
-            another savepoint has the name.
+            another savepoint has the name; or the state directory cannot be written.
+        BeingStartedError: another process holds the application's start lock.
     """
     source = here(directory)
     manifest = read_manifest(source)

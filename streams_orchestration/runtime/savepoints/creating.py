@@ -91,7 +91,8 @@ def create_savepoint(
     """Take a savepoint of an application, which keeps running.
 
     If the application was stopped within an epoch, it is started until it reaches a cut, and stopped again. If a
-    redeploy is on trial, this function first waits until the trial is decided.
+    redeploy is on trial, this function first waits until the trial is decided. Incomplete savepoints that killed
+    processes have left are removed.
 
     Args:
         home: the state directory.
@@ -101,8 +102,9 @@ def create_savepoint(
 
     Raises:
         NotDeployedError: the catalog does not know the application.
-        SavepointError: the application did not reach a cut in time, one of its operators cannot be imported here, or
-            the savepoint cannot be written. Nothing is left of the savepoint.
+        SavepointError: the application did not reach a cut in time, has a unit that is no longer reset, or has an
+            operator that may change Imports and Exports or cannot be imported here; or the name is invalid or taken,
+            or the savepoint cannot be written. Nothing is left of the savepoint.
         OnTrialError: its last redeploy is on trial, and the application is stopped.
         OperatorError: a state cannot be read.
     """
@@ -198,7 +200,7 @@ def _standing(catalog: Catalog, application: str, rest: str) -> str:
 
 
 def _take(catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: SavepointPlace) -> _Taken:
-    """Read the cut of the held application, and copy its state files into the savepoint. They are checked later.
+    """Read the cut of the held application, and copy its state files into the savepoint. `_described` checks them.
 
     Raises:
         SavepointError: the application processed more batches meanwhile, or a file cannot be copied.
@@ -216,7 +218,7 @@ def _take(catalog: Catalog, application: str, programs: Sequence[PeProgram], dir
         kept = pool.map(partial(_kept, directory / STATES), range(len(cut.states)), cut.states.values())
         states = dict(zip(cut.states, kept, strict=True))
     listed = tuple(sinks(catalog.home, programs))
-    with catalog.read() as connection:  # behind the listing, so that each directory's files are in it
+    with catalog.read() as connection:  # read after the listing, which then has all files of these directories
         written = tuple(
             SavedSink(
                 operator=name,
@@ -255,7 +257,7 @@ def _imports(connection: Connection, application: str, cut: CommonCut) -> Iterab
 
 
 def _described(directory: SavepointPlace, name: str, taken: _Taken) -> Manifest:
-    """Return the manifest, after reading every state file and checking it against the catalog."""
+    """Write the plan, check every state file against the catalog by reading it, and return the manifest."""
     cut, row = taken.cut, taken.row
     directory.store.sync_contents(file.path for state in cut.states.values() for file in state.files)
     ended = tuple(sorted(cut.exhausted))

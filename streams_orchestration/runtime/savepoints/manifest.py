@@ -93,7 +93,7 @@ class SavedSink(_Part):
     files: int
     """Number of files that it had published."""
     newest: str | None = None
-    """The last of the files' names."""
+    """The last of the files' names; None without files."""
     unmarked: tuple[str, ...] = ()
     """Its directories that had files and were still to be marked as complete."""
 
@@ -247,7 +247,7 @@ def read_file(place: SavepointPlace, file: SavedFile) -> bytes:
 
 
 def write_plan(place: SavepointPlace, plan: Compilation) -> SavedFile:
-    """Write the plan of the saved application, with its PE programs."""
+    """Write the plan of the saved application, with its PE programs; return the manifest's entry for the file."""
     content = dump(plan)
     (place / PLAN).write(content)
     return SavedFile(name=PLAN, size=len(content), checksum=zlib.crc32(content))

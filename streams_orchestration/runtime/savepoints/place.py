@@ -73,7 +73,7 @@ class SavepointPlace:
         return self.path.lstat().st_size
 
     def read(self) -> bytes:
-        """Return the content of this file.
+        """Return the content of this file; on this machine, at most one byte more than its size when the call began.
 
         Raises:
             UnfitFileError: see `size`.

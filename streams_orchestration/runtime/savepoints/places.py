@@ -211,6 +211,8 @@ def partial_of(place: Path) -> Path:
 def sweep(home: Home, application: str) -> None:
     """Remove incomplete savepoints that killed processes have left. The caller holds the application's start lock.
 
+    On a file system, a savepoint stays if it cannot be removed or another process is writing it.
+
     Raises:
         SavepointError: their directory cannot be listed.
     """

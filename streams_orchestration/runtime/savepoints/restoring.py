@@ -72,7 +72,7 @@ class _Restoring:
         """Paths of written files. They are garbage until the catalog names them."""
 
     def restore(self) -> Restored:
-        """Carry the states over, and insert the application into the catalog.
+        """Carry the states over, and insert the application into the catalog; on failure, remove the written files.
 
         Raises:
             SavepointError: the states cannot be written.

@@ -51,7 +51,7 @@ class OperatorCalls:
         call: Callable[[], T],
         at: Callable[[OperatorFailure, BaseException], OperatorFailure] | None = None,
     ) -> T:
-        """Call into an operator.
+        """Call into an operator, charge the processor time to it, and return the result.
 
         Args:
             program: the program of the operator.

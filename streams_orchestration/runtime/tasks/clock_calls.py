@@ -33,13 +33,13 @@ class ClockCalls:
         self.programs = [each for each in own if goes_by_clock(each)]
 
     def tell(self, changed: set[int]) -> None:
-        """Call `on_time` of each operator that uses the clock, once for the batch."""
+        """Call `on_time` of each operator that uses the clock, once for the batch; add their indexes to `changed`."""
         for program, operator in self._each():
             changed.add(program.index)
             self._calls.call(program, lambda run=operator.on_time: check_nothing(run(), "on_time"))
 
     def wakes(self) -> float | None:
-        """Return the earliest unix time at which an operator wants to be called, or None."""
+        """Return the earliest unix time at which an operator wants to be called; None if no operator does."""
         times = [self._calls.call(program, operator.wake) for program, operator in self._each()]
         return min((time for time in times if time is not None), default=None)
 

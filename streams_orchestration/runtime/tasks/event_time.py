@@ -95,7 +95,7 @@ class EventTimeCalls:
         gathered.flush()
 
     def end(self, program: OperatorProgram, instance: OperatorInstance) -> None:
-        """Advance an operator's watermark to its end, unless that was done before (EV25)."""
+        """Advance an operator's watermark to its end, unless that was done before, and send the watermarks (EV25)."""
         role, watermark = program.event_time, instance.watermark
         assert role is not None
         assert watermark is not None
@@ -111,6 +111,8 @@ class EventTimeCalls:
         self, task: Task, position: Position, instance_of: Callable[[int], OperatorInstance], changed: set[int]
     ) -> None:
         """Connect operators with the watermarks of the streams that their Imports read in this batch (EV48).
+
+        Send the watermarks that follow from the new connections.
 
         Args:
             task: the task.
@@ -130,7 +132,7 @@ class EventTimeCalls:
                 self._reach(program, instance, steps)
 
     def set(self, program: OperatorProgram, instance: OperatorInstance, watermark: int) -> None:
-        """Send the watermark that an operator in the mode `manual` sets."""
+        """Send the watermark, in ticks, that an operator in the mode `manual` sets; none outside event-time graphs."""
         if instance.watermark is not None:
             self.submit(program, instance.watermark.set(watermark), instance.outputs)
 
@@ -215,7 +217,7 @@ class EventTimeCalls:
 
     @staticmethod
     def reached_by_sinks(program: PeProgram, instances: Mapping[int, OperatorInstance]) -> dict[str, dict[str, int]]:
-        """Return the watermarks of operators without output ports, as in `Position`."""
+        """Return the watermarks in microseconds of operators without output ports, as in `Position`."""
         reached: dict[str, dict[str, int]] = {}
         for index, instance in instances.items():
             if instance.watermark is not None and not program.operators[index].outputs:

@@ -91,7 +91,7 @@ class TaskRun:
         self.setup_seconds = 0.0
 
     def run(self, inputs: TaskInput | None, received: Iterator[tuple[int, int, Item]]) -> TaskResult:
-        """Run the task on its sources and streams (level 0), or on the items from exchanges, in order.
+        """Run the task on its sources and streams (level 0), or on the items from exchanges; return its result.
 
         Args:
             inputs: the sources and segments of a task of level 0.
@@ -99,6 +99,7 @@ class TaskRun:
 
         Raises:
             OperatorError: an operator raised.
+            SegmentError: a segment is gone or altered, or has tuples of another type.
         """
         self._clock.tell(self.changed)
         self._event_time.let_go(self._clock.programs, self._instance)
@@ -201,7 +202,7 @@ class TaskRun:
             self._call(operator, port, frozen(item), connection)
 
     def _close(self) -> None:
-        """End the input: send final punctuation, then drain the operators, in topological order."""
+        """Send final punctuation in the final batch, and drain operators at an epoch's end, in topological order."""
         for index in self.task.owns:
             program = self.program.operators[index]
             if self.plan.final:
@@ -352,7 +353,7 @@ class TaskRun:
         return world.monotonic() - self.began - self.setup_seconds
 
     def counts(self) -> Counts:
-        """Return the counts of the task up to now."""
+        """Return the counts of the task up to now, and take the custom metrics; empty if measuring is off."""
         used = {index: instance for index, instance in self.instances.items() if index in self.prepared}
         objects = {index: instance.operator for index, instance in used.items()}
         if counts := self.meter.counts(self.outbox.copies, self.outbox.enqueued, objects):

@@ -95,7 +95,11 @@ class FlooredOperator(Operator):
         return self._reached >= max(self._floors.watermarks)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Give each tuple to the object of its old channel, and the watermarks among the tuples to all objects."""
+        """Give each tuple to the object of its old channel, and the watermarks among the tuples to all objects.
+
+        Raises:
+            ResultError: the operator returns a value.
+        """
         self._begin()
         call_between(batch, lambda tuples: self._divide(port, tuples), lambda steps: self._reach(port, steps))
 
@@ -138,7 +142,7 @@ class FlooredOperator(Operator):
         return floored_state(states, self._floors)
 
     def restore(self, state: State) -> None:
-        """Restore the states of all objects."""
+        """Restore the states of all objects, and set the watermarks of their contexts."""
         for own, part, floor in zip(states_in(state), self.parts, self._floors.watermarks, strict=True):
             part.context.watermark = None if floor == IDLE else floor
             if own:

@@ -25,7 +25,7 @@ class Gathered:
         self._send = send
 
     def add(self, port: int, part: TupleBatch) -> None:
-        """Add tuples, watermarks or both, after those that the port has."""
+        """Add tuples, watermarks or both, after those that the port has; if the schema differs, send these first."""
         known = self._ports.get(port)
         if known is not None and known.schema != part.schema:
             self._send(port, self._ports.pop(port).joined())

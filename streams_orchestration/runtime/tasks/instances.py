@@ -72,7 +72,7 @@ class InstanceCache:
         self._instances: dict[tuple[str, int, int], tuple[str, dict[int, OperatorInstance]]] = {}
 
     def of(self, program: PeProgram, task: Task, plan: BatchPlan) -> dict[int, OperatorInstance]:
-        """Return the objects of one task, by the number of the operator."""
+        """Return the objects of one task, by the number of the operator; none in a new generation, to be filled."""
         key, version = (program.application, program.pe, task.home), f"{plan.life}/{plan.generation}"
         if self._instances.get(key, ("", {}))[0] != version:
             self._instances[key] = (version, {})
@@ -87,7 +87,7 @@ def make_instance(
     Raises:
         ImplementationError: its class cannot be imported.
         ResultError: its class lacks what every operator needs.
-        StateError: the stored state is gone or was altered.
+        OperatorError: the stored state is gone or was altered, or cannot be read.
     """
     implementation = import_operator(program.implementation)
     context = operator_context(program, directories)

@@ -131,7 +131,7 @@ class Meter:
         return paying
 
     def charge(self, account: Account, call: Callable[[], Result]) -> Result:
-        """Call a function, and add its processor time to the account."""
+        """Call a function, add its processor time to the account, and return the result."""
         paying = self.switch(account)
         try:
             return call()
@@ -219,7 +219,7 @@ class Meter:
         return payload
 
     def counts(self, copies: Mapping[int, int], enqueued: Mapping[int, int], objects: Mapping[int, Operator]) -> Counts:
-        """Return all counts up to now.
+        """Return all counts up to now, and take the custom metrics.
 
         Args:
             copies: connection -> number of batches that its sender copied.
@@ -314,5 +314,5 @@ class NoMeter(Meter):
         return end()[0]
 
     def counts(self, copies: Mapping[int, int], enqueued: Mapping[int, int], objects: Mapping[int, Operator]) -> Counts:
-        """Return no counts."""
+        """Return no counts, and take no custom metrics."""
         return {}

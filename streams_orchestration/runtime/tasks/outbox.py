@@ -53,7 +53,7 @@ class Outbox:
         self._meter = meter
 
     def passed(self, delivery: Direct, item: Item) -> Item:
-        """Return the item for a direct call: a copy if the copy plan has one, else the data itself, writable or not."""
+        """Return the item for a direct call: a counted copy if the copy plan has one, else the data itself."""
         if not isinstance(item, TupleBatch):
             return item
         if delivery.copies:
@@ -78,7 +78,7 @@ class Outbox:
             self.enqueued[delivery.connection] += 1
 
     def forward(self, operator: int, port: int, item: Item, origin: str, connection: str) -> None:
-        """Add an item to an exchange unchanged."""
+        """Add an item to an exchange; a batch of tuples gets its origin and the name of its connection."""
         self._meter.enqueues(operator, port)
         if isinstance(item, TupleBatch):
             item.origin, item.connection = origin, connection

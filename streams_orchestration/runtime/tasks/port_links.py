@@ -59,7 +59,7 @@ class ChangeableLinks:
         return None if port not in self._imports else self._imports[port].subscription
 
     def subscribe(self, port: int, subscription: str) -> int:
-        """Change the subscription of an Import, and remove its filter."""
+        """Change the subscription of an Import, and remove its filter; return `DONE`, `NO_PORT` or `WRONG`."""
         if self.subscription(port) is None:
             return NO_PORT
         try:
@@ -75,7 +75,7 @@ class ChangeableLinks:
         return None if port not in self._imports else self._imports[port].filter or ""
 
     def filter_by(self, port: int, condition: str) -> int:
-        """Change the filter of an Import; an empty text removes it."""
+        """Change the filter of an Import, or remove it if the text is empty; return `DONE`, `NO_PORT` or `WRONG`."""
         if port not in self._imports:
             return NO_PORT
         text = None
@@ -93,7 +93,7 @@ class ChangeableLinks:
         return None if port not in self._exports else self._exports[port].properties
 
     def offer(self, port: int, properties: dict[str, Any]) -> int:
-        """Change the properties of an Export."""
+        """Change the properties of an Export; return `DONE`, `NO_PORT` or `WRONG`."""
         if port not in self._exports:
             return NO_PORT
         if check_properties(properties) is not None:

@@ -71,7 +71,9 @@ class SourceCalls:
         """Source -> its decisions that partitions are idle."""
 
     def produce(self, name: str, inputs: TaskInput) -> OperatorProgram | None:
-        """Let a source produce its tuples of the batch; return its program if it has no more tuples for good.
+        """Let a source produce its tuples of the batch, and note its offset and pause.
+
+        Return its program if it has no more tuples for good, else None.
 
         Raises:
             OperatorError: the source raised, or an operator to which it submitted.
