@@ -6,13 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from streams_orchestration.compiler.checking.deployable import Deployable
-from streams_orchestration.compiler.compiling import broken_conditions
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.deployment import deploy, go_on
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
 from streams_orchestration.runtime.deployment.opening import open_application
-from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
 from streams_orchestration.runtime.savepoints.places import savepoint_of
 from streams_orchestration.runtime.savepoints.restoring import Restored, restore
@@ -69,7 +67,7 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
         request: the state that it begins with.
 
     Raises:
-        NotDeployableError: a stage of the compiler is wrong, which is a bug; or see `open_application` and `deploy`.
+        NotDeployableError: see `open_application` and `deploy`.
         ApplicationChangedError: another plan is deployed, and the request does not replace it.
         RedeployRefusedError, RevertedError, NotDrainedError, NotWrittenError, OnTrialError: see `redeploy`.
         SavepointError, DropStateError: see `restore`.
@@ -77,9 +75,6 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
         SettingError: a setting in the environment cannot be used.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
-    if broken := broken_conditions(wanted.compilation):
-        message = f"{wanted.name}: {broken}"
-        raise NotDeployableError(message)
     place = None if request.savepoint is None else savepoint_of(home, request.savepoint, lock.application)
     opened = open_application(home, lock, wanted, request.run)
     redeployment, restored = None, None

@@ -22,10 +22,11 @@ from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.orchestration import stage_assets
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.instance import dagster_instance
-from streams_orchestration.runtime import api, bringing_up
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog import start_lock, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.errors import BeingStartedError, StateDirectoryError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -328,7 +329,7 @@ def test_a_plan_that_violates_the_condition_of_a_stage_is_not_deployed(
 ):
     monkeypatch.setattr(foreground, "run_in_foreground", lambda deploy, *_: deploy())
     monkeypatch.setattr(
-        bringing_up, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Copy is in no PE"
+        opening, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Copy is in no PE"
     )
     assert main(["run", spec]) == 1
     assert "copy: which is a bug: fusion_plan: operator Copy is in no PE" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime import bringing_up
 from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp, Request
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
@@ -141,7 +142,7 @@ def test_a_stage_that_breaks_its_condition_is_not_deployed(
 ) -> None:
     wanted = deployable(plan(1))
     monkeypatch.setattr(
-        bringing_up, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Rows is in no PE"
+        opening, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Rows is in no PE"
     )
     with pytest.raises(NotDeployableError, match="which is a bug: fusion_plan: operator Rows"):
         bring_up(home, wanted)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from streams_orchestration.compiler.checking.deployable import Deployable
+from streams_orchestration.compiler.compiling import broken_conditions
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
@@ -54,11 +55,15 @@ def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKi
         run: the kind of run that begins.
 
     Raises:
-        NotDeployableError: the kind of run is not possible, or this machine cannot resolve a reference of an operator.
+        NotDeployableError: a stage of the compiler is wrong, which is a bug; the kind of run is not possible; or this
+            machine cannot resolve a reference of an operator.
         SettingError: a setting in the environment cannot be used.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
     lock.require(wanted.name)
+    if broken := broken_conditions(wanted.compilation):
+        message = f"{wanted.name}: {broken}"
+        raise NotDeployableError(message)
     settings = Settings.from_environment(home.environment)
     if run.bounded:
         require_ends(home, wanted.plan.programs)

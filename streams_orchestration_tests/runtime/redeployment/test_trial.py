@@ -16,9 +16,10 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
+from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
-from streams_orchestration.runtime.errors import HostLaunchError, RevertedError
+from streams_orchestration.runtime.errors import HostLaunchError, NotDeployableError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, reverting, trying
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
@@ -268,6 +269,19 @@ def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_
     assert tried is not None
     assert tried.fingerprint == second, "the schedule does not try it again"
     assert previous_plan(local.catalog, local.name).fingerprint == second, "that is the previous plan now"
+    finish(local)
+
+
+def test_a_previous_plan_that_breaks_the_condition_of_a_stage_is_not_restored(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    begin(local)
+    decided(local)
+    second = read_status(local.home, local.name).fingerprint
+    monkeypatch.setattr(opening, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Op is in no PE")
+    with pytest.raises(NotDeployableError, match="which is a bug: fusion_plan: operator Op"):
+        return_to(local.home, previous_plan(local.catalog, local.name))
+    assert read_status(local.home, local.name).fingerprint == second
     finish(local)
 
 
