@@ -9,13 +9,13 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.compression import Compression
 from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
 from streams_orchestration.operators.storage.port import File
 
-Compression = Literal["zlib", "gzip", "bzip2"]
 BLOCK_BYTES = 4 << 20
 _DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, OSError)
 

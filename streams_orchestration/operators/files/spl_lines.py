@@ -12,7 +12,7 @@ from typing import NamedTuple
 from streams_orchestration.operators.context import OperatorContext, Punctuation
 from streams_orchestration.operators.durable_files import durable
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files.row_options import Compression
+from streams_orchestration.operators.formats.compression import Compression
 from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary, encoder
 from streams_orchestration.operators.formats.spl_texts import NO_TYPES, spl_tuple, texts_of, tuples_of
 from streams_orchestration.operators.libraries import np, pa

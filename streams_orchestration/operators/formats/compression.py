@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import bz2
 import zlib
-from typing import Any
+from typing import Any, Literal
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files.row_options import Compression
+
+Compression = Literal["zlib", "gzip", "bzip2"]
 
 _BEGIN = {"zlib": b"\x78\x9c", "gzip": b"\x1f\x8b\x08\0\0\0\0\0\0\xff", "bzip2": b""}
 _LAST_BLOCK = b"\x03\0"

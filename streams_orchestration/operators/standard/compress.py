@@ -6,8 +6,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
-from streams_orchestration.operators.files.row_options import Compression
-from streams_orchestration.operators.formats.compression import Compressor
+from streams_orchestration.operators.formats.compression import Compression, Compressor
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText

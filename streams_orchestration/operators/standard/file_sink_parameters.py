@@ -9,9 +9,10 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.files.part_formats import SinkFormat
-from streams_orchestration.operators.files.row_options import Compression, require_single_bytes
+from streams_orchestration.operators.files.row_options import require_single_bytes
 from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, OWN_FORMATS, LineWriting
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS
+from streams_orchestration.operators.formats.compression import Compression
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.sinks.gathering import Roll
 from streams_orchestration.operators.spl.text import ExpressionText

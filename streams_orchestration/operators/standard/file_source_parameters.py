@@ -9,8 +9,9 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from streams_orchestration.operators.files.identity import TEXT_FORMATS
-from streams_orchestration.operators.files.row_options import Compression, require_single_bytes
+from streams_orchestration.operators.files.row_options import require_single_bytes
 from streams_orchestration.operators.files.source_file import Format
+from streams_orchestration.operators.formats.compression import Compression
 from streams_orchestration.operators.logic.program import SplLogic
 from streams_orchestration.operators.standard.row_reading import LINES, RowReadingParameters
 from streams_orchestration.operators.storage.options import StorageOptions
