@@ -64,6 +64,8 @@ class QueryStart:
     def make_scratch(self, *, apart: bool = False) -> Scratch:
         """Create the query's directory, in which the host, the planner and the tasks exchange files.
 
+        Directories of earlier queries of the PE, which killed hosts have left, are removed.
+
         Args:
             apart: True if the tasks need not be on one machine.
         """

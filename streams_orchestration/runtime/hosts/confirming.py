@@ -36,7 +36,7 @@ class Confirmer:
         self._thread: world.Thread | None = None
 
     def confirm_for(self, sources: dict[str, SourceOperator]) -> None:
-        """Replace the sources to confirm for."""
+        """Replace the sources to confirm for; the first call with sources starts the thread."""
         self._sources, self._confirmed = sources, {}
         if sources and self._thread is None:
             self._stopped = world.Event()
@@ -44,7 +44,10 @@ class Confirmer:
             self._thread.start()
 
     def stop(self) -> None:
-        """Stop confirming, without waiting for a call that is in progress, except for sources that confirm at once."""
+        """Stop confirming, without waiting for a call in progress.
+
+        Sources with `confirms_at_end` are first confirmed once more, if the catalog is available.
+        """
         self._stopped.set()
         self._sources = {
             name: source for name, source in self._sources.items() if getattr(source, "confirms_at_end", False)
@@ -55,7 +58,7 @@ class Confirmer:
         self._sources, self._thread = {}, None
 
     def confirm(self) -> None:
-        """Confirm each source's offset at the current cuts once, unless it is confirmed already."""
+        """Confirm each source's offset at the current cuts, unless it is confirmed already; log failures of sources."""
         sources = self._sources
         for name, offset in cut_offsets(self._catalog, self._application).items() if sources else ():
             if name in sources and self._confirmed.get(name) != offset:
@@ -70,7 +73,7 @@ class Confirmer:
             try:
                 self.confirm()
             except CatalogUnavailableError:
-                pass  # the host's main loop says so
+                pass  # the host's main loop reports this
             except Exception:
                 log.exception("no offset was confirmed; it is tried again")
 
@@ -88,7 +91,10 @@ def confirming(home: Home, programs: Iterable[PeProgram]) -> dict[str, SourceOpe
 
 
 def cut_offsets(catalog: Catalog, application: str) -> dict[str, Offset]:
-    """Return for each source the lowest offset to which a reset, or the revert of a redeploy, can go back."""
+    """Return for each source the lowest offset to which a reset, or the revert of a redeploy, can go back.
+
+    Sources without a complete epoch are left out.
+    """
     c, u, p = tables.commit, tables.unit, tables.pe
     with catalog.read() as connection:
         cuts: list[StoredPosition] = list(

@@ -142,6 +142,8 @@ class Host:
 
         Raises:
             StorageSettingError: this machine's setting names another storage than the catalog does.
+            UnwantedHostError, UnusableFilesError, StreamsRuntimeError: see `_follow`.
+            CatalogUnavailableError: the catalog is away for too long.
         """
         self.outage.through(self._check_storage)
         self.heart.start()
@@ -187,6 +189,9 @@ class Host:
 
         Raises:
             StreamsRuntimeError: the engine has ended.
+            UnwantedHostError: this host is no longer wanted.
+            UnusableFilesError: see `_require_files`.
+            CatalogUnavailableError: the catalog cannot be used; the call may be repeated.
         """
         collected = world.monotonic()
         while True:
@@ -237,7 +242,7 @@ class Host:
             self.surveyed = now
 
     def _load(self, row: Wanted) -> None:
-        """Load the programs of the deployed plan."""
+        """Load the programs of the deployed plan, and replace the sinks and receivers; stop queries that have moved."""
         pes = deployed_pes(self.catalog, self.application)
         here = [pe.program for pe in pes if pe.host == self.number]
         self.queries.load(pes, row.base)
@@ -342,7 +347,9 @@ class Host:
             log.info("start-up took %s", self.start_up)
 
     def _done(self) -> bool:
-        """Return True if the host's PEs made their final commits, and the units whose epochs it triggers are complete.
+        """Complete finished units; return True if the host's PEs made their final commits and its units are complete.
+
+        Its units are the units whose epochs it triggers.
 
         A host does not end while a redeploy holds units, since the new plan may give the host work. If the redeploy has
         died, its hold expires. Only then is it safe to remove the states that the redeploy has written.

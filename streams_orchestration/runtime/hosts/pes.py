@@ -37,7 +37,7 @@ class _Part:
 
 
 def deployed_pes(catalog: Catalog, application: str) -> tuple[PlacedPe, ...]:
-    """Return all PEs of an application, by number."""
+    """Return all PEs of an application, ordered by number."""
     p = tables.pe
     with catalog.read() as connection:
         rows = connection.execute(

@@ -155,7 +155,7 @@ class Presence:
         connection.execute(_MINE, {**mine, **values, "heartbeat_at": clock.now()})
 
     def record_family(self) -> tuple[ProcessIdentity, ...]:
-        """Record this process and its descendants in the catalog, so that others can kill orphans among them."""
+        """Record this process and its descendants in the catalog for `stop_orphans`, if they changed; return them."""
         processes = family(world.pid())
         if processes != self._processes:
             with self._catalog.write() as connection:

@@ -68,7 +68,7 @@ class Queries:
         catalog.changes.heard = self._relay.ring
 
     def load(self, pes: Sequence[PlacedPe], base: str) -> None:
-        """Take over a new plan, and stop the queries of PEs that have left this host.
+        """Take over a new plan; stop the queries of PEs that have left this host, and remove their uncommitted files.
 
         `match` updates the other queries.
 

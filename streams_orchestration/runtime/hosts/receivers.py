@@ -77,11 +77,11 @@ class Receiver:
         """Cancel the task, and wait until it has ended and closed the journal."""
         self._stopping = True
         while self._task is not None and not self._task.done():
-            self._task.cancel()  # a library may have taken it for an error of its own
+            self._task.cancel()  # a library may have swallowed an earlier cancellation
             await asyncio.wait([self._task], timeout=1.0)
 
     def trim(self, needed: Needed) -> None:
-        """Remove the messages of the journal that precede the first needed one."""
+        """Remove the messages before the first needed one, if the journal is open and the one that needs them."""
         journal = self.journal
         if journal is not None and journal.files.id == needed.journal:
             journal.trim(needed.number)
@@ -130,7 +130,7 @@ class Receiver:
         journal = Journal(self.directory, self.source.parameters.journal_limit)
         try:
             with self._lock:
-                if self._ended:  # while it was opened
+                if self._ended:  # the receiver was stopped while the journal was opened
                     journal.close()
                 else:
                     journal.files.report({})
@@ -172,7 +172,10 @@ class Receivers:
         self._confirmer.confirm_for(confirming(home, programs))
 
     def receive_for(self, wanted: Mapping[str, Receiver]) -> None:
-        """Replace the receivers. A receiver with the same source and parameters keeps running."""
+        """Replace the receivers, and wait at most `END_SECONDS` for those that stop; log if that is too short.
+
+        A receiver with the same class, parameters and journal keeps running.
+        """
         before, after = self._receivers, dict(wanted)
         for name, former in before.items():
             if name in after and former.receives_as(after[name]):
@@ -198,7 +201,7 @@ class Receivers:
             try:
                 await asyncio.to_thread(self.trim)
             except CatalogUnavailableError:
-                pass  # the host's main loop says so
+                pass  # the host's main loop reports this
             except Exception:
                 log.exception("a journal was not trimmed; it is tried again")
 
@@ -240,7 +243,7 @@ async def _replace(gone: Iterable[Receiver], new: Iterable[Receiver]) -> None:
 
 
 async def _end_tasks() -> None:
-    """Cancel all other tasks of this event loop, and wait for their end."""
+    """Cancel all other tasks of this event loop, and wait up to one second for their end."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()

@@ -49,7 +49,7 @@ class Relay:
         self._bells.pop(pe, None)
 
     def ring(self, changed: Collection[str]) -> bool:
-        """Wake the planners that await one of the changed units; return True if one of them is a unit of this host."""
+        """Wake the planners that await a changed unit; return True if a unit of this host changed, or `ANYTHING`."""
         anything, awaited = ANYTHING in changed, self._awaited
         for pe, bell in tuple(self._bells.items()):
             units = awaited.get(pe)

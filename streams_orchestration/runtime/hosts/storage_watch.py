@@ -39,7 +39,7 @@ class StorageWatch:
             world.Thread(target=self._watch, daemon=True).start()
 
     def look(self) -> None:
-        """Check once, and report a change. If the catalog is unavailable, the next check reports it."""
+        """Check once, log a failure, and report a change. If the catalog is unavailable, the next check reports it."""
         try:
             self._store.reach()
             error = None

@@ -120,7 +120,13 @@ class Agent:
                 return
 
     def turn(self) -> None:
-        """Renew the lease, start wanted hosts, report ended ones, and answer requests for logs."""
+        """Renew the lease, start wanted hosts, report ended ones, answer requests for logs, and keep standbys.
+
+        At longer intervals, also kill orphans, delete leftover files, and drop old requests for logs.
+
+        Raises:
+            MachineError: the machine was removed, or another agent has registered it.
+        """
         now = world.monotonic()
         if now - self._renewed >= RENEW_SECONDS:
             self._renew()

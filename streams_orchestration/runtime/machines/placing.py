@@ -17,7 +17,7 @@ from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.wishes import misfit, read_wish, refusal
 
 NONE_FAILED: Mapping[int, Mapping[str, int]] = {}
-"""Hosts that could use the files of each machine."""
+"""The record that no host has failed to use the files of a machine."""
 STEPS = 2000
 """The most steps of one search. After that, the best arrangement so far is taken."""
 
@@ -83,7 +83,9 @@ def residents(
 
 
 def arrange(hosts: Residents, machines: Sequence[MachineRow], now: float, *, moves: int = 0) -> Arrangement:
-    """Choose a machine for every missing host. Move live hosts only if that removes violations, and as few as possible.
+    """Choose a machine for every missing host that a machine takes.
+
+    Live hosts move only if that removes violations; few moves are tried first. The other hosts are in `refused`.
 
     The hosts of the application are spread evenly over the machines. Among equal machines, the one with the fewest
     hosts of any application per core comes first.
@@ -135,7 +137,10 @@ class _Search:
         }
 
     def run(self, moves: int) -> Arrangement:
-        """Place all hosts, and move at most `moves` of the live ones."""
+        """Return an arrangement with few violations.
+
+        Each host that a machine takes is placed, and at most `moves` live ones move. The others are in `refused`.
+        """
         wishes, at = self._hosts.wishes, self._hosts.at
         bound = self._misfits | {host for host in wishes if self._rivals[host]}
         self._place = {host: name for host, name in at.items() if moves == 0 or host not in bound}

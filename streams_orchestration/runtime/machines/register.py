@@ -53,7 +53,8 @@ def registered(connection: Connection) -> tuple[MachineRow, ...]:
 def shorten_leases(catalog: Catalog) -> None:
     """Shorten leases that last longer than a new one would, because the clock was set back since their renewal.
 
-    They are rows of other agents, so this takes its turn.
+    Do nothing if this process does not know the time well. The rows belong to other agents, so they are changed in a
+    `write` transaction.
     """
     if not clock.is_sure():
         return
@@ -67,7 +68,7 @@ def shorten_leases(catalog: Catalog) -> None:
 
 
 def read_machines(home: Home) -> tuple[MachineStatus, ...]:
-    """Return the status of all registered machines, ordered by name."""
+    """Return the status of all registered machines, ordered by name; none without a catalog."""
     catalog = Catalog(home)
     if not catalog.exists:
         return ()

@@ -99,7 +99,7 @@ class Standbys:
         return self._launcher.launch(start)
 
     def keep(self) -> None:
-        """Start missing standbys, one at a time and not right after another start, and rotate their log."""
+        """Start missing standbys, one at a time and not right after another start; rotate their log; log failures."""
         self._forget_ended()
         place = self._home.standby_log(self._machine)
         with self._errors.survived(f"{place} is not rotated"):

@@ -152,7 +152,9 @@ class Carrier:
         """Paths of written files. They are garbage until the switch names them in the catalog."""
 
     def carry(self, redeployment: Redeployment) -> Carried:
-        """Return all states and offsets that are kept, after syncing the new files to disk.
+        """Convert the kept states, write them to new files that are synced to disk, and return them with the offsets.
+
+        States that do not change keep their files.
 
         Raises:
             StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
@@ -224,8 +226,8 @@ class Carrier:
     def _has_ended(self, stream: str) -> bool:
         """Return True if the sources of an event-time stream had no more tuples at the cut.
 
-        Operators in between have passed the last watermark on, unless they keep tuples. Of an operator that makes
-        watermarks of its own the answer is False.
+        Operators in between have passed the last watermark on, unless they keep tuples. The result is False for an
+        operator that makes its own watermarks, and for an unknown operator.
         """
         output = stream.partition(">")[0]
         name = output if output in self._programs else output.rpartition(":")[0]
@@ -266,7 +268,7 @@ class Carrier:
             for target in targets:
                 if watermark := common_watermark(clocks, self._programs[target][1]):
                     self._store(target, watermark, carried)
-            if self._cut.exhausted.issuperset(names):  # the rest of an unfinished channel may be in any new channel
+            if self._cut.exhausted.issuperset(names):  # else any new channel may have unread input
                 carried.exhausted.update(targets)
             return
         parts = {

@@ -25,7 +25,7 @@ class Counters:
     def carry_on(
         self, connection: Connection, programs: Iterable[PeProgram], formers: Mapping[str, str], now: float
     ) -> None:
-        """Write these counters of the old plan into the rows of the new plan's PEs, which were just inserted.
+        """Write these counters of the old plan into the new rows of the new plan's PEs and of their first commits.
 
         Args:
             connection: a connection in a writing transaction.

@@ -61,6 +61,7 @@ def preview_redeploy(
         OtherVersionError: another version of the product wrote the deployed plan.
         DropStateError: `drop` names an operator whose state would not be lost.
         OperatorError: a stored state cannot be read.
+        CatalogError: the catalog cannot be used.
     """
     application = wanted.name
     with catalog.read() as connection:
@@ -96,7 +97,11 @@ def _facts_of(chain: StoredState, catalog: Catalog, application: str, deployed: 
 
 
 def deployed_plan(connection: Connection, row: ApplicationRow) -> Compilation:
-    """Return the compilation in an application's row, with the units and PE programs as they are in the catalog."""
+    """Return the compilation in an application's row, with the units and PE programs as they are in the catalog.
+
+    Raises:
+        OtherVersionError: another version of the product wrote the plan.
+    """
     p, u, application = tables.pe, tables.unit, row.name
     compilation = read_stored(row)
     rows = connection.execute(select(p).where(p.c.application == application).order_by(p.c.id)).all()

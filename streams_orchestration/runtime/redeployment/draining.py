@@ -54,7 +54,7 @@ def held(catalog: Catalog, application: str, units: Collection[str]) -> Generato
     def renew() -> None:
         errors = RecurringErrors(log)
         while not over.wait(HOLD_SECONDS / 3):
-            # an error of the catalog: the next renewal is early enough
+            # after an error of the catalog, the next renewal is early enough
             with errors.survived(f"the units of {application} are no longer on hold"), suppress(StreamsRuntimeError):
                 hold(catalog, application, units, begins=False)
 
@@ -87,7 +87,9 @@ def drain(
     catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str], until: float,
     *, mend: bool = True,
 ) -> str:  # fmt: skip
-    """Wait until held units are at cuts, with no unread tuples between them.
+    """Close the epochs of held units until the units are at cuts, with no unread tuples between them.
+
+    The next epochs of drained regions are postponed by `HOLD_SECONDS`.
 
     Args:
         catalog: the catalog.
@@ -134,7 +136,7 @@ def _stay(catalog: Catalog, application: str, programs: Sequence[PeProgram], uni
 
 
 def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Roll failed units, which cannot close an epoch, back to their last cut."""
+    """Roll failed units, which cannot close an epoch, back to their last cut, and remove their retracted outputs."""
     u = tables.unit
     failed = (u.c.application == application, u.c.name.in_(units), u.c.state.in_(("UNHEALTHY", LIMIT)))
     with catalog.read() as connection:
@@ -149,6 +151,8 @@ def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> Non
 
 def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -> set[str]:
     """Roll back regions to their last cut if they are within an epoch that only their trigger operator can end.
+
+    Their retracted outputs are removed.
 
     Returns:
         Names of the rolled-back regions.
@@ -181,7 +185,7 @@ def _go_back(connection: Connection, unit: UnitRow) -> list[str]:
             generation=unit.generation + 1, state="STARTED", dirty=False, timer=None, deadline=None, cause=None,
             trigger_epoch=unit.completed_epoch, current_epoch=unit.completed_epoch + 1, drain_asked=None,
             unclosed=count_unclosed(unit, unit.completed_epoch + 1),
-            # the tuples behind the cut come again, with the end of the sources
+            # the tuples after the cut are processed again, and with them the end of the sources
             final_epoch=unit.final_epoch if unit.final_epoch == unit.completed_epoch else None,
         )
     )  # fmt: skip

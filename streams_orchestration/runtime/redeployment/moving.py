@@ -52,6 +52,8 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
     Raises:
         MachineError: the machine is not registered, no other machine takes a host, or an application did not reach a
             cut in time and keeps running where it is. A registered machine stays DRAINING in any case.
+        BeingStartedError: another process is starting or redeploying an application.
+        OnTrialError: the last redeploy of a stopped application is on trial.
     """
     set_state(home, name, "DRAINING")
     catalog = Catalog(home)
@@ -80,7 +82,8 @@ def put_right(catalog: Catalog, application: str, *, within: float) -> tuple[Mov
         The moved hosts.
 
     Raises:
-        MachineError: the application did not reach a cut in time, and keeps running where it is.
+        MachineError: the application did not reach a cut in time, or its hosts or machines changed meanwhile; it keeps
+            running where it is.
         BeingStartedError: another process is starting or redeploying the application.
     """
     with lock_start(catalog.home, application, "streams agent", limit=0.0):
@@ -122,7 +125,7 @@ def better_places(connection: Connection, application: str, leave: str | None = 
 def _move(catalog: Catalog, application: str, leave: str | None, within: float) -> list[Moved]:
     p = tables.pe
     with catalog.read() as connection:
-        places = better_places(connection, application, leave)  # if no host moves, nothing is held
+        places = better_places(connection, application, leave)  # without a host to move, no unit is held
         mine = (p.c.application == application, p.c.host.in_(places), ~p.c.final)
         units = set(connection.scalars(select(p.c.unit).where(*mine)))
     if not places:
@@ -138,7 +141,7 @@ def _move(catalog: Catalog, application: str, leave: str | None, within: float) 
             raise MachineError(message)
         with catalog.write() as connection:
             now_better = better_places(connection, application, leave)
-            if not now_better.keys() <= places.keys():  # the others are not at a cut
+            if not now_better.keys() <= places.keys():  # units of further hosts are not at a cut
                 message = f"{application} was not moved: hosts or machines have changed meanwhile; try again"
                 raise MachineError(message)
             return _place(connection, application, now_better, units)

@@ -80,7 +80,7 @@ def redeploy(opened: OpenedApplication, *, drop: Collection[str] = (), within: f
     if trial.state == "REVERTED":
         if stopped:
             cancel(catalog, application)
-        else:  # another process may have taken the plan back, and starts no hosts
+        else:  # another process may have reverted the plan without starting hosts
             start(catalog, application)
         raise RevertedError(redeployment, trial.cause or "")
     return replace(redeployment, measured_seconds=trial.pause)
@@ -88,6 +88,8 @@ def redeploy(opened: OpenedApplication, *, drop: Collection[str] = (), within: f
 
 def begin_redeploy(opened: OpenedApplication, drop: Collection[str], within: float) -> tuple[Redeployment, bool]:
     """Begin a redeploy as `redeploy` does, but do not wait for the end of its trial.
+
+    An earlier trial is awaited first. Nothing is changed if the new plan is the deployed one.
 
     Returns:
         The redeploy, and True if it has resumed a stopped application.
@@ -147,7 +149,9 @@ class PlanChange:
         return self.opened.catalog
 
     def put_in_place(self, within: float) -> list[str]:
-        """Drain the changed units, and switch to the new plan.
+        """Mark the application as wanted to run, drain the changed units, and switch to the new plan.
+
+        Hosts are launched if the units must run to reach their cuts.
 
         Args:
             within: seconds for the changed units to reach their cuts, and then to complete an epoch.
@@ -210,8 +214,11 @@ class PlanChange:
     def carry_and_switch(self, within: float) -> list[str]:
         """Carry the states over, then switch; return the files that the catalog no longer names.
 
+        On failure, the written states are removed, unless the switch may have been committed.
+
         Raises:
             NotDrainedError: a changed unit is not at a cut.
+            StateRefusedError, MisplacedKeysError, OperatorError, OSError: see `Carrier.carry`.
         """
         carrier, cut = self._carrier()
         try:

@@ -127,7 +127,7 @@ def common_watermark(
         over: the streams that have ended.
     """
     parts: list[dict[str, Any]] = [state.get(WATERMARK, {}) for state in states]
-    parts = [part for part in parts if part.get("partitions") != {}]  # a source without any does not count (EV52)
+    parts = [part for part in parts if part.get("partitions") != {}]  # a source without partitions: see EV52
     clocks = merged_clocks(parts)
     reached = [part["watermark"] for part in parts if part.get("watermark") is not None]
     watermark = min(reached) if len(reached) == len(parts) and reached else None
@@ -164,7 +164,8 @@ def _prove(operator: Operator, names: Sequence[str], states: Sequence[Sequence[S
         route: the splitters of the replicas.
 
     Raises:
-        StateRefusedError: a key is in a wrong channel, or the keys of a state cannot be determined.
+        MisplacedKeysError: a key is in a wrong channel.
+        StateRefusedError: the keys of a state cannot be determined.
     """
     proofs: list[Future[None]] = []
     with world.Pool(REPLICAS_AT_ONCE) as pool:

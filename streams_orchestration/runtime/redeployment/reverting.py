@@ -57,6 +57,9 @@ def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
 
     Returns:
         False if no redeploy is on trial; then nothing was changed.
+
+    Raises:
+        HostLaunchError: a host cannot be started; the previous plan is restored all the same.
     """
     if revert_open(catalog, application, BY_HAND) is None:
         return False
@@ -114,6 +117,8 @@ def return_to(
     home: Home, lock: StartLock, before: Deployable, *, drop: Collection[str] = (), within: float = WITHIN_SECONDS
 ) -> Redeployment:
     """Redeploy to the previous plan, which continues from the current position and state of the application.
+
+    Record in the trial that the redeploy has taken back the deployed plan.
 
     Args:
         home: the state directory.

@@ -77,8 +77,8 @@ def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, 
         Files that the catalog no longer names.
 
     Raises:
-        NotDrainedError: a changed unit is not at a cut, or has moved on from the cut of the new plan, or there are
-            unread tuples between changed units.
+        NotDrainedError: a changed unit is not at a cut or no longer held, or has moved on from the cut of the new plan,
+            or there are unread tuples between changed units.
     """
     redeployment = new.redeployment
     application, changed, begins = redeployment.application, set(redeployment.ending), set(redeployment.beginning)
@@ -106,7 +106,9 @@ def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, 
 
 
 def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> None:
-    """Insert the units that begin with a new plan, and update the application's row.
+    """Insert the units that begin with a new plan, and update the rows of the application, its hosts and its sinks.
+
+    Its Exports and Imports are declared and connected.
 
     Args:
         connection: a connection in a writing transaction.
@@ -115,7 +117,7 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
     """
     redeployment, plan, cut, carried = new.redeployment, new.deployment, new.cut, new.carried
     application, begins = redeployment.application, set(redeployment.beginning)
-    # higher than all before, so that a query of a PE that changed its unit is not taken for one of the new unit
+    # higher than all earlier ones, so that no query of a PE that changed its unit counts as a query of the new unit
     generation = cut.generation + 1
     newest = max((row.generation for name, row in rows.items() if name in begins), default=0)
     reused = (
@@ -134,7 +136,7 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
                 position = _continued(connection, pe.program, position, cut, read)
                 ended &= _begin(connection, pe, cut, carried, position, final=final)
             values = _unit_values(rows.get(unit.name), cut)
-            if final or ended:  # the last epoch is the epoch of the cut, or the next one
+            if final or ended:  # the final epoch is the epoch of the cut, or the next one
                 values["final_epoch"] = cut.epoch if final else cut.epoch + 1
             insert_unit(connection, application, unit, generation=generation, **values)
             insert_cut(connection, application, unit.name, cut.epoch, generation)

@@ -62,7 +62,7 @@ class Tending:
         self._thread.start()
 
     def end(self) -> None:
-        """Stop looking; a move under way is finished."""
+        """Make the thread stop looking, without waiting for it; a move under way is finished."""
         self._over.set()
 
     def _run(self) -> None:

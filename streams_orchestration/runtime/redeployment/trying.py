@@ -64,7 +64,11 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
 
 
 def start(catalog: Catalog, application: str) -> None:
-    """Start the hosts that a new plan needs; if one cannot be started, or no machine takes it, revert the trial."""
+    """Start the hosts that a new plan needs; if one cannot be started, or no machine takes it, revert the trial.
+
+    Raises:
+        HostLaunchError: a host cannot be started, and no trial is open.
+    """
     try:
         launch(catalog, application)
         with catalog.read() as connection:
