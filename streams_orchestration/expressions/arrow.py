@@ -89,7 +89,10 @@ def type_of(arrow: pa.DataType) -> Type:
 
 
 def as_kind(array: pa.Array, arrow: pa.DataType) -> pa.Array:
-    """Return an array cast to the Arrow type in which an expression reads the attribute; nanoseconds are cut off."""
+    """Return an array cast to the Arrow type in which an expression reads the attribute; nanoseconds are cut off.
+
+    Raises ArrowInvalid if a value does not fit the type.
+    """
     return array if array.type == arrow else array.cast(arrow, safe=not _holds_nanoseconds(array.type))
 
 

@@ -71,7 +71,7 @@ def common(one: Type, other: Type, *, texts: bool = True) -> Type | None:
 
 
 def common_of(kinds: Iterable[Type], *, texts: bool = True) -> Type | None:
-    """Return the common type of several types, or None."""
+    """Return the common type of several types, or None if there is none; `VOID` without types."""
     result: Type | None = VOID
     for kind in kinds:
         result = None if result is None else common(result, kind, texts=texts)

@@ -134,7 +134,7 @@ def type_hint(word: str) -> str:
 
 
 def attribute_hint(name: str, known: Collection[str]) -> str:
-    """Return a hint for an unknown attribute, as the end of the message."""
+    """Return a hint for an unknown attribute, as the end of the message; empty if no attribute is known."""
     near = close_name(name, known)
     if near:
         return f"; the nearest is {near}"

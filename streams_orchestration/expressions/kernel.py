@@ -45,7 +45,10 @@ def unmasked(array: pa.Array) -> pa.Array:
 
 
 def bounds(vector: Any) -> tuple[int, int]:
-    """Return a lower and an upper bound of a vector's numbers; the arbitrary numbers stored for nulls count, too."""
+    """Return a lower and an upper bound of a vector's numbers, zeros for an empty vector.
+
+    The arbitrary numbers that are stored for nulls count, too.
+    """
     if isinstance(vector, pa.Scalar):
         value = vector.as_py() or 0
         return value, value

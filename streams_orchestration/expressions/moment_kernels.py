@@ -41,10 +41,10 @@ def _of_clock(unit: int, modulus: int) -> Maker:
 
 
 def _numeric(vector: Any, operation: Callable[[np.ndarray], np.ndarray], arrow: pa.DataType) -> Any:
-    """Return a kernel that applies a numpy function to whole numbers; null stays null.
+    """Apply a numpy function to a vector of whole numbers, and return the result as `arrow`; null stays null.
 
     Raises:
-        Unsuitable: the function is applied to a scalar.
+        Unsuitable: the vector is a scalar.
     """
     if isinstance(vector, pa.Scalar):
         raise Unsuitable

@@ -147,11 +147,14 @@ class FunctionSignature:
         return self.required <= count <= self.most
 
     def parameter(self, place: int) -> FunctionParameter:
-        """Return the parameter for the argument at a position."""
+        """Return the parameter for the argument at a position; the last parameter for all further positions."""
         return self.parameters[min(place, len(self.parameters) - 1)]
 
     def accepts(self, place: int, operand: Operand, *, exact: bool = False) -> bool:
-        """Return True if an argument fits the parameter at its position, regardless of the other arguments."""
+        """Return True if an argument fits the parameter at its position, regardless of the other arguments.
+
+        With `exact`, it must fit without a conversion.
+        """
         parameter = self.parameter(place)
         if parameter.constant and operand.constant is None:
             return False
@@ -225,7 +228,7 @@ def _bound(text: str, kind: Type, variables: dict[str, Type]) -> Type:
 
 
 def misfit(function: SqlFunction, operands: Sequence[Operand]) -> tuple[str, int]:
-    """Return why arguments fit no signature, and the position of the wrong argument (-1 if their count is wrong)."""
+    """Return why arguments fit no signature, and the position of the wrong argument; -1 if no single one is wrong."""
     name, forms = function.name, function.signatures
     fitting = [each for each in forms if each.takes(len(operands))]
     shown = " or ".join(each.text for each in forms)
@@ -293,7 +296,7 @@ class SqlFunction:
     zoned: Zoned | None = None
 
     def resolve(self, operands: Sequence[Operand]) -> Resolved | None:
-        """Return the types of a call, or None if no form fits its arguments."""
+        """Return the types of a call, by the form that converts the fewest arguments; None if no form fits them."""
         if self.resolver is not None:
             return self.resolver(operands)
         forms = (form.resolve(operands) for form in self.signatures)

@@ -62,7 +62,10 @@ def typed(text: str, attributes: Mapping[str, Type], zone: dt.tzinfo = UTC) -> T
 
 
 class _Typing:
-    """Conversion of syntax trees to typed trees."""
+    """Conversion of syntax trees to typed trees. Its methods raise ExpressionError for names and types that do not fit.
+
+    An attribute that the stream lacks raises UnknownNameError.
+    """
 
     def __init__(self, attributes: Mapping[str, Type], zone: dt.tzinfo) -> None:
         self._attributes = attributes

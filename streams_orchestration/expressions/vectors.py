@@ -87,7 +87,7 @@ VectorFunction = Callable[[SelectedTuples], Vector]
 
 
 def vector_function(node: TypedNode, zone: dt.tzinfo) -> VectorFunction:
-    """Return the function that evaluates a node for a batch. It raises FailedTupleError."""
+    """Return the function that evaluates a node for a batch. It raises FailedTupleError for a tuple without a value."""
     match node:
         case Literal():
             scalar = scalar_from(node.value, node.type)

@@ -17,7 +17,10 @@ RECEIVERS = ("net_recv", "net_self")
 
 
 def check_problem(problem: Problem) -> list[Diagnostic]:
-    """Return all diagnostics about a problem, in the order of the checks."""
+    """Return the diagnostics about a problem, in the order of the checks.
+
+    Loops and fan-outs are checked only if the earlier checks find nothing.
+    """
     operations: dict[int | str, Operation] = {}
     diagnostics: list[Diagnostic] = []
     texts: dict[str, Operation] = {}

@@ -47,7 +47,7 @@ class Element(BaseModel):  # noqa: PLW1641  pydantic hashes frozen models
 
     @classmethod
     def _without_empty_keys(cls, data: Any) -> Any:
-        """Remove keys whose value is null if their default is a mapping, tuple, text or element, so that it applies."""
+        """Return data without null keys whose default is a mapping, tuple, text or element; so the default applies."""
         if not is_mapping(data) or None not in data.values():
             return data
         empty = {

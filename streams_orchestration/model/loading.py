@@ -85,7 +85,7 @@ def validate_document(tree: Any, location: str = "") -> tuple[Application | None
 
 
 def _meant(error: Any, tree: Any, classes: dict[int, Any]) -> tuple[str, ...]:
-    """Return the known key that an unknown key was probably meant to be; empty if no known key is similar."""
+    """Return the known key that is most similar to an unknown key; empty for another error, or without known keys."""
     if error["type"] != "extra_forbidden":
         return ()
     path = _existing(error["loc"], tree)

@@ -117,8 +117,9 @@ class Profile:
 def combined(profiles: tuple[Profile, ...]) -> Profile:
     """Combine profiles into one with the largest of every rate and load, so that capacity suffices for each of them.
 
-    The result's amounts are per second. A figure that only some profiles have is the largest of theirs; a figure that
-    no profile has is unmeasured. The transport is the most expensive one.
+    A single profile is returned unchanged. Otherwise amounts are per second. A figure that only some profiles have is
+    the largest of theirs; a figure that no profile has is unmeasured. The transport is the most expensive one of the
+    best basis, and the number of processors the smallest. PEs are left out if the fingerprints differ.
 
     Raises:
         ValueError: there is no profile, or the profiles are of different applications.

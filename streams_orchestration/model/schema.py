@@ -170,7 +170,7 @@ class _Parser:
 
 
 def parse_schema(text: str) -> Schema:
-    """Parse a tuple type. At an error, the remaining attributes are left out and `errors` has the message."""
+    """Parse a tuple type. `errors` has the faults; a text that cannot be read to its end has no attributes."""
     try:
         parser = _Parser(text)
         if not parser.tokens:

@@ -98,7 +98,10 @@ def hidden_in(text: str, parameters: Any) -> str:
 
 
 def remember(secret: str) -> None:
-    """Make `masked` hide a secret in every text of this process; each line of a long secret is hidden on its own."""
+    """Make `masked` hide a secret in every text of this process; each line of a long secret is hidden on its own.
+
+    A secret of fewer than 3 characters is not hidden.
+    """
     lines = [line.strip() for line in secret.splitlines()]
     parts = [line for line in lines if len(line) >= _LINE and not line.startswith("-----")] if len(lines) > 1 else []
     wanted = {each for each in (secret.strip(), *parts) if len(each) >= _LEAST}

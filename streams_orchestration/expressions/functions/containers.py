@@ -37,7 +37,7 @@ def _map_types(operands: Sequence[Operand]) -> Resolved | None:
 
 
 def mapped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return a map of pairs; a null key or a duplicate key is an error.
+    """Return a map of pairs; the key -0.0 becomes 0.0.
 
     Raises:
         EvaluationError: a key is null, or occurs twice.

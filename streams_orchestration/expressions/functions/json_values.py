@@ -115,7 +115,10 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def reader(kind: Type, zone: dt.tzinfo) -> Callable[[str], Any]:
-    """Return the function that parses a text as an array, a map or a struct, as `from_json` does."""
+    """Return the function that parses a text as an array, a map or a struct, as `from_json` does.
+
+    A text that does not fit gives null, or a struct of nulls.
+    """
     read = _reader(kind, zone)
     missing = (None,) * len(kind.parts) if kind.name == "struct" else None
     decoder = json.JSONDecoder(

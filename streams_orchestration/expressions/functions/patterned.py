@@ -48,7 +48,7 @@ def saturated(seconds: float) -> int | None:
 def text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
     """Return a resolver for functions that parse a text, by an optional pattern, as a date or time.
 
-    The argument may also be a date or a time, for which the pattern is ignored.
+    The argument may also be a date or a time, for which the pattern is ignored. A constant pattern is checked.
     """
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:

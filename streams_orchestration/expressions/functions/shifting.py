@@ -10,7 +10,10 @@ from streams_orchestration.expressions.types import BIGINT, DATE, DAY, TIMESTAMP
 
 
 def shifted(binding: Binding, sign: int) -> TupleFunction:
-    """Add (sign 1) or subtract (-1) an interval, in the local time of the zone."""
+    """Return the function that adds (sign 1) or subtracts (-1) an interval, in the local time of the zone.
+
+    It raises EvaluationError for a timestamp that is out of range.
+    """
     kind, months = binding.result, YEAR_MONTH in binding.arguments
     zone = binding.zone if kind == TIMESTAMP else UTC
 
@@ -30,6 +33,9 @@ def shifted(binding: Binding, sign: int) -> TupleFunction:
 
 
 def elapsed(binding: Binding) -> TupleFunction:
-    """Return the difference of two local times, which can differ from the elapsed time where the clock changes."""
+    """Return the function for the difference of two local times, which differs from elapsed time if the clock changes.
+
+    It raises EvaluationError if the difference is out of range.
+    """
     zone = binding.zone
     return lambda one, other: checked(to_local(one, zone) - to_local(other, zone), BIGINT)

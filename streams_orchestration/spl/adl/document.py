@@ -46,7 +46,7 @@ def document_of(path: Path) -> LocatedMapping:
 
 
 class _Writer:
-    """A writer of the document of one compiled application."""
+    """A writer of the document of one compiled application; its methods raise AdlError if the file is damaged."""
 
     def __init__(self, application: CompiledApplication, file: str) -> None:
         self.application = application

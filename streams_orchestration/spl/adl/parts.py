@@ -1,4 +1,7 @@
-"""Parts of an ADL that both generations write in the same way."""
+"""Parts of an ADL that both generations write in the same way.
+
+The functions raise AdlError for an element without a required attribute.
+"""
 
 from __future__ import annotations
 

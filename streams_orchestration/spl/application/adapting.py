@@ -54,7 +54,7 @@ def adapted(
     data: Path,
     ignored: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Return parameters with which our operator behaves like the one in Streams.
+    """Translate the parameters of Streams in place, and return those with which our operator behaves in the same way.
 
     Parameters that the application sets take precedence over the defaults of Streams.
 
@@ -178,7 +178,7 @@ def _with_channels(program: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name_files(invocation: _Invocation) -> None:
-    """Replace a `file` that reads attributes by `nameBy`, and close modes that change nothing without one."""
+    """Replace a `file` that reads attributes by `nameBy`; otherwise drop the close modes `dynamic` and `never`."""
     parameters = invocation.parameters
     file: Any = parameters.get("file")
     if is_program(file) and _reads(file, invocation.inputs):
@@ -243,7 +243,7 @@ def _partition_ports(invocation: _Invocation) -> None:
 
 
 def _within(directory: Path, name: Any) -> Any:
-    """Return the path of a file to read; a relative path is below the data directory.
+    """Return the path of a file to read; a relative path is below the data directory, and a URL is kept.
 
     A name that only a run knows is a program, or `${name}` for a submission-time value; so is the path.
     """

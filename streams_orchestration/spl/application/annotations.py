@@ -51,7 +51,7 @@ _CALLS = ("byChannel", "byReplica", "getChannel", "getMaxChannels", "getLocalCha
 
 
 def annotations_of(annotations: tuple[Annotation, ...], reader: ConstantReader, report: Report) -> dict[str, Any]:
-    """Return the annotations of an invocation or composite; annotations without effect here are reported (SO0723)."""
+    """Return the annotations of an invocation or composite; report mistakes and annotations without effect (SO0723)."""
     found: dict[str, Any] = {}
     places = {each.name.name: each.name for each in annotations}
     for each in annotations:
@@ -124,7 +124,7 @@ def _placed(written: tree.Expression, value: Any, reader: ConstantReader) -> Any
 def configs_of(
     configs: tuple[Labelled, ...], reader: ConstantReader, ports: list[str], report: Report
 ) -> dict[str, Any]:
-    """Return the configs of an invocation or composite.
+    """Return the configs of an invocation or composite, except host pools (see `host_pools`).
 
     Args:
         configs: the configs.
@@ -243,7 +243,10 @@ def _checkpoint(written: tree.Expression, reader: ConstantReader, report: Report
 
 
 def host_pools(configs: tuple[Labelled, ...], reader: ConstantReader) -> list[dict[str, Any]]:
-    """Return the host pools that the main composite declares: `hostPool: P = createPool({size=2, tags=["a"]}, ...)`."""
+    """Return the host pools that the main composite declares: `hostPool: P = createPool({size=2, tags=["a"]}, ...)`.
+
+    Properties that are not known at compile time, and pools without a name, are left out.
+    """
     pools: list[dict[str, Any]] = []
     for each in configs:
         for value in each.values if each.label.name == "hostPool" else ():

@@ -20,7 +20,7 @@ class Bodies:
     def refuse(
         self, kind: str, chain: tuple[str, ...], name: tree.Name, report: Callable[[str, str, tree.Node], None]
     ) -> bool:
-        """Return True if a composite cannot be expanded, and report the reason.
+        """Count an expansion. Return True if the composite cannot be expanded, and report the reason (the limit once).
 
         Args:
             kind: the composite.

@@ -74,7 +74,7 @@ def check_result(
 def check_partitioning(
     annotations: Sequence[Annotation], inputs: Sequence[Port], reader: ConstantReader, report: Report
 ) -> None:
-    """Report ports and attributes that @parallel names and the invocation does not have."""
+    """Report ports and attributes that @parallel names and the invocation does not have, and decimals as keys."""
     for annotation in annotations:
         entries = reader.named(annotation.entries) if annotation.name.name == "parallel" else {}
         for port in _elements(entries.get("broadcast")):

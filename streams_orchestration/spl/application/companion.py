@@ -42,8 +42,9 @@ class Companion:
 
 
 def companion_of(path: Path, options: SplOptions) -> tuple[Companion, list[Diagnostic]]:
-    """Return the companion of an SPL file; options of the command line replace the companion's own.
+    """Read the companion of an SPL file, and return it with the findings; without a file it has only `options`.
 
+    Options of the command line replace the companion's own.
     Relative paths in the companion start from its directory.
     """
     file = path.with_name(f"{path.name}.yaml")

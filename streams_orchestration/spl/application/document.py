@@ -137,7 +137,7 @@ def _data(toolkits: Toolkits, options: SplOptions) -> Path:
 def _main(
     unit: LoadedUnit, options: SplOptions, toolkits: Toolkits, diagnostics: list[Diagnostic]
 ) -> CompositeOperator | None:
-    """Return the main composite, or None after reporting why there is none."""
+    """Return the main composite, or None after reporting the reason, which earlier errors may have said already."""
 
     def kind(of: LoadedUnit, name: str) -> str:
         return f"{of.namespace}::{name}" if of.namespace else name

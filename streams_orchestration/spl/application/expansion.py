@@ -134,7 +134,7 @@ class _Body:
     # --- the graph
 
     def graph(self) -> list[LocatedMapping]:
-        """Return the invocations in the composite, in the form of the document."""
+        """Return the invocations in the composite as entries of the document (see `invocation`)."""
         return [self.invocation(each) for each in self.composite.graph]
 
     def body(self) -> LocatedMapping:
@@ -375,7 +375,7 @@ class Expansion:
         self.intrinsics.leave()
 
     def document(self, main: CompositeOperator, application: str, file: str) -> LocatedMapping:
-        """Return the document of an application; `file` is the path with which the compiler was called."""
+        """Expand an application and return its document; `file` is the path with which the compiler was called."""
         self.intrinsics.enter(main.unit.source, main.composite, main.kind)
         body = _Body(self, main, {}, (), (main.kind,))
         reader = ConstantReader(body.source, body.scope, self.mistakes)

@@ -24,7 +24,7 @@ def logic_texts(logic: Logic) -> dict[str, Any]:
 
 
 def function_text(function: Function) -> str | dict[str, Any]:
-    """Return the text of a function that logic calls, with its place."""
+    """Return the text of a function that logic calls, with its place; raise ValueError if it has a mistake."""
     return _entry(lined_function(function), function.span)
 
 

@@ -211,7 +211,7 @@ class FileNames:
     # --- definitions of this file
 
     def type(self, definition: tree.TypeDefinition) -> Type:
-        """Return the type that a definition in the file names. The first call reports the definition's mistakes."""
+        """Return the type of a definition in the file, `UNKNOWN` in a cycle; the first call reports its mistakes."""
         key, pending = id(definition), self.files.pending
         if any(each is definition for _, each in pending):
             self._report_cycle(definition.name.name)
@@ -248,7 +248,7 @@ class FileNames:
         return any(first <= each.line <= last for each in self.unit.findings)
 
     def signature(self, function: Function) -> Signature:
-        """Return the signature of a function that the file defines, and register the function under it."""
+        """Return the signature of a function of the file; the first call registers it, and reports mistakes in it."""
         key = id(function)
         if key not in self._signatures:
             made = signature_of(function, self.unit.namespace, self.scope, self.unit.source, self.files.mistakes)

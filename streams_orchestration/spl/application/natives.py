@@ -51,7 +51,7 @@ class Natives:
         self.given = given
         self.companion = companion
         self.mistakes: list[Mistake] = []
-        """A mistake for each native function without a Python function, at its first call."""
+        """A mistake for each native function without a Python function or known types, at its first call."""
         self.untyped: list[tuple[Span, Signature]] = []
         """The calls of native functions whose types are unknown."""
         self._reported: set[str] = set()
@@ -59,7 +59,10 @@ class Natives:
     def overloads(
         self, namespace: str, name: str, prototypes: tuple[Prototype, ...], resolve: Resolve
     ) -> tuple[Signature, ...]:
-        """Return the signatures of the native functions with a name, from a toolkit's model or else the companion."""
+        """Return the signatures of the native functions with a name, from a toolkit's model or else the companion.
+
+        Signatures that cannot be read are left out.
+        """
         entry = self.given.get(f"{namespace}::{name}" if namespace else name)
         texts = [each.text for each in prototypes]
         if not texts and entry is not None:
@@ -72,7 +75,7 @@ class Natives:
         return tuple(dict.fromkeys(found))
 
     def note(self, call: Call) -> None:
-        """Record a call of a native function; a function without Python is reported at its first call."""
+        """Record a call of a native function; report a function without Python or known types at its first call."""
         signature = call.signature
         name = signature.full_name
         if signature.result == UNKNOWN:

@@ -69,7 +69,10 @@ def _absent_partners(
 
 
 def _equal_nulls(given: Mapping[str, tuple[Expression, ...]]) -> dict[str, tuple[Expression, ...]]:
-    """Return the keys of a Join with lists of optional values, since null equals null in Streams, but not here."""
+    """Return the keys of a Join with lists of optional values, since null equals null in Streams, but not here.
+
+    Return nothing if no key is optional, or if the keys do not match.
+    """
     sides = [given.get(name, ()) for name in ("equalityLHS", "equalityRHS")]
     pairs = [(one, other) for one, other in zip(*sides, strict=False) if one.type == other.type]
     if len(pairs) != max(map(len, sides)) or not any(isinstance(one.type, Optional) for one, _ in pairs):

@@ -110,7 +110,7 @@ class ParameterWriter:
     """The state variables of the logic, for parameters that are evaluated before the first tuple."""
 
     def parameters(self, invocation: Invocation) -> dict[str, Any]:
-        """Return the document's parameters, with `output`, and with `spl` for logic and functions."""
+        """Return the document's parameters, with `output`, and with `spl` for logic and functions; report mistakes."""
         typed: list[Node] = []
         self._untyped = len(self.names.files.natives.untyped)
         self.with_logic = bool(invocation.logic) and not self.native
@@ -229,7 +229,7 @@ class ParameterWriter:
         return parameters
 
     def _without_model(self, invocation: Invocation, scope: Scope, typed: list[Node]) -> dict[str, Any]:
-        """Return the parameters of an operator whose model is not known: words, constants and expressions."""
+        """Return the parameters of an operator without a model: words, constants and expressions; report mistakes."""
         assumed = with_assumed_functions(scope, *(each.values for each in invocation.arguments))
         parameters = {each.label.name: self._argument(each, assumed, typed) for each in invocation.arguments}
         outputs = self._outputs(invocation.assignments, scope, typed)
@@ -277,7 +277,7 @@ class ParameterWriter:
         return self.program(checked, typed)
 
     def program(self, checked: Expression, typed: list[Node]) -> Any:
-        """Return the program of an expression; None if it has a mistake, which is already reported."""
+        """Return the program of an expression, None after a mistake; add its tree to `typed`; report wrong reads."""
         if self.kind == "Format" and is_row(checked):
             return ROW
         self.mistakes += self.state.mistakes(checked)
@@ -310,7 +310,7 @@ class ParameterWriter:
         return {key: value for key, value in program.items() if value or key == "spl"}
 
     def _outputs(self, clauses: tuple[OutputClause, ...], scope: Scope, typed: list[Node]) -> Any:
-        """Return the entry `output`: a mapping, or for several output ports a list of mappings."""
+        """Return the entry `output`, a list for several output ports, None without clauses; report mistakes."""
         if not clauses:
             return None
         maps: list[dict[str, Any]] = [{} for _ in self.outputs]
@@ -344,7 +344,8 @@ class ParameterWriter:
     def _used(self, typed: list[Node]) -> tuple[dict[str, Function], dict[str, str], list[Signature]]:
         """Return what the typed trees need: SPL functions by text, submission-time values, and native functions.
 
-        The native functions are the ones that the SPL functions call.
+        The native functions are the ones that the SPL functions call. Note the submission-time values in `submission`,
+        and report mistakes in the SPL functions.
         """
         texts: dict[str, Function] = {}
         natives: list[Signature] = []

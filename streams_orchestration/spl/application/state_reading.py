@@ -81,7 +81,10 @@ class StateReading:
         return beyond_column(Tuple(tuple(TupleAttribute(name, type_) for name, type_ in read.items())))
 
     def without(self, checked: Expression) -> Expression:
-        """Return an expression in which state variables are replaced by their initial expressions or by columns."""
+        """Replace state variables by their initial expressions, or by columns, which are noted in `columns`.
+
+        A variable that the expression cannot read (`changing`) is kept.
+        """
         read = [each for each in _read(checked) if each.name in self.variables]
         constants = {each.name: self._value(each, ()) for each in read}
         columns = {each.name: self._column(each) for each in read if constants[each.name] is None}

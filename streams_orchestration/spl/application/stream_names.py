@@ -70,7 +70,7 @@ def named_apart(ports: Iterable[Port], invocation: Invocation) -> tuple[Port, ..
 
 
 def written_names(ports: Sequence[InvocationInput], *, aliases: bool) -> list[str | None]:
-    """Return the name of each input port in the document; None for a port whose name an earlier port has.
+    """Return the name of each input port in the document; None without a name, or if an earlier port has the name.
 
     Args:
         ports: the input ports of an invocation.

@@ -19,11 +19,13 @@ _SQL = {"&&": "AND", "||": "OR", "!": "NOT ", "==": "="}
 
 
 def subscription_text(written: tree.Expression, name: str, report: Report) -> str:
-    """Return the text of a subscription or filter, with numbers without suffixes; report wrong literals.
+    """Return the text of a subscription, or a filter as a condition of SQL, with numbers without suffixes.
+
+    Report literals of a subscription that have another type.
 
     Args:
         written: the expression.
-        name: the parameter; the literals of a `subscription` are rstring, int64 or float64.
+        name: the parameter, `subscription` or another; literals of a `subscription` are rstring, int64 or float64.
         report: takes the code, message and place of a mistake.
     """
     if name == "subscription":

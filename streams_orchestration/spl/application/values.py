@@ -69,7 +69,7 @@ class ConstantReader:
         """Return the value of a constant, word, list or tuple, or `${name}` for a submission-time value.
 
         Raises:
-            UnknownValue: the value is known only at run time.
+            UnknownValue: the value is known only at run time, or the expression has a mistake, which is reported.
         """
         match written:
             case tree.ListLiteral(elements=elements):
@@ -89,10 +89,10 @@ class ConstantReader:
                 return self.typed(written)
 
     def typed(self, written: tree.Expression) -> Any:
-        """Type an expression and return its value.
+        """Type an expression and return its value; report mistakes in it.
 
         Raises:
-            UnknownValue: the value is known only at run time.
+            UnknownValue: the value is known only at run time, or the expression has a mistake.
         """
         before = len(self.mistakes)
         found = check_expression(written, self.scope, self.source, self.mistakes)
@@ -135,7 +135,7 @@ def submission_name(expression: Expression) -> str | None:
 
 
 def submission_type(expression: Expression) -> str:
-    """Return the document's type for a submission-time value, judged by the cast around its call."""
+    """Return the document's type for a submission-time value, judged by the cast around its call; else `rstring`."""
     type_ = expression.type
     if not isinstance(type_, Primitive):
         return "rstring"

@@ -67,9 +67,9 @@ class WindowReading:
         self.report = report
 
     def of_standard(self) -> dict[str, Any]:
-        """Return the parameter `window` of a standard operator as a mapping with this one key.
+        """Return the parameter `window` of a standard operator as a mapping with this one key; report mistakes.
 
-        The mapping is empty without a window.
+        Its value is a list for a Join. The mapping is empty without a window.
         """
         texts = self.texts()
         several = self.model.name == "Join"

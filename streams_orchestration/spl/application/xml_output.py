@@ -28,7 +28,10 @@ class XmlPaths:
     found: dict[str, list[dict[str, str]]] = field(default_factory=dict[str, "list[dict[str, str]]"])
 
     def without_calls(self, values: Sequence[Assigned]) -> list[Assigned]:
-        """Return the assignments of the next output port with columns in place of calls of output functions."""
+        """Return the assignments of the next output port with columns in place of calls of output functions.
+
+        Note the paths of the calls in `found`, and report calls that do not run here.
+        """
         for name in _PARAMETERS.values():
             self.found.setdefault(name, []).append({})
         return [replace(each, value=self._without_calls(each.value)) for each in values]

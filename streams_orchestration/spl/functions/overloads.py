@@ -114,7 +114,10 @@ class _Binding:
     bounds: dict[int, int] = field(default_factory=dict[int, int])
 
     def takes(self, pattern: Type, type_: Type, *, fixed: bool) -> bool:
-        """Return True if an argument's type matches the pattern of a parameter; with `fixed`, without a conversion."""
+        """Bind the variables of a parameter's pattern to an argument's type; return False if they do not match.
+
+        With `fixed`, the argument is not converted.
+        """
         match pattern:
             case Special(name=name) if name in self.classes:
                 return self._takes_variable(name, type_, fixed=fixed)

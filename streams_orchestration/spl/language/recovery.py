@@ -73,7 +73,11 @@ class UnclosedStringError(Exception):
 
 
 class Reader:
-    """The position of a parser in the tokens of a file, and its findings so far."""
+    """The position of a parser in the tokens of a file, and its findings so far.
+
+    Methods that read syntax raise `FaultError` if it is wrong, and `NestingError` if it is nested too deeply. Methods
+    that report a finding may raise `TooManyFindingsError`, and, unless the reader is patient, `UnclosedStringError`.
+    """
 
     def __init__(self, tokens: Tokens, at: int = 0, *, patient: bool = False) -> None:
         """Begin at a token. A `patient` reader never raises `UnclosedStringError`."""
@@ -141,7 +145,7 @@ class Reader:
         return name
 
     def found(self) -> str:
-        """Return the next token in the form in which messages name it."""
+        """Return the next token as messages quote it: at most 40 characters of its first line."""
         text = self.texts[self.at].partition("\n")[0]
         return f"'{text:.40}'" if text else "the end of the file"
 
@@ -168,9 +172,9 @@ class Reader:
         )
 
     def is_stray(self, at: int) -> bool:
-        """Return True for a token `@` that begins no annotation.
+        """Return True for a token `@` that begins no annotation; False for other tokens.
 
-        A name follows one, then perhaps parentheses, then another annotation, an invocation or a definition.
+        An annotation is a name, then perhaps parentheses, before another annotation, an invocation or a definition.
         """
         if self.texts[at] != "@" or self.kinds[at + 1] != "word":
             return self.texts[at] == "@"
@@ -214,7 +218,7 @@ class Reader:
     def elements(
         self, element: Callable[[], _Element], ends: Callable[[], bool], stops: frozenset[str], *, closers: str = ";}"
     ) -> tuple[_Element, ...]:
-        """Read the elements of a list up to its end. After a fault, continue with the next element.
+        """Read the elements of a list up to its end. Report a fault, and continue with the next element.
 
         If the next element is faulty at its first token, too, that fault is not reported, since the first one explains
         it.
@@ -243,7 +247,7 @@ class Reader:
         return tuple(read)
 
     def caught(self, fault: FaultError, *, known: bool = False) -> None:
-        """Report a fault, unless it is a consequence of an earlier one."""
+        """Report a fault, unless it follows from an earlier one (`known`), and move to where parsing continues."""
         self._refuse_unclosed(fault.index)
         if not known:
             self.report(fault.code, str(fault), fault.index)

@@ -123,7 +123,7 @@ class StatementReader(ExpressionReader):
         return While(first, self.at - 1, condition, body)
 
     def _for(self) -> For | Block:
-        """Read a loop. One whose head is faulty, as in `for (int32 i = 0; i < 3; i++)`, counts as an empty block."""
+        """Read a loop. Report a faulty head, as in `for (int32 i = 0; i < 3; i++)`, and return an empty block then."""
         first = self.at
         self.at += 1
         self.expect("(")

@@ -40,7 +40,7 @@ BEACON = "spl.utility::Beacon"
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """The value of an output attribute; `written` is False if the value is completed by the model."""
+    """The value of an output attribute; `written` is False if the value comes from an input attribute of equal name."""
 
     attribute: str
     value: Expression
@@ -222,7 +222,10 @@ def _complete(
     port: Port,
     done: dict[str, Assigned],
 ) -> None:
-    """Assign to each attribute without an assignment the input attribute of equal name and type."""
+    """Assign to each attribute without an assignment the input attribute of equal name and type.
+
+    Report an attribute without such an input attribute, if the model needs all (`complete`).
+    """
     span = typing.span(written.operator)
     for attribute in port.type.attributes:
         if attribute.name in done:

@@ -46,7 +46,10 @@ from streams_orchestration.spl.types.types import (
 
 @functools.lru_cache(maxsize=4096)
 def cast_function(source: Type, target: Type) -> Function:
-    """Return the function that casts or converts values; the function `same` if values do not change."""
+    """Return the function that casts or converts values; the function `same` if values do not change.
+
+    It raises RunError for a value that has no counterpart in the target type.
+    """
     if source == target:
         return same
     if isinstance(target, Optional):

@@ -28,7 +28,8 @@ def compiled(
 ) -> tuple[tuple[str, ...], bool, Evaluation]:
     """Compile an expression to a function over columns.
 
-    Return the attributes that it reads, True if it may fail, and the function.
+    Return the attributes that it reads, True if it may fail, and the function, which raises FailedError if it fails or
+    if an attribute is null without being optional.
 
     Args:
         expression: the expression.

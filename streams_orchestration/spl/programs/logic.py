@@ -118,7 +118,7 @@ class Program:
                 self._marks[port] = PortProgram(environment, run, port, body)
 
     def initial_state(self) -> dict[str, Any]:
-        """Return the initial values of the state variables."""
+        """Run the initialisers of the state variables, and return their values; the type's default without one."""
         from streams_orchestration.spl.programs.values import default_of
 
         state = {name: default_of(type_) for name, type_ in self.variables}
@@ -131,8 +131,11 @@ class Program:
     ) -> tuple[list[PortOutput], list[pa.Array]]:
         """Run the program of a port for a batch; return the submitted tuples, and the values of the port's expressions.
 
+        The program changes `state`. A port without a program submits nothing, and has no values.
+
         Raises:
-            FailedError: an operation fails for a tuple.
+            FailedError: an operation fails for a tuple, or an attribute is null without being optional.
+            RunError: the value of an expression cannot be stored in a column.
         """
         from streams_orchestration.spl.programs.columns import array_of, values_of
         from streams_orchestration.spl.programs.outcome import FailedError
@@ -158,7 +161,7 @@ class Program:
         ]
 
     def on_mark(self, port: int, state: dict[str, Any], word: str) -> list[PortOutput]:
-        """Run the program of a port for a punctuation mark; return the submitted tuples and marks.
+        """Run the program of a port for a punctuation mark, if any, which changes `state`; return what it submits.
 
         Raises:
             FailedError: an operation fails.
@@ -185,7 +188,7 @@ class Program:
         return outputs, self._process.steps(self.initial_state(), outputs)
 
     def arrays(self, output: PortOutput) -> list[pa.Array]:
-        """Return the tuples that were submitted to an output port as Arrow columns."""
+        """Return the tuples that were submitted to an output port as Arrow columns. Raises RunError like `array_of`."""
         from streams_orchestration.spl.programs.columns import array_of
 
         attributes = output.type.attributes
@@ -272,7 +275,7 @@ def read_functions(
 
 
 def declared(texts: LogicTexts) -> list[tuple[str, Type]]:
-    """Return the names and types of the state variables that the logic declares."""
+    """Return the names and types of the state variables of the logic; raise ProgramTextError if it is not valid SPL."""
     return [(each.name, each.type) for each in _Reading((), (), submits=False).state(texts.state)]
 
 
@@ -339,7 +342,7 @@ class _Reading:
         return self._typed(statements, source, scope)
 
     def process(self, text: tuple[str, Place, tuple[int, ...]]) -> typed.Statement:
-        """Read the statements of `onProcess` of a source."""
+        """Read the statements of `onProcess` of a source. Raise ProgramTextError if the text is not valid SPL."""
         statements, source = self._statements(text)
         return self._typed(statements, source, logic_scope(self.scope, self._labelled(statements), *self.submit))
 

@@ -54,6 +54,8 @@ def called(
 ) -> tuple[Callable[..., Any], tuple[int, ...]]:
     """Return the function over SPL values for a call, and the positions of the arguments to which it assigns.
 
+    It raises RunError if the Python function fails or returns a wrong value. Results of pure functions are cached.
+
     Raises:
         ProgramError: a parameter or the result has a type that only compiles.
     """

@@ -32,7 +32,7 @@ class OpenFiles:
     last: int = 0
 
     def open(self, path: Path, mode: str) -> int:
-        """Open a file in binary mode; return the number under which it is kept."""
+        """Open a file in binary mode, and return the number under which it is kept. Raises OSError if that fails."""
         opened = OpenFile(path.open(f"{mode}b"))  # the program closes it
         self.last += 1
         self.files[self.last] = opened

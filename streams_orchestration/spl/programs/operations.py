@@ -62,7 +62,7 @@ _OF_DECIMALS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
 
 @functools.lru_cache(maxsize=4096)
 def operation(symbol: str, left: Type, right: Type) -> Operation:
-    """Return the function of a binary operator that always evaluates both operands."""
+    """Return the function of a binary operator that always evaluates both operands; it raises RunError if it fails."""
     if symbol.startswith("."):
         return _pairwise(symbol.removeprefix("."), left, right)
     if symbol in ("==", "!="):
@@ -199,12 +199,12 @@ def set_bounded(bound: int) -> Callable[[dict[Any, Any], Any, Any], None]:
 
 
 def key_value(values: dict[Any, Any], key: Any) -> Any:
-    """Return the value for a key in a map."""
+    """Return the value for a key in a map; raise KeyError without one."""
     return values[key]
 
 
 def byte_at(text: str, at: int) -> str:
-    """Return the byte at an index of an rstring."""
+    """Return the byte at an index of an rstring; raise IndexError if there is none."""
     if text.isascii():
         return element_at(text, at)
     return decoded(bytes([element_at(text.encode(), at)]))
@@ -224,12 +224,15 @@ def part(values: Any, lower: int | None, upper: int | None) -> Any:
 
 
 def byte_part(text: str, lower: int | None, upper: int | None) -> str:
-    """Return the bytes of an rstring from a lower bound up to, but not including, an upper bound."""
+    """Return the bytes of an rstring from a lower bound up to, but not including, an upper bound; raise as `part`."""
     return part(text, lower, upper) if text.isascii() else decoded(part(text.encode(), lower, upper))
 
 
 def index_function(container: Type) -> Callable[[Any, Any], Any]:
-    """Return the function that implements `value[i]` for a type of container."""
+    """Return the function that implements `value[i]` for a type of container.
+
+    It raises IndexError or KeyError if there is no such element.
+    """
     if isinstance(container, Collection):
         if container.kind == "map":
             freeze = freezing(container.elements[0])

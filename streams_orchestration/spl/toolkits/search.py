@@ -82,7 +82,10 @@ class Toolkits:
         return ()
 
     def _functions_in(self, directory: Path) -> tuple[Prototype, ...]:
-        """Return the functions in the models of a directory: `function.xml` by hand, others from sources in Java."""
+        """Return the functions in the models of a directory: `function.xml` by hand, others from sources in Java.
+
+        Models that cannot be read are left out.
+        """
         models = directory / "native.function"
         if models not in self._functions:
             found: list[Prototype] = []

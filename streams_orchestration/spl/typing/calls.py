@@ -64,11 +64,11 @@ class CallTyping(Naming):
 
     @abstractmethod
     def value(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return the typed tree of an expression; `expected` is the type that its context expects, if any."""
+        """Return the typed tree of an expression, and report mistakes; `expected` is the expected type, if any."""
 
     @abstractmethod
     def expression(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return the typed tree of a whole expression, converted to the expected type."""
+        """Return the typed tree of a whole expression, converted to the expected type; report mistakes in it."""
 
     def wrong(self, written: tree.Node) -> Typed:
         """Return the typed node for an expression with a mistake, whose type is `UNKNOWN`."""
@@ -168,7 +168,7 @@ class CallTyping(Naming):
 
     @abstractmethod
     def initialiser(self, written: tree.Expression, target: Type) -> Expression:
-        """Return the typed initial value of a declared variable."""
+        """Return the typed initial value of a declared variable; report mistakes in it."""
 
     # --- calls
 
@@ -242,7 +242,7 @@ class CallTyping(Naming):
     def _assume(
         self, written: tree.Call, assumed: Signature, values: tuple[Expression, ...], expected: Type | None
     ) -> Expression:
-        """Return a node of the expected type for a call of a function without known types."""
+        """Record a call of a function without known types, and return a node of the expected type, else `UNKNOWN`."""
         parameters = tuple(Parameter(each.type) for each in values)
         call = Call(self.span(written), UNKNOWN, replace(assumed, parameters=parameters), values)
         self.scope.definitions.known(call)
@@ -283,7 +283,7 @@ class CallTyping(Naming):
         return hints
 
     def _argument(self, written: tree.Expression, hint: Type | None) -> Expression:
-        """Return the typed tree of an argument, which may also be the name of an output port."""
+        """Return the typed tree of an argument, which may also be the name of an output port; report mistakes in it."""
         if isinstance(written, tree.Name) and not written.namespace:
             meaning = self.scope.find(written.name)
             if isinstance(meaning, OutputName):

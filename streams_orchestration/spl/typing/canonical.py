@@ -105,7 +105,7 @@ def lined_text(statements: Sequence[Statement]) -> Lined:
 
 
 def lined_function(function: Function) -> Lined:
-    """Return the text that `canonical_function` returns, with the source lines of its statements."""
+    """Return the text of `canonical_function` with the source lines of its statements; raise ValueError like it."""
     head = canonical_function(replace(function, body=replace(function.body, statements=()))).removesuffix("{ }")
     return _lined([(function.span.line, head.rstrip()), *_pieces(function.body)])
 
@@ -146,7 +146,11 @@ def _pieces(node: Statement) -> Iterator[tuple[int, str]]:
 
 
 def canonical_function(function: Function) -> str:
-    """Return a function as the text of a file: its namespace, and its definition without named types."""
+    """Return a function as the text of a file: its namespace, and its definition without named types.
+
+    Raises:
+        ValueError: the function contains a mistake.
+    """
     signature = function.signature
     parameters = tuple(
         definitions.FormalParameter(0, 0, each.mutable, type_tree(each.type), _name(name))

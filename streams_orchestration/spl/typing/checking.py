@@ -66,7 +66,7 @@ class ExpressionTyping(OperationTyping):
     """The typing of expressions: converts syntax trees to typed trees, and reports mistakes."""
 
     def expression(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return the typed tree of a whole expression, converted to the expected type."""
+        """Return the typed tree of a whole expression, converted to the expected type; report mistakes in it."""
         value = self.whole(written, expected)
         return value if expected is None else self.convert(value, expected, written)
 
@@ -114,7 +114,7 @@ class ExpressionTyping(OperationTyping):
         return int(str(value.value)) if isinstance(value, Constant) and value.type in INTEGERS else None
 
     def value(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return the typed tree of an expression.
+        """Return the typed tree of an expression; report mistakes in it. Raises NoCastError like `operation`.
 
         The expected type only decides between enumerations that share a word.
         """

@@ -48,7 +48,7 @@ class LiteralTyping(CallTyping):
     """The typing of literals, and of attributes, elements and slices of values."""
 
     def literal(self, written: tree.Literal, expected: Type | None) -> Expression:
-        """Return the typed tree of a literal; `expected` is the type that the context expects, if any."""
+        """Return the typed tree of a literal, and report mistakes; `expected` is the type that the context expects."""
         span = self.span(written)
         match written:
             case tree.Number():
@@ -126,7 +126,7 @@ class LiteralTyping(CallTyping):
     ) -> Type:
         """Return the common type of a literal's elements; report an element that has no common type with the others.
 
-        If all elements are null, it is the expected type.
+        Without elements it is `empty`, and if all are null, the expected type.
         """
         shared = empty
         for value, each in zip(values, written, strict=True):
@@ -146,7 +146,7 @@ class LiteralTyping(CallTyping):
         return tuple(converted(value, type_) or value for value in values)
 
     def part(self, written: tree.Member | tree.Index | tree.Slice, expected: Type | None) -> Expression:
-        """Return the typed tree of an attribute, an element or a slice of a value."""
+        """Return the typed tree of an attribute, an element or a slice of a value; report mistakes in it."""
         match written:
             case tree.Member():
                 return self._member(written, expected)

@@ -108,7 +108,7 @@ class Naming:
     # --- types
 
     def type(self, written: tree.Type) -> Type:
-        """Return the type that is written; if a name in it does not denote a type, report that and return `UNKNOWN`."""
+        """Return the type that is written; report mistakes in it. For a name that denotes no type it is `UNKNOWN`."""
         match written:
             case tree.PrimitiveType(name=name, bound=bound):
                 return Primitive(name) if bound is None else BoundedString(self._bound(bound))
@@ -247,7 +247,7 @@ def is_value(meaning: Meaning | None) -> bool:
 
 
 def word_of(meaning: EnumWord, name: str, span: Span, expected: Type | None) -> Constant:
-    """Return the constant for a word of an enumeration; the expected type decides between several enumerations."""
+    """Return the constant for a word of enumerations: of the expected type if that has the word, else of the first."""
     wanted = expected.content if isinstance(expected, Optional) else expected
     type_ = next((each for each in meaning.types if each == wanted), meaning.types[0])
     return Constant(span, type_, name)

@@ -72,7 +72,11 @@ class OperationTyping(LiteralTyping):
         written: tree.Prefix | tree.Postfix | tree.Cast | tree.Binary | tree.Choice,
         expected: Type | None,
     ) -> Expression:
-        """Return the typed tree of an operation."""
+        """Return the typed tree of an operation; report mistakes in it.
+
+        Raises:
+            NoCastError: a part that was parsed as a cast is another operation.
+        """
         match written:
             case tree.Prefix():
                 return self._prefix(written)
@@ -193,7 +197,7 @@ class OperationTyping(LiteralTyping):
         return folded(Binary(span, result, operator, left, right))
 
     def _operands(self, written: tree.Binary) -> tuple[Expression, Expression]:
-        """Return both typed operands. A word of several enumerations gets its type from the other operand."""
+        """Return both typed operands, and report mistakes; the other operand gives a word of enumerations its type."""
         if isinstance(written.left, tree.Name) and isinstance(self.static(written.left), EnumWord):
             right = self.value(written.right)
             return self.value(written.left, right.type), right

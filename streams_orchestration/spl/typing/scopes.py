@@ -252,7 +252,7 @@ class Scope:
         return self.definitions.find(tree.Name(0, 0, namespace, name))
 
     def declare_type(self, name: str, type_: Type) -> None:
-        """Add a name for a type; the words of an enumeration are added, too."""
+        """Add a name for a type, and the words of an enumeration that have no other meaning here."""
         self.names[name] = TypeName(type_)
         if isinstance(type_, Enumeration):
             for word in type_.words:
@@ -265,6 +265,8 @@ class Scope:
 
 def port_scope(parent: Scope, ports: Sequence[Port], first: int = 0, *, most: int | None = None) -> Scope:
     """Return the scope of a `param`, `output` or `window` clause, with the input ports and their attributes.
+
+    A name of several ports, or an attribute of several ports, is `Unclear`.
 
     Args:
         parent: the scope around the clause.

@@ -61,7 +61,7 @@ from streams_orchestration.spl.typing.typed import (
 def signature_of(
     written: definitions.Function, namespace: str, scope: Scope, source: Source, mistakes: list[Mistake]
 ) -> Signature:
-    """Return the signature of a function's definition."""
+    """Return the signature of a function's definition; report mistakes in its types."""
     typing = ExpressionTyping(source, scope, mistakes)
     parameters = tuple(Parameter(typing.type(each.type), each.mutable) for each in written.parameters)
     result = VOID if written.result is None else typing.type(written.result)
@@ -181,14 +181,14 @@ class StatementTyping(ExpressionTyping):
     returns: Type | None = None
 
     def statement(self, written: tree.Statement) -> Statement:
-        """Return the typed tree of a statement; a declaration of several variables becomes a block."""
+        """Type a statement like `statements`, and return one typed tree: a block unless it is a single statement."""
         many = self.statements(written)
         return many[0] if len(many) == 1 else Block(self.span(written), tuple(many))
 
     def statements(self, written: tree.Statement) -> list[Statement]:
         """Return a statement as typed statements: one for each declared variable, none for a type definition.
 
-        Report mistakes in it.
+        Add declared names to the scope, and report mistakes.
         """
         span = self.span(written)
         match written:
@@ -221,7 +221,7 @@ class StatementTyping(ExpressionTyping):
                 return [self._return(written)]
 
     def block(self, written: tree.Block) -> Block:
-        """Return the typed tree of a block; its variables are visible only inside."""
+        """Return the typed tree of a block, and report mistakes; its variables are visible only inside."""
         outer = self.scope
         self.scope = outer.child()
         statements = [statement for each in written.statements for statement in self.statements(each)]
@@ -255,7 +255,7 @@ class StatementTyping(ExpressionTyping):
         return self.whole(written.expression, VOID)
 
     def _alone(self, written: tree.Statement) -> Statement:
-        """Return the typed form of a statement that is the body of another one.
+        """Return the typed tree of a statement that is the body of another one; report mistakes in it.
 
         Its declarations are visible only inside.
         """

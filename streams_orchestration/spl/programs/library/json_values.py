@@ -85,6 +85,8 @@ def _text(value: Any) -> str:
 def read_tuple(type_: Tuple, prefix: str = "") -> Reader:
     """Return the function from a JSON object to the values of the attributes that it has.
 
+    It raises RunError for JSON that is not an object, or that cannot be converted.
+
     Args:
         type_: the tuple type.
         prefix: a beginning of attributes that names in JSON lack.

@@ -35,13 +35,16 @@ _CLASS = re.compile(r"\[:(\w+):\]")
 
 @functools.lru_cache(maxsize=512)
 def posix(pattern: str) -> re.Pattern[str]:
-    """Compile an extended POSIX pattern to a pattern of Python's `re`; a point matches line breaks, too."""
+    """Compile an extended POSIX pattern to a pattern of Python's `re`; a point matches line breaks, too.
+
+    Raises RunError if it is not a regular expression.
+    """
     return _compiled(_rewritten(pattern, is_posix=True), pattern, re.DOTALL)
 
 
 @functools.lru_cache(maxsize=512)
 def perl(pattern: str) -> re.Pattern[str]:
-    """Compile a Perl pattern to a pattern of Python's `re`."""
+    """Compile a Perl pattern to a pattern of Python's `re`. Raises RunError if it is not a regular expression."""
     return _compiled(_rewritten(pattern, is_posix=False), pattern)
 
 

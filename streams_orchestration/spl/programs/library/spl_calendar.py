@@ -63,7 +63,7 @@ def local_time(run: Any, timestamp: int, _: Any) -> tuple[None, dict[str, Any]]:
 
 @plain("time", when=lambda types: len(types) == 3, assigns=(2,))
 def time_in_zone(timestamp: int, zone: str, _: Any) -> tuple[None, dict[str, Any]]:
-    """Assign the timestamp as a `Sys.tm` in the given zone to the last argument."""
+    """Assign the timestamp as a `Sys.tm` in the given zone to the last argument; raise RunError for an unknown zone."""
     return None, tm_of(moment_of(timestamp, _zone(zone).key))
 
 
@@ -93,7 +93,8 @@ def _seconds_of(tm: dict[str, Any], zone: ZoneInfo) -> int:
 def timestamp_of_tm(run: Any, tm: dict[str, Any], default_zone: bool = False) -> int:  # noqa: FBT001, FBT002
     """Return the timestamp, in nanoseconds since 1970, of a `Sys.tm` in the zone that it names.
 
-    If it names no zone, its `gmtoff` applies, or, if `default_zone` is true, the operator's time zone.
+    If it names no zone, its `gmtoff` applies, or, if `default_zone` is true, the operator's time zone. A year outside
+    of 1677 to 2262 raises RunError.
     """
     zone = tm["zone"]
     if zone in _UTC or not (zone or default_zone):
@@ -218,7 +219,7 @@ def time_string(run: Any, date: str, hours: str, *rest: Any) -> int:
 
 @plain("toTimestamp", when=lambda types: len(types) == 2 and isinstance(types[1], Enumeration))
 def timestamp_of_ticks(ticks: int, resolution: str) -> int:
-    """Return the timestamp, in nanoseconds, that is a number of ticks after 1970-01-01."""
+    """Return the timestamp, in nanoseconds, of a number of ticks after 1970-01-01; raise RunError like `checked`."""
     return checked(ticks * _TICKS[resolution])
 
 

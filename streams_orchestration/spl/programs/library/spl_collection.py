@@ -243,7 +243,10 @@ plain("at", when=LIST)(lambda values, indexes: [values[at] for at in indexes if 
 
 @plain("selectFromList", when=LIST)
 def select_from_list(chosen: list[bool], one: list[Any], other: list[Any]) -> list[Any]:
-    """Return a list with elements of the first list where `chosen` is true, and of the second list elsewhere."""
+    """Return a list with elements of the first list where `chosen` is true, and of the second list elsewhere.
+
+    Raises RunError if the lists differ in length.
+    """
     return [first if choice else second for choice, (first, second) in _pairs(chosen, list(_pairs(one, other)))]
 
 

@@ -154,20 +154,20 @@ def _opened(run: Any, number: int) -> OpenFile:
 
 @plain("rewind", run=True)
 def rewind(run: Any, number: int) -> None:
-    """Move the position in an open file to its beginning."""
+    """Move the position in an open file to its beginning. Raises RunError like `_opened`."""
     _opened(run, number)
     seek(run, number, 0, os.SEEK_SET, 0)
 
 
 @plain("feof", run=True)
 def is_at_end(run: Any, number: int) -> bool:
-    """Return True if a read has reached the end of an open file."""
+    """Return True if a read has reached the end of an open file. Raises RunError like `_opened`."""
     return _opened(run, number).ended
 
 
 @plain("clearerr", run=True)
 def clear_end(run: Any, number: int) -> None:
-    """Reset the end-of-file indicator of an open file."""
+    """Reset the end-of-file indicator of an open file. Raises RunError like `_opened`."""
     _opened(run, number).ended = False
 
 
@@ -278,7 +278,7 @@ def read_blob(run: Any, _blob: bytes, number: int, _: int) -> tuple[None, bytes]
 
 @plain("mktemp", run=True)
 def unused_name(run: Any, template: str) -> str:
-    """Return the name of a file that does not exist: the template, with random letters for its last six letters X."""
+    """Return the name of a file that does not exist: the template with six random letters at its end, for XXXXXX."""
     while True:
         name = template.removesuffix("XXXXXX") + "".join(chr(ord("a") + int(run.random() * 26)) for _ in range(6))
         if not _path(run, name).exists():

@@ -36,14 +36,14 @@ def set_filter(run: Any, condition: str, port: int) -> int:
 
 @plain("getInputPortImportSubscription", run=True, assigns=(1,))
 def get_subscription(run: Any, port: int, _: int) -> tuple[str, int]:
-    """Return the subscription of an Import."""
+    """Return the subscription of an Import, an empty text without one, and the number."""
     found = None if run.links is None else run.links.subscription(port)
     return ("", NO_PORT) if found is None else (found, DONE)
 
 
 @plain("getInputPortImportFilterExpression", run=True, assigns=(1,))
 def get_filter(run: Any, port: int, _: int) -> tuple[str, int]:
-    """Return the filter of an Import, empty if there is none."""
+    """Return the filter of an Import, empty if there is none, and the number."""
     found = None if run.links is None else run.links.filter(port)
     return ("", NO_PORT) if found is None else (found, DONE)
 
@@ -83,7 +83,10 @@ def set_list(run: Any, properties: list[dict[str, str]], port: int) -> int:
 
 @plain("getOutputPortExportProperties", run=True, assigns=(0,))
 def get_properties(run: Any, before: list[dict[str, str]], port: int) -> tuple[int, list[dict[str, str]]]:
-    """Assign the properties of an Export, each with its name, the text of its value and its type."""
+    """Assign the properties of an Export, each with its name, the text of its value and its type; return the number.
+
+    Without an Export, the argument keeps its value.
+    """
     found = None if run.links is None else run.links.properties(port)
     if found is None:
         return NO_PORT, before

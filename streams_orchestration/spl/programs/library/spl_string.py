@@ -97,7 +97,7 @@ def substring_bytes(text: str, start: int, count: int) -> str:
     A negative start reads from the first byte, and shortens the count by as much.
 
     Raises:
-        RunError: `start` is beyond the end of the text.
+        RunError: `start` is beyond the end of the text, or the bytes begin or end within a character.
     """
     data = text.encode()
     if start < 0:
@@ -175,7 +175,7 @@ def _any_of(delimiters: str) -> re.Pattern[str]:
 
 @plain("tokenize", when=lambda types: len(types) == 3)
 def tokenize(text: str, delimiters: str, keep_empty: bool) -> list[str]:  # noqa: FBT001
-    """Split a text at delimiters; every character in `delimiters` is a delimiter."""
+    """Split a text at each character of `delimiters`. Empty parts are dropped unless `keep_empty` is true."""
     if not delimiters:
         parts = [text]
     elif len(delimiters) == 1:
@@ -195,7 +195,8 @@ def tokenize_to(
 ) -> tuple[None, list[str]]:
     """Split a text at delimiters, and assign the parts to the last argument.
 
-    If `of_characters` is true, every character in `delimiter` is a delimiter, otherwise the whole string is one.
+    If `of_characters` is true, every character in `delimiter` is a delimiter, otherwise the whole string is one. Empty
+    parts are dropped unless `keep_empty` is true.
     """
     if of_characters or not delimiter:
         return None, tokenize(text, delimiter, keep_empty)
@@ -255,7 +256,10 @@ def _regex_match(types: tuple[Type, ...], _: Type) -> Callable[[str, str], list[
 
 @plain("regexMatchPerl")
 def regex_match_perl(text: str, pattern: str) -> list[str]:
-    """Return the text of a Perl pattern's first match and the texts of its groups; an empty list without a match."""
+    """Return the text of a Perl pattern's first match and the texts of its groups; an empty list without a match.
+
+    Raises RunError for a faulty pattern.
+    """
     return _match(perl(pattern), text)
 
 
@@ -320,20 +324,23 @@ def _codec(name: str) -> codecs.CodecInfo:
 
 @plain("convertToUtf8")
 def convert_to_utf8(data: str | list[int], encoding: str) -> str:
-    """Decode bytes from an encoding to a text."""
+    """Decode bytes from an encoding to a text; raise RunError for an unknown encoding."""
     codec, given = _codec(encoding), data.encode() if isinstance(data, str) else bytes(data)
     return codec.decode(given, "replace")[0]
 
 
 @plain("convertFromUtf8")
 def convert_from_utf8(text: str, encoding: str) -> list[int]:
-    """Encode a text in an encoding; return the bytes."""
+    """Encode a text in an encoding, and return the bytes; raise RunError for an unknown encoding."""
     return list(_codec(encoding).encode(text, "replace")[0])
 
 
 @plain("convertFromUtf8ToString")
 def convert_from_utf8_to_string(text: str, encoding: str) -> str:
-    """Encode a text in an encoding; return the bytes as an rstring."""
+    """Encode a text in an encoding, and return the bytes as an rstring.
+
+    Raises RunError for an unknown encoding, and for bytes that are not UTF-8.
+    """
     return decoded(bytes(convert_from_utf8(text, encoding)))
 
 
@@ -342,7 +349,7 @@ plain("convertToBlob")(str.encode)
 
 @plain("convertFromBlob")
 def from_blob(data: bytes) -> str:
-    """Return the bytes of a blob as an rstring."""
+    """Return the bytes of a blob as an rstring; raise RunError if they are not UTF-8."""
     return decoded(data)
 
 

@@ -107,7 +107,10 @@ def _parse(run: Any, text: str, index: str) -> int:
 
 @plain("parseJSON", run=True, assigns=(1, 2))
 def _parsed(run: Any, text: str, status: str, offset: int, index: str) -> tuple[bool, str, int]:
-    """Keep the JSON of a text for queries; return its status and the byte of a fault."""
+    """Keep the JSON of a text for queries, an empty object if it is faulty.
+
+    Return True if it is right, its status, and the byte of the fault.
+    """
     try:
         run.documents[index] = parse_json(text, whole=False)
     except json.JSONDecodeError as error:
@@ -175,7 +178,7 @@ def _queried(
 
 
 def _keys(path: str) -> tuple[list[str], str]:
-    """Return the keys of a JSON pointer, and the status of a faulty one."""
+    """Return the keys of a JSON pointer, and an empty text; no keys and the status of a faulty one."""
     if path.startswith("#"):
         if re.search(r"%(?![0-9A-Fa-f]{2})", path):
             return [], "INVALID_PERCENT_ENCODING"
@@ -188,7 +191,10 @@ def _keys(path: str) -> tuple[list[str], str]:
 
 
 def _converted(type_: Type) -> Callable[[Any], tuple[int, Any]]:
-    """Return the function from JSON to a status and a value: 0 for the right kind, 1 for a cast value, 2 for none."""
+    """Return the function from JSON to a status and a value: 0 for the right kind, 1 for a cast value, 2 for none.
+
+    A list is of the right kind, and its elements of another kind are dropped.
+    """
     if isinstance(type_, Collection):
         element = _converted(type_.elements[0])
 

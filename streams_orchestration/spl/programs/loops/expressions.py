@@ -67,7 +67,7 @@ class CodeScope:
     special: dict[str, Callable[..., ast.expr]] = field(default_factory=dict[str, Callable[..., ast.expr]])
 
     def attribute(self, port: str, name: str, type_: Type) -> PythonVariable:
-        """Return the Python variable of an input attribute."""
+        """Return the Python variable of an input attribute, and note in `ports` that the attribute is read."""
         key = (port, name)
         if key not in self.ports:
             self.ports[key] = PythonVariable(f"a{len(self.ports)}_{name}", type_, mutable=False)
@@ -118,7 +118,7 @@ def _has_compound_parts(type_: Type) -> bool:
 
 
 class Expressions:
-    """A writer of Python expressions for the expressions of one program."""
+    """A writer of Python expressions for one program; its methods raise ProgramError for what cannot be run here."""
 
     def __init__(self, scope: CodeScope) -> None:
         self.scope = scope

@@ -94,7 +94,7 @@ class PortProgram:
         outputs: Sequence[PortOutput] = (),
         mark: str = "",
     ) -> list[list[Any]]:
-        """Run the program for the tuples of a batch; return the values of its expressions.
+        """Run the program for a batch, which changes `state` and adds to `outputs`; return the values of expressions.
 
         Raises:
             FailedError: an operation fails for a tuple.
@@ -105,7 +105,7 @@ class PortProgram:
             raise self._failed(error) from error
 
     def steps(self, state: State, outputs: Sequence[PortOutput]) -> Iterator[float | None]:
-        """Run a pausing program; yield None after each submission, and the length of each pause in seconds.
+        """Run a pausing program, which adds to `outputs`; yield None after each submission, and each pause in seconds.
 
         Raises:
             FailedError: an operation fails.

@@ -98,7 +98,7 @@ class Writer:
         return node
 
     def known(self, thing: Any, hint: str) -> ast.expr:
-        """Return a Python expression for an object that the code uses; an object always gets the same name."""
+        """Add an object that the code uses to `objects`, once, and return a Python expression that reads it."""
         key = id(thing)
         if key not in self._names:
             self._names[key] = name = f"_{hint}_{len(self._names)}"
