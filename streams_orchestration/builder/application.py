@@ -98,6 +98,7 @@ class Application(Declarations):
 
         Raises:
             BuildError: an expression made of columns does not fit its tuples.
+            TypeError: the schema is not a tuple type.
         """
         node = self._add(operator, inputs, 1, name=name, uid=uid)
         output = (node.outputs or [])[0]
@@ -142,6 +143,9 @@ class Application(Declarations):
             name: the name of the operator and its output.
             parameters: `subscription`, or `application` and `streamId`; optionally `filter`, and `event_time` with what
                 `event_time("at")` returns, to take the exporter's watermarks.
+
+        Raises:
+            BuildError: `event_time` has more than the attribute and its resolution.
         """
         return self.stream(import_use(parameters), schema=schema, name=name)
 
@@ -253,7 +257,8 @@ class Application(Declarations):
         """Name all streams and return the spec as a mapping. Every part knows the line of Python that made it.
 
         Raises:
-            BuildError: two different composites have the same name.
+            BuildError: two different composites have the same name, or a parallel region is split by a stream that it
+                does not read.
         """
         self._root.reserved = {*self._operators, *STANDARD}
         self._root.name_all()
@@ -281,11 +286,12 @@ class Application(Declarations):
 
         Raises:
             ApplicationError: the application has errors; all are reported, each with its line.
+            BuildError: see `document`.
         """
         return application_from_mapping(self.document())
 
     def to_yaml(self) -> str:
-        """Return the same application as a spec in YAML."""
+        """Return the same application as a spec in YAML. Raises BuildError as `document` does."""
         return yaml.safe_dump(_unlocated(self.document()), sort_keys=False, width=120, allow_unicode=True)
 
     @classmethod
@@ -338,6 +344,7 @@ class Application(Declarations):
 
         Raises:
             ApplicationError: the application has errors; each names its line.
+            BuildError: see `document`.
         """
         return compile_application(self.model(), options)
 
@@ -362,7 +369,7 @@ class Application(Declarations):
         return name_in(self._root.main, reached(source(stream), self._root.main, self._place))
 
     def graph(self, options: Options | None = None) -> Drawing:
-        """Compile the application and return its graph as a picture, which notebooks show."""
+        """Compile the application and return its graph as a picture, which notebooks show; errors as of `compile`."""
         return Drawing(draw_svg(self.compile(options)))
 
     def _repr_html_(self) -> str:
@@ -375,6 +382,7 @@ class Application(Declarations):
         """Run `streams run` on this application with options of that command, and return its exit status.
 
         Hosts import functions from the module that calls this, so call it under `if __name__ == "__main__":`.
+        Raises BuildError unless the application is in a variable of a Python file.
         """
         return subprocess.call([sys.executable, "-m", "streams_orchestration", "run", self._target(), *options])
 

@@ -241,11 +241,19 @@ class Column:
     # types, parts and names
 
     def cast(self, to: str) -> Column:
-        """Return the value converted to another type, such as `double` or `decimal(10, 2)`."""
+        """Return the value converted to another type, such as `double` or `decimal(10, 2)`.
+
+        Raises:
+            ColumnError: there is no such type.
+        """
         return Column(Convert(self.tree, type_named(to)))
 
     def try_cast(self, to: str) -> Column:
-        """Return the value converted to another type, or null if it cannot be converted."""
+        """Return the value converted to another type, or null if it cannot be converted.
+
+        Raises:
+            ColumnError: there is no such type.
+        """
         return Column(Convert(self.tree, type_named(to), lenient=True))
 
     def field(self, name: str) -> Column:
@@ -257,7 +265,7 @@ class Column:
         return _apply("[]", self, key)
 
     def alias(self, name: str) -> Column:
-        """Name the expression. In `select`, its value becomes the attribute of this name."""
+        """Return the expression with a name. In `select`, its value becomes the attribute of this name."""
         return Column(self.tree, name)
 
 
@@ -285,12 +293,12 @@ class When(Column):
     __slots__ = ()
 
     def when(self, condition: Value, value: Value) -> When:
-        """Add a branch, which applies if its condition is true and no earlier one is."""
+        """Return the expression with one more branch, which applies if its condition is true and no earlier one is."""
         assert isinstance(self.tree, Choice)
         return When(Choice((*self.tree.branches, (tree_of(condition), tree_of(value))), None))
 
     def otherwise(self, value: Value) -> Column:
-        """Add the value for tuples for which no condition is true."""
+        """Return the expression with a value for tuples for which no condition is true."""
         assert isinstance(self.tree, Choice)
         return Column(Choice(self.tree.branches, tree_of(value)))
 
@@ -311,6 +319,9 @@ def lit(value: Value) -> Column:
     A float is a double, a Decimal a decimal, a datetime with a zone a timestamp, a datetime without a zone a
     `timestamp_ntz`, a timedelta an interval; None is NULL. A reference to a submission-time value is a number or a
     condition.
+
+    Raises:
+        ColumnError: no literal has this value.
     """
     return Column(tree_of(value))
 

@@ -43,12 +43,20 @@ class Declarations:
         return (TextReference if declared["type"] == "rstring" else Reference)(f"${{{name}}}")
 
     def schema(self, name: str, schema: SchemaLike) -> str:
-        """Declare a tuple type, and return its name, which can be used in place of the type."""
+        """Declare a tuple type, and return its name, which can be used in place of the type.
+
+        Raises:
+            TypeError: the schema is not a tuple type.
+        """
         self._schemas[name] = ddl_of(schema)
         return name
 
     def declare(self, name: str, implementation: str | type | None = None, **model_: Any) -> str:
-        """Declare an operator by the keys of a spec (class, ports, properties). Return its name, for `use`."""
+        """Declare an operator by the keys of a spec (class, ports, properties). Return its name, for `use`.
+
+        Raises:
+            ValueError: the class is local, so hosts cannot import it.
+        """
         declared = plain_keys(model_)
         if implementation is not None:
             declared["implementation"] = (

@@ -126,6 +126,9 @@ def summarised(
 def refuse_misfits(node: DraftNode, inputs: Sequence[str | None], outputs: Sequence[str | None]) -> None:
     """Check that an operator's parameters, which were made of columns, fit the tuple types of its streams.
 
+    The check is left to compiling for operators of the application's own, unknown tuple types, references to
+    submission-time values, invalid parameters, and operators that read files.
+
     Args:
         node: the invocation of the operator.
         inputs: the tuple type of each input port; None if it is not known here.

@@ -29,7 +29,7 @@ class CallSite:
 
 
 def calling_place() -> CallSite:
-    """Return the innermost place on the call stack that is outside of this package."""
+    """Return the innermost place on the call stack that is outside of this package; without one, line 1 of no file."""
     frame: Any = sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename.startswith(_OWN) or "contextlib" in frame.f_code.co_filename):
         frame = frame.f_back

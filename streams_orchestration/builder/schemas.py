@@ -24,7 +24,8 @@ _TYPES: dict[Any, str] = {
 def ddl_of(schema: SchemaLike) -> str:
     """Return the tuple type of a class or an Arrow schema in DDL.
 
-    A field whose type includes None becomes a nullable attribute; any other field is `NOT NULL`.
+    A field whose type includes None becomes a nullable attribute; any other field is `NOT NULL`. A text is returned
+    unchanged.
 
     Raises:
         TypeError: the schema is not a tuple type, or a field has a type that attributes cannot have.

@@ -54,7 +54,7 @@ class Builds(Protocol):
 
 
 class Invoked:
-    """An operator in an application's graph. Its methods configure its placement and execution, and return it."""
+    """An operator of a graph, which its methods configure and return; they raise BuildError at a composite's port."""
 
     def __init__(self, app: Builds, node: DraftNode | None) -> None:
         self._app = app
@@ -185,7 +185,7 @@ class Stream(Invoked):
             function: an operator's class, a function decorated with `@operator`, a mapping of attributes to
                 expressions, or a plain function, which `Custom` calls: once for each tuple if it has an argument
                 `values`, else once for each batch.
-            schema: the schema of the result; None for the schema of this stream.
+            schema: the schema of the result; None for the schema of this stream, or BuildError if that is unknown.
             name: the operator's name.
             uid: the operator's identity across redeploys.
             parameters: the operator's parameters; of a plain function, `arguments` and `state`.
@@ -246,7 +246,7 @@ class Stream(Invoked):
             time_attribute: the timestamp attribute of windows over time.
             refinement: the content of a firing of a pane that has fired before, in a window of event time.
             late: the name of a second stream, with the tuples that are too late for a window of event time.
-            output: output functions by attribute: `"Sum(n)"`, or `functions.sum(col("n"))`.
+            output: output functions by attribute, which must fit: `"Sum(n)"`, or `functions.sum(col("n"))`.
         """
         ddl = self._app.tuple_type(self._output) if schema is None else None
         if ddl is not None:

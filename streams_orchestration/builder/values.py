@@ -32,6 +32,9 @@ def use(operator: str | type | Callable[..., Any], **parameters: Any) -> Use:
     Args:
         operator: a class, a function decorated with `@operator`, or a name as in a spec.
         parameters: values by the parameter names of a spec; None leaves a parameter out.
+
+    Raises:
+        ValueError: a class or function is local or a lambda, so hosts cannot import it.
     """
     if isinstance(operator, str):
         return named_use(operator, parameters)
@@ -88,7 +91,11 @@ def _script() -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value in JSON's types. A class or function becomes its import path."""
+    """Return a value in JSON's types. A class or function becomes its import path, a set a sorted list.
+
+    Raises:
+        ValueError: see `import_path`.
+    """
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

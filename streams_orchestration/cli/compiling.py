@@ -83,6 +83,8 @@ def as_it_runs(compilation: Compilation) -> Compilation:
 def compiled_unchecked(read: ReadSpec, options: Options) -> Compilation:
     """Compile a spec without the checks that operators make themselves, since these load the operators' code.
 
+    The application's name is noted for the command's JSON document.
+
     Raises:
         ApplicationError: the application has errors.
     """

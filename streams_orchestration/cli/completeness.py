@@ -25,6 +25,9 @@ def watermark(application: str, sink: str, at_least: float | None, within: float
         sink: the name of the sink.
         at_least: the time to wait for, in unix seconds; None for none.
         within: the most seconds to wait; None for no limit.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
     """
     home = api.Home.default()
     current().application = application

@@ -44,7 +44,10 @@ def complete_savepoint(_context: click.Context, _parameter: click.Parameter, sta
 
 
 def complete_spec(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """Return files that may be specs, and directories; before anything is typed, also the specs under `specs`."""
+    """Return files that may be specs, and directories; before anything is typed, also the specs under `specs`.
+
+    If there are none, the shell completes the names of files itself.
+    """
     where, name = os.path.split(start)
     known = specs_in(Path(os.environ.get("STREAMS_SPECS", "specs"))) if not start else ()
     beside = Path(where or ".").glob(f"{name}*")

@@ -19,7 +19,8 @@ def console(
     """Serve the console until Ctrl-C.
 
     Raises:
-        UsageError: several applications, or options of the compiler for several specs, are given.
+        UsageError: several applications are given, or options of the compiler without exactly one spec.
+        NotDeployedError: the application is not deployed.
     """
     home = api.Home.default()
     applications = [each for each in shown if isinstance(each, str)]

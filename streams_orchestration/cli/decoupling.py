@@ -44,7 +44,7 @@ def decouple(
     """Decide which operators of an application, or of a bare problem, to move apart.
 
     Raises:
-        UsageError: options that need a spec are given for a bare problem.
+        UsageError: options that need a spec are given for a bare problem, or a spec is given without a profile.
     """
     effort = {"solver": solver.lower(), "seconds": seconds, "gap": gap}
     if is_python(problem):

@@ -30,6 +30,7 @@ def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tu
 
     Raises:
         UsageError: `drop_state` is given without `origin`.
+        ApplicationError, StreamsRuntimeError: the application has errors, or cannot be started here.
     """
     require_origin(origin, drop_state)
     read, goes_on = read_application(spec), not fresh and origin is None
@@ -50,6 +51,7 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
 
     Raises:
         JavaError: this machine has no Java that Spark can use.
+        StreamsRuntimeError: the application cannot be deployed, or its PEs do not run in time.
     """
     name = wanted.name
     api.require_java()
@@ -71,7 +73,7 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
 
 
 def cancel(application: str, timeout: float) -> int:
-    """Stop an application and keep its state; return the exit status."""
+    """Stop an application and keep its state; return the exit status. Raises NotDeployedError if it is not deployed."""
     home = api.Home.default()
     current().application = application
     api.read_status(home, application)
@@ -86,7 +88,13 @@ def cancel(application: str, timeout: float) -> int:
 
 
 def reset(application: str, unit: str | None, *, force: bool) -> int:
-    """Reset one unit, or all failed units, to the last complete epoch; return the exit status."""
+    """Reset one unit, or all failed units, to the last complete epoch; return the exit status.
+
+    A unit that cannot be reset is reported, and the others are reset.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+    """
     home = api.Home.default()
     current().application = application
     api.read_status(home, application)

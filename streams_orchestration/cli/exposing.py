@@ -44,10 +44,15 @@ def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
 
 
 def _serve(home: api.Home, host: str, port: int, stack: ExitStack) -> Callable[[], bool]:
-    """Serve the metrics on a thread until the stack is closed; closing it raises the error of a server that failed.
+    """Serve the metrics on a thread until the stack is closed, and announce the address.
+
+    Closing the stack raises the error of a server that failed.
 
     Returns:
         A function that returns True if the server has ended.
+
+    Raises:
+        BadParameter: the host and port cannot be listened on.
     """
     try:
         listener = listen(host, port, Places(CONNECTIONS))
@@ -70,7 +75,9 @@ def _serve(home: api.Home, host: str, port: int, stack: ExitStack) -> Callable[[
 
 
 def _sender(home: api.Home, stack: ExitStack) -> tuple[Callable[[], None], float]:
-    """Return a function that sends the metrics once, and the seconds between two calls.
+    """Return a function that sends the metrics once, and the seconds between two calls, and announce these.
+
+    The sender is closed with the stack.
 
     Raises:
         UsageError: the variable with the interval has no usable value.

@@ -150,7 +150,10 @@ class Foreground:
         return api.observed_status(self._catalog, self._name)
 
     def ended(self) -> bool:
-        """Return True if the application is complete or stopped; the catalog is read only when it has changed."""
+        """Return True if the application is complete or stopped.
+
+        The catalog is read only if it has changed since the last call; the result is False if it cannot be read.
+        """
         mark = self._catalog.changes.mark()
         if mark == self._seen:
             return False

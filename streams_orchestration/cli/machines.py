@@ -56,7 +56,7 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
 
 
 def list_(context: click.Context) -> int | None:
-    """Show the registered machines, unless a subcommand was given."""
+    """Show the registered machines, and return the exit status; do nothing and return None for a subcommand."""
     if context.invoked_subcommand is not None:
         return None
     known = api.read_machines(api.Home.default())
@@ -69,7 +69,11 @@ def list_(context: click.Context) -> int | None:
 
 
 def drain(name: str, within: float) -> int:
-    """Move the hosts of a machine to other machines, and start no more hosts on it; return the exit status."""
+    """Move the hosts of a machine to other machines, and start no more hosts on it; return the exit status.
+
+    Raises:
+        MachineError: there is no such machine, or its hosts cannot be moved.
+    """
     note(f"Draining {name} ...")
     moved = api.drain_machine(api.Home.default(), name, within=within)
     where = "; ".join(f"host {each.host} of {each.application} continues on {each.machine}" for each in moved)
@@ -78,7 +82,7 @@ def drain(name: str, within: float) -> int:
 
 
 def resume(name: str) -> int:
-    """Let a drained machine take hosts again; return the exit status."""
+    """Let a drained machine take hosts again; return the exit status. Raises MachineError for an unknown machine."""
     api.set_state(api.Home.default(), name, "UP")
     return answer(lambda: {"machine": name, "state": "UP"}, f"{name} takes hosts again.")
 

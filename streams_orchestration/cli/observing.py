@@ -86,6 +86,7 @@ def show_status(application: str | None, timeline: Path | None, format_: str, *,
 
     Raises:
         UsageError: options cannot be combined, or need a single application.
+        NotDeployedError: the application is not deployed.
     """
     if watch and (format_ == "json" or timeline is not None):
         other = "--format json is one document" if format_ == "json" else "--timeline is one picture"

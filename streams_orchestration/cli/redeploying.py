@@ -46,6 +46,7 @@ def redeploy(
 
     Raises:
         UsageError: the options cannot be combined.
+        ApplicationError, StreamsRuntimeError: the application has errors, or the redeploy is refused.
     """
     if revert:
         if fresh or options != GivenOptions(Options(name=options.options.name)):

@@ -12,7 +12,11 @@ from streams_orchestration.runtime import api
 
 
 def route(application: str, sink: str) -> int:
-    """Set aside the undeliverable tuples of a sink in the epochs that are complete now; return the exit status."""
+    """Set aside the undeliverable tuples of a sink in the epochs that are complete now; return the exit status.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+    """
     home = api.Home.default()
     current().application = application
     status = api.read_status(home, application)

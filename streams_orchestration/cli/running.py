@@ -45,6 +45,7 @@ def run(
     Raises:
         UsageError: `drop_state` is given without `origin`.
         JavaError: this machine has no Java that Spark can use.
+        ApplicationError, StreamsRuntimeError: the application has errors, or cannot be run here.
     """
     require_origin(origin, drop_state)
     home, goes_on = api.Home.default(), not fresh and origin is None
@@ -123,7 +124,10 @@ def _continuation(name: str, before: api.ApplicationStatus) -> str:
 
 
 def _has_more(home: api.Home, application: str) -> bool:
-    """Return True if sources of a complete application have more input than they had at its end."""
+    """Return True, and say so, if sources of a complete application have more input than they had at its end.
+
+    Say that this is unknown, and return False, if a source fails.
+    """
     try:
         sources = api.sources_with_more(home, application)
     except Exception as error:  # noqa: BLE001 - the code of any source may fail

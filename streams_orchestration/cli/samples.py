@@ -15,7 +15,12 @@ from streams_orchestration.runtime import api
 
 
 def sample(application: str, stream: str, format_: str) -> None:
-    """Show the first tuples of the last batch of a stream between PEs."""
+    """Show the first tuples of the last batch of a stream between PEs.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+        NoSampleError: there is no sample of this stream.
+    """
     home = api.Home.default()
     current().application = application
     taken = api.read_sample(home, application, api.deployed_compilation(home, application), stream)

@@ -18,7 +18,12 @@ from streams_orchestration.runtime import api
 
 
 def create(application: str, name: str | None, within: float) -> int:
-    """Take a savepoint of an application; return the exit status."""
+    """Take a savepoint of an application; return the exit status.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+        SavepointError: the name is taken, or the application reaches no cut in time.
+    """
     home = api.Home.default()
     current().application = application
     api.read_units(api.opened_catalog(home, application), application)
@@ -44,7 +49,7 @@ def list_(application: str | None) -> int:
 
 
 def show(reference: str) -> int:
-    """Show the states, positions and sinks in a savepoint."""
+    """Show the states, positions and sinks in a savepoint. Raises SavepointError if it cannot be read."""
     place = api.savepoint_of(api.Home.default(), reference)
     manifest = api.read_manifest(place)
     current().application = manifest.application
@@ -54,7 +59,7 @@ def show(reference: str) -> int:
 
 
 def export(reference: str, directory: Path) -> int:
-    """Export a savepoint into a directory."""
+    """Export a savepoint into a directory. Raises SavepointError if that is not possible."""
     copied = api.export_savepoint(api.Home.default(), reference, directory)
     current().application = copied.manifest.application
     text = f"{copied.manifest.title} is in {copied.place}: {_holds(copied.manifest)}."
@@ -62,7 +67,11 @@ def export(reference: str, directory: Path) -> int:
 
 
 def import_(directory: Path, name: str | None) -> int:
-    """Import an exported savepoint into this state directory."""
+    """Import an exported savepoint into this state directory; copy nothing if it was imported before.
+
+    Raises:
+        SavepointError: the savepoint is damaged, or another one has its name.
+    """
     copied = api.import_savepoint(api.Home.default(), directory, name)
     current().application = copied.manifest.application
     text = f"{copied.manifest.title}: {_holds(copied.manifest)}."
@@ -72,7 +81,7 @@ def import_(directory: Path, name: str | None) -> int:
 
 
 def remove(reference: str) -> int:
-    """Remove a savepoint."""
+    """Remove a savepoint. Raises SavepointError if there is no such savepoint."""
     title = api.remove_savepoint(api.Home.default(), reference)
     current().application = title.partition("/")[0]
     return answer(lambda: {"removed": title}, f"{title} is removed.")

@@ -93,6 +93,7 @@ class SnapshotReader:
 
         Raises:
             NotDeployedError: the application is not deployed, or the console does not show it.
+            OtherVersionError: another version of the product deployed the plan.
         """
         self.require(application)
         status = api.read_status(self.home, application)

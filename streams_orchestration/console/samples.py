@@ -23,7 +23,7 @@ class Samples:
     )
 
     def document(self, application: str, deployed_at: float, compilation: Compilation, stream: str) -> dict[str, Any]:
-        """Return a JSON document with the last sample of a stream, and the reason if there is no new one.
+        """Read and keep a sample of a stream, and return the last one as JSON, with the reason if there is no new one.
 
         Args:
             application: the application's name.

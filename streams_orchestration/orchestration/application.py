@@ -91,6 +91,8 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
 ) -> dg.Definitions:
     """Return the assets, jobs, sensors and schedules of the application that a spec describes.
 
+    Asset keys that `change` has changed are stored in the state directory, for commands.
+
     A spec with errors gives definitions too; its first stage fails with the diagnostics when it is materialized. All
     schedules, and the sensors that apply decisions and change widths, are off until someone starts them.
 
@@ -171,7 +173,10 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
 
 
 def _keep_keys(store: ArtifactStore, application: str, keys: dict[str, list[str]]) -> None:
-    """Store the keys that differ from the application's own, for commands, which build no definitions."""
+    """Store the keys that differ from the application's own, for commands, which build no definitions.
+
+    Log a warning if they cannot be stored.
+    """
     try:
         if (store.get(application, KEYS) or {}) != keys:
             store.put(application, KEYS, keys)

@@ -67,7 +67,7 @@ class ArtifactStore:
         return self.home.artifacts / application / f"{stage}.json"
 
     def write(self, document: StageDocument) -> Path:
-        """Store a stage atomically: a reader sees the former document or this one, never a part."""
+        """Store a stage and return its path; a reader sees the former document or this one, never a part."""
         self.home.prepare()
         path = self.path(document.application, document.stage)
         path.parent.mkdir(parents=True, exist_ok=True)

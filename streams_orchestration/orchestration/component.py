@@ -123,9 +123,14 @@ def _resource(context: dg.ResolutionContext, given: Any) -> Any:
 class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
     """The component of a streaming application: compiled in stages, run on Spark, reset when one of its parts fails.
 
-    Example: ```yaml
-        type: streams_orchestration.orchestration.StreamsApplicationComponent attributes: spec: application.yaml
-            submission: {width: 4} redeploy: "0 3 * * *" ```
+    Example:
+        ```yaml
+        type: streams_orchestration.orchestration.StreamsApplicationComponent
+        attributes:
+          spec: application.yaml
+          submission: {width: 4}
+          redeploy: "0 3 * * *"
+        ```
     """
 
     spec: Annotated[str, dg.Resolver(_beside_the_yaml, model_field_type=str)] = Field(
@@ -210,8 +215,10 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return all definitions of the application; the first application's include the sensors for all of them.
 
+        There are none if an earlier spec describes an application of the same name; its definitions show the error.
+
         Raises:
-            ApplicationError: the spec has errors, and `strict` is set.
+            ApplicationError: the spec has errors, and `strict` is set; or the profile or decision cannot be read.
         """
         together = _components(context)
         alone = all(each is not self for each in together)
@@ -273,6 +280,8 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
 
     def exports(self, spec: WatchedSpec) -> list[dg.AssetSpec]:
         """Return the assets of the application's Exports, on which Imports of other components may depend.
+
+        The first answer is kept. There are none if the application cannot be built.
 
         Args:
             spec: the spec of the application.

@@ -27,7 +27,6 @@ def console_metadata(application: str, node: str, facts: Mapping[str, Any]) -> d
         application: the application's name.
         node: the node of the lineage.
         facts: the node's attributes in the lineage graph.
-
     """
     address = _address(os.environ.get(CONSOLE_URL, ""))
     if not address or facts["kind"] not in ("deployment", "pe"):

@@ -27,9 +27,9 @@ def deploy_compiled(
     drop: Collection[str] = (),
     available_now: bool = False,
 ) -> api.BroughtUp:
-    """Write a compiled application to the catalog as the wanted plan under its name.
+    """Write a compiled application to the catalog as the wanted plan under its name, and return the effects.
 
-    See `runtime.bringing_up.bring_up`.
+    If a plan is replaced, the hosts are started, too; `runtime.bringing_up.bring_up` says more, and names the errors.
 
     Args:
         home: the state directory.
@@ -63,13 +63,20 @@ def preview_compiled(home: api.Home, compilation: Compilation) -> Redeployment:
 
 
 def status_when_running(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
-    """Return the status once every PE runs. Arguments and errors: see `runtime.deployment.awaiting.await_running`."""
+    """Wait until every PE of a deployed application runs, and return the status.
+
+    Arguments and errors: see `runtime.deployment.awaiting.await_running`.
+    """
     api.await_running(api.opened_catalog(home, application), application, timeout)
     return api.read_status(home, application)
 
 
 def status_when_stopped(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
-    """Stop an application, keep its state, wait at most `timeout` seconds for its hosts to end; return its status."""
+    """Stop an application, keep its state, wait at most `timeout` seconds for its hosts to end; return its status.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+    """
     api.cancel(api.opened_catalog(home, application), application, timeout)
     return api.read_status(home, application)
 

@@ -95,7 +95,10 @@ def _uncaptured(directory: Path) -> str:
 
 
 def _migrate(instance: dg.DagsterInstance, marker: Path, *, is_new: bool) -> None:
-    """Migrate an existing storage to the schema of this Dagster, unless the marker file names this version."""
+    """Migrate an existing storage to the schema of this Dagster, and write this version to the marker file.
+
+    Do nothing if the marker file names this version. A new storage is only marked.
+    """
     if marker.exists() and marker.read_text() == dg.__version__:
         return
     if not is_new:

@@ -25,7 +25,7 @@ def find(graph: nx.DiGraph[str], name: str) -> str:
     The name of an operator refers to the PE that contains the operator.
 
     Raises:
-        UnknownNameError: no node or several nodes have the name; the message lists similar or possible names.
+        UnknownNodeError: no node or several nodes have the name; the message lists similar or possible names.
     """
     if name in graph:
         return name
@@ -55,7 +55,7 @@ def render_lineage(graph: nx.DiGraph[str], name: str) -> str:
     if a longer path connects them.
 
     Raises:
-        UnknownNameError: no node or several nodes have the name.
+        UnknownNodeError: no node or several nodes have the name.
     """
     node = find(graph, name)
     graph = _without_shortcuts(graph)
@@ -79,7 +79,7 @@ def lineage_document(graph: nx.DiGraph[str], name: str) -> dict[str, Any]:
     make; it is left out if there are none.
 
     Raises:
-        UnknownNameError: no node or several nodes have the name.
+        UnknownNodeError: no node or several nodes have the name.
     """
     node = find(graph, name)
     before = sorted(nx.ancestors(graph, node))

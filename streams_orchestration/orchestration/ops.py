@@ -135,7 +135,8 @@ def _is_bounded_run(context: dg.OpExecutionContext) -> bool:
 def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication, streams: StreamsResource) -> None:
     """Write the compiled plan, or with `revert` the previous plan, to the catalog as the wanted plan.
 
-    The op fails if the compiled stages do not belong to one compilation.
+    The decoupling decision with which the plan was compiled is stored as the applied one. The op fails if the compiled
+    stages do not belong to one compilation.
     """
     application, home = application_of(context), streams.directory()
     if config.revert:
@@ -191,7 +192,7 @@ def await_heartbeats(
 ) -> None:
     """Wait until every PE works, and record the application's status on its assets.
 
-    In the job `APP__available`, wait instead until the application has processed all available data.
+    In the job `APP__available`, wait instead until the application has processed all available data, and stop it.
     """
     application = application_of(context)
     if _is_bounded_run(context):
@@ -214,7 +215,10 @@ def await_heartbeats(
 def stop_hosts(
     context: dg.OpExecutionContext, config: CancelApplication, streams: StreamsResource, keys: AssetKeys
 ) -> None:
-    """Stop the application. Its committed state is kept; if it is deployed again, it continues from there."""
+    """Stop the application and its orphans, and record its status on its assets.
+
+    Its committed state is kept; if it is deployed again, it continues from there.
+    """
     _stop_orphans(context, api.Catalog(streams.directory()))
     record_status(
         context,
@@ -225,7 +229,11 @@ def stop_hosts(
 
 
 def _await_taken(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
-    """Wait until the application has processed all available data, reset units that fail, then stop it."""
+    """Wait until the application has processed all available data, reset units that fail, then stop it.
+
+    Raises:
+        Failure: a unit has no attempt left, the time is over, or another command has stopped the application.
+    """
     known, until = dict[str, api.Known](), time.monotonic() + timeout
     catalog = api.opened_catalog(home, application)
     while (status := api.observed_status(catalog, application)).state not in ENDED:

@@ -144,7 +144,7 @@ def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: Str
 def compare(context: dg.OpExecutionContext, streams: StreamsResource, keys: AssetKeys) -> None:
     """Compare the decision that was applied last with the last profile, and record the outcome.
 
-    Nothing is recorded if no decision was applied.
+    Nothing is recorded if no decision was applied, or if the application does not run with it.
     """
     application, home = application_of(context), streams.directory()
     applied = streams.artifacts.get(application, APPLIED)

@@ -116,6 +116,8 @@ def progress_events(
 ) -> list[Event]:
     """Return the events that the sensor has to record after a look at an application.
 
+    An observation that repeats one which a run recorded within the last minute is left out.
+
     Args:
         keys: the keys of the application's assets.
         status: the status of the application.

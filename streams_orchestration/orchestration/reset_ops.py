@@ -82,7 +82,11 @@ def _units_of(context: dg.OpExecutionContext) -> Units:
 
 
 def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home) -> Units:
-    """Begin the requested resets unless their cause is gone, and return the units."""
+    """Begin the requested resets, and return the units; none, with the reason in the log, if their cause is gone.
+
+    Raises:
+        RetryRequested: the catalog or a host may be usable later.
+    """
     application = application_of(context)
     try:
         require_lasting(context, application, home)

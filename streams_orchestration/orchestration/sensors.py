@@ -188,11 +188,13 @@ class _Tick:
         self.events += [event for event in again if event is not None]
 
     def look_alone(self, application: str, mark: str, *, late: bool) -> list[api.UnitFailure]:
-        """Look at an application and return the failures whose reset is due.
+        """Look at an application and return the failures whose reset is due; none if the look fails.
 
-        Keep its errors from affecting other applications.
+        An error of the application is remembered and logged, so that it does not affect other applications.
 
-        An error of the application is remembered and logged. An error of the catalog is raised.
+        Raises:
+            CatalogUnavailableError: the catalog cannot be used.
+            CatalogVersionError: the catalog is of another version.
         """
         try:
             return self.look_late(application) if late else self.look(application, mark)
@@ -206,7 +208,10 @@ class _Tick:
             return []
 
     def look_late(self, application: str) -> list[api.UnitFailure]:
-        """Return the application's failures whose reset is due. Other changes are left to the next tick."""
+        """Note the application's failures and the runs that their resets owe, and return those whose reset is due.
+
+        Other changes are left to the next tick.
+        """
         try:
             status = api.observed_status(api.opened_catalog(self.home, application), application)
         except api.NotDeployedError:  # since the pulse was read
@@ -219,6 +224,8 @@ class _Tick:
 
     def look(self, application: str, mark: str) -> list[api.UnitFailure]:
         """Collect the events of an application's news, and return its failures whose reset is due.
+
+        Failures that must not be reset are logged and reported when they are new.
 
         Args:
             application: the application's name.

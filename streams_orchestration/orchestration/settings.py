@@ -61,7 +61,11 @@ class CompileOptions(dg.Config):
     )
 
     def options(self, defaults: Options) -> Options:
-        """Return the compiler's options: these values, or the default of an option that was left out."""
+        """Return the compiler's options: these values, or the default of an option that was left out.
+
+        Raises:
+            ApplicationError: `profile` or `decoupling` is not such a document.
+        """
         return Options(
             name=defaults.name,
             submission={**defaults.submission, **self.submission},

@@ -182,6 +182,8 @@ def faulty_definitions(
 ) -> dg.Definitions:
     """Return the definitions of an application that cannot be built: its spec, which fails its check, and some jobs.
 
+    The key that `change` gives the asset is kept in `spec.keys`. If `change` fails, the asset is shown unchanged.
+
     Args:
         spec: the spec, with its problem.
         jobs: jobs that need no spec, since the application may be running.

@@ -165,7 +165,7 @@ def keep_stage(
     inputs: Mapping[str, str],
     deployed: Compilation | None,
 ) -> StageResult:
-    """Check the result of a stage, and store it.
+    """Check the result of a stage, and store it. The result of a stage with errors is not checked.
 
     Args:
         source: the application.
@@ -305,7 +305,8 @@ def chosen(
     """Return the compiler options of a run.
 
     An option that the run's config leaves out has the value in the definitions, or with `keep` or `decision_gain` the
-    deployed value. With `decision_gain` the options also contain the stored decision.
+    deployed value. With `decision_gain` the options also contain the stored decision. Deployed values that do not fit
+    the spec are left out, with a warning in the log.
 
     Raises:
         NotDecoupledError: the stored decision promises too little, or does not exist.

@@ -101,7 +101,7 @@ class _Checks:
                 yield _at(operator, "CDISP0868E", message)
 
     def clauses(self, operator: LogicalOperator) -> Iterator[Diagnostic]:
-        """Check window clauses (EV14), and note the parameters that need event time."""
+        """Yield the findings on window clauses (EV14), and note the parameters that need event time."""
         try:
             uses = list(uses_of(operator))
             for text in windows_in(operator):
@@ -117,9 +117,9 @@ class _Checks:
                 self.using[operator.index] = uses
 
     def need(self, operator: LogicalOperator, use: EventTimeUse) -> Iterator[Diagnostic]:
-        """Check that event time arrives where a parameter needs it.
+        """Yield a finding unless event time arrives where a parameter needs it.
 
-        Also check that the lengths of time in the parameter are whole ticks.
+        Further findings are on lengths of time that are not whole ticks, and on windows with very many open panes.
         """
         entered = self.index.entered.get(operator.index, {})
         wanted = [port for port in use.ports if port not in entered]
@@ -176,7 +176,7 @@ class _Checks:
             yield _at(target, "SO0805", message)
 
     def behind_annotations(self, reach: Reach) -> Iterator[Diagnostic]:
-        """Check for each annotation that operators downstream use its event time.
+        """Yield a warning for each annotation whose event time no operator downstream uses.
 
         Also warn about results that would be late, and about operators that would be called for every single tuple.
         """

@@ -94,7 +94,7 @@ def _of_sources(operator: LogicalOperator, annotation: EventTimeAnnotation) -> I
 
 
 def _too_long(annotation: EventTimeAnnotation, kind: str) -> Iterator[tuple[str, str]]:
-    """Refuse lengths of time that an event-time attribute of this type cannot count."""
+    """Yield code and message for each length of time that an event-time attribute of this type cannot count."""
     time = TimeAttribute(annotation.attribute, kind, annotation.resolution or default_resolution(kind))
     lengths = {
         "lag": annotation.lag,
@@ -119,7 +119,7 @@ def _missing(operator: LogicalOperator, attribute: str) -> tuple[str, str]:
 
 
 def _of_the_guard(operator: LogicalOperator, annotation: EventTimeAnnotation) -> Iterator[tuple[str, str]]:
-    """Check `maxAhead` and `aheadOf`, the keys of an annotation that guard against times far in the future (EV53)."""
+    """Yield the faults of `maxAhead` and `aheadOf`, which guard against times far in the future (EV53)."""
     if annotation.ahead_of is None:
         if annotation.max_ahead is not None and annotation.max_ahead <= annotation.lag:
             yield (

@@ -182,7 +182,7 @@ class MoveChains:
     def _choose(
         self, waiting: dict[int, list[tuple[float, int, int]]], free: set[int], overfull: int
     ) -> tuple[int, int] | None:
-        """Return the best move after which at most one container is too large.
+        """Return the best move after which at most one container is too large, and drop outdated moves from `waiting`.
 
         None if no move is possible. If a container is too large already, the move takes a unit out of the container.
         """

@@ -11,7 +11,10 @@ from streams_orchestration.model.diagnostics import Diagnostic
 
 
 def event_time_annotation(instance: PrimitiveInstance, substitution: Substitution) -> EventTimeAnnotation | None:
-    """Return the annotation of an operator, or None; a negative submission-time value in it is reported."""
+    """Return the annotation of an operator; None without one.
+
+    A `lag` or `minimumGap` that is negative or infinite is reported, and its default is taken.
+    """
     written = instance.invocation.annotations.event_time
     if written is None:
         return None

@@ -113,7 +113,8 @@ class Inheritance:
     def _complete_within(self, configs: list[_Introduced], operator: PrimitiveInstance) -> float | None:
         """Check and return the config `completeWithin` of a sink: the seconds that results may be behind the present.
 
-        The result is None without such a bound, and for an operator with output streams.
+        The result is None without such a bound, and for an operator with output streams. A bound of such an operator is
+        reported, and one that is not above 0.
         """
         own = operator.invocation.config
         if operator.invocation.outputs:
@@ -194,7 +195,8 @@ class Inheritance:
     def _by_text(self, text: str, member: str, operator: PrimitiveInstance) -> _Introduced | None:
         """Return the innermost composite around the operator whose config has a placement tag with this text.
 
-        Streams names it as the origin of the tag, even if the config of another composite supplies the tag.
+        The result is None if there is no such composite, or if the operator itself has the tag. Streams names the
+        composite as the origin of the tag, even if the config of another composite supplies the tag.
         """
         own = operator.invocation.config.placement
         if own is not None and text in (getattr(own, member) or ()):
@@ -243,7 +245,10 @@ class Inheritance:
         return "periodic", period
 
     def threading(self, operator: PrimitiveInstance) -> Threading:
-        """Return the nearest threading annotation: innermost composite first, invocation before definition."""
+        """Return the nearest threading annotation: innermost composite first, invocation before definition.
+
+        Without one, the option `threading` sets the model. A number of threads below 1 is reported.
+        """
         for instance in operator.parent.enclosing():
             invoked = [instance.invocation.annotations] if instance.invocation is not None else []
             for annotation in (*invoked, instance.definition.annotations):

@@ -134,7 +134,10 @@ class InstanceTree:
                 parent.producers.setdefault(stream, (child, port))
 
     def uid(self, instance: PrimitiveInstance | CompositeInstance) -> str:
-        """Return the identity of an instance: its uid, or else its name below the nearest composite with a uid."""
+        """Return the identity of an instance: its uid, or else its name below the nearest composite with a uid.
+
+        The result is empty if neither exists.
+        """
         if not self.has_uids or instance.invocation is None or instance.parent is None:
             return ""
         own = instance.invocation.uid

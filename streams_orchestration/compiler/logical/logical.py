@@ -267,7 +267,7 @@ class _Builder:
         )
 
     def check_job_control_planes(self) -> None:
-        """Check job control planes: one is ignored, but several or one in a parallel region are errors (rule 38)."""
+        """Report job control planes: one is ignored, but several or one in a parallel region are errors (rule 38)."""
         planes = [each for each in self.tree.specials if each.invocation.operator == JOB_CONTROL_PLANE]
         if len(planes) > 1:
             location = planes[0].invocation.location()
@@ -282,7 +282,7 @@ class _Builder:
                 self.diagnostics.append(Diagnostic.of(code, message, operator=plane.name, location=location))
 
     def check_uids(self) -> None:
-        """Check that no two operators, Imports or Exports have the same identity."""
+        """Report operators, Imports and Exports with the identity of an earlier one."""
         if not self.tree.has_uids:
             return
         uids = {each: self.tree.uid(each) for each in (*self.tree.primitives, *self.tree.specials)}

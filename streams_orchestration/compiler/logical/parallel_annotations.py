@@ -47,7 +47,9 @@ def misplaced_widths(tree: InstanceTree) -> Iterator[Diagnostic]:
 
 
 def number_regions(tree: InstanceTree) -> list[Instance]:
-    """Number the annotated invocations in the order of their expansion (rule 4), inner ones first.
+    """Number the annotated invocations in the order of their expansion (rule 4), inner ones first, and return them.
+
+    Every instance also gets the numbers of the regions around it.
 
     The annotated primitive operators of a composite come first. Then come the composites inside it, each after
     everything that it contains.
@@ -131,7 +133,11 @@ class RegionDeclarations:
                 self.diagnostics.append(Diagnostic.of("SO0207", message))
 
     def _width(self, instance: Instance, parallel: Parallel) -> tuple[int, str]:
-        """Return the width by the strongest source: override, submission-time value, literal (rule 6)."""
+        """Return the width by the strongest source: override, submission-time value, literal (rule 6).
+
+        The second result is the name of the submission-time value, empty for another source. A wrong width is reported,
+        and a wrong or missing one counts as 1.
+        """
         declared, origin = self.substitution.annotation(parallel.width, parallel, "width", instance.name)
         for pattern, regex, width in self._overrides:
             if regex.fullmatch(instance.name) or regex.fullmatch(self._uid_of(instance)):

@@ -71,7 +71,8 @@ class Substitution:
         """Return a parameter or text with every `${name}` replaced; channel functions stay.
 
         A text that is a single reference becomes the value with its type. If `channels` is False, channel functions are
-        errors.
+        errors. Wrong references are reported; a reference to an unknown or missing value becomes None, other wrong ones
+        stay.
         """
         if isinstance(value, str):
             return self._text(value, element, path, operator, channels=channels)
@@ -100,7 +101,10 @@ class Substitution:
         return self._window(given, element, path, operator) if "window" in path else given
 
     def _window(self, program: dict[str, Any], element: Element, path: tuple[str | int, ...], operator: str) -> Any:
-        """Return the text of a window that a program gives; the program itself if a value is missing or wrong."""
+        """Return the text of a window that a program gives; the program itself if a value is missing or wrong.
+
+        A wrong value is reported.
+        """
         if None in program[CONSTANTS].values():
             return program
         from streams_orchestration.operators.spl.constants import value_of_program
@@ -133,7 +137,7 @@ class Substitution:
     ) -> tuple[Any, str]:
         """Return an annotation's number and the name of its submission-time value, like `annotation`.
 
-        A value of another type is reported (CDISP0811E).
+        A value of another type is reported (CDISP0811E) and becomes None.
         """
         resolved, origin = self.annotation(value, element, key, operator)
         fits = isinstance(resolved, int) if integer else isinstance(resolved, int | float)
@@ -144,7 +148,10 @@ class Substitution:
         return resolved if resolved is None or integer else float(resolved), origin
 
     def boolean(self, value: Any, element: Element, key: str, operator: str) -> bool | None:
-        """Return a truth value of a config or annotation; None if its submission-time value is missing."""
+        """Return a truth value of a config or annotation; None if its submission-time value is missing or no boolean.
+
+        Both faults are reported.
+        """
         resolved, origin = self.annotation(value, element, key, operator)
         if resolved is None or isinstance(resolved, bool):
             return resolved

@@ -24,7 +24,8 @@ def windows_of(parameters: Mapping[str, Any], ports: tuple[str, ...]) -> dict[in
     """Return the windows of the input ports of an invocation, from its parameter `window`.
 
     The parameter is one window for all ports, a list with one for each, or a mapping by port name. A window is a text
-    as in `sliding, count(10), time(5)`, eviction before trigger, or a mapping with `eviction` and `trigger`.
+    as in `sliding, count(10), time(5)`, eviction before trigger, or a mapping with `eviction` and `trigger`. Without
+    the parameter there are no windows.
     """
     value = parameters.get("window")
     if value is None:

@@ -62,6 +62,9 @@ class ChannelContext(NamedTuple):
         Args:
             value: a text, or a mapping or list of values.
             bare: also replace functions without `${}`, as in the expressions of an Import.
+
+        Raises:
+            KeyError: a text has an unknown function with a similar name, such as `getChannels()`.
         """
         if is_program(value):
             return self._program(value)
@@ -91,5 +94,9 @@ class ChannelContext(NamedTuple):
 
 
 def substitute_channels(value: Any, operator: PhysicalOperator) -> Any:
-    """Return parameters of a logical operator, or a part of them, with the channel functions of a replica replaced."""
+    """Return parameters of a logical operator, or a part of them, with the channel functions of a replica replaced.
+
+    Raises:
+        KeyError: see `ChannelContext.substitute`.
+    """
     return ChannelContext.at(operator.channels, operator.widths).substitute(value)

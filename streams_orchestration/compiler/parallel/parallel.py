@@ -47,6 +47,8 @@ class HostPoolReplicas:
     def pool_of(self, operator: LogicalOperator, channels: Sequence[int]) -> str | None:
         """Return the pool of one replica: a clone if the innermost region around it replicates a tag of the pool.
 
+        The clone is made at its first use. The result is None if the operator names no pool.
+
         Args:
             operator: the logical operator.
             channels: global channels of the replica, outermost first.
@@ -267,7 +269,10 @@ class _Expansion:
             )
 
     def links(self, link: ImportExport, replicas: Replicas) -> Iterator[PortLink]:
-        """Yield an import or export at every replica of the operator that it touches (rule 34)."""
+        """Yield an import or export at every replica of the operator that it touches (rule 34).
+
+        Yield nothing if it is not in the same parallel regions as the operator, which is an error (rule 35).
+        """
         operator = self.logical.operators[link.operator]
         if link.regions != operator.regions:
             return

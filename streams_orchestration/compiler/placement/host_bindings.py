@@ -47,7 +47,10 @@ class HostBindings:
         return self._tags.get(first, set()).isdisjoint(self._tags.get(second, set()))
 
     def join(self, first: int, second: int) -> int:
-        """Put a unit of the second host set into a PE of the first; return the joined set."""
+        """Put a unit of the second host set into a PE of the first, and return the joined set.
+
+        If one of them is -1, which means no set, return the other one unchanged.
+        """
         if first < 0 or second < 0:
             return max(first, second)
         first, second = self._sets.find(first), self._sets.find(second)

@@ -108,7 +108,10 @@ class _Spread:
             self.replicas[logical.operators[operator.logical].name].append(operator.index)
 
     def of(self, entries: Iterable[tuple[str, float]]) -> Iterable[tuple[int, float]]:
-        """Yield (physical operator, amount) from (name of an operator or a replica, measured amount)."""
+        """Yield (physical operator, amount) from (name of an operator or a replica, measured amount).
+
+        Operators that the application does not have are left out.
+        """
         grouped: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for name, amount in entries:
             grouped[logical_name(name)].append((name, amount))

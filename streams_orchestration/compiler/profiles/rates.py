@@ -25,7 +25,8 @@ def measured_rates(
     """Return the measured rate of every output port, and warnings where the profile does not fit the application.
 
     Replicas keep their own rates if all measured replicas still exist. If the width differs, or if only the logical
-    operator was measured, the measured rates are added up, and the present replicas share the sum evenly.
+    operator was measured, the measured rates are added up, and the present replicas share the sum evenly. A profile of
+    another application gives no rates and the error SO0210.
     """
     if profile.application != logical.application:
         message = f"the profile was measured on {profile.application}, but this is {logical.application}"

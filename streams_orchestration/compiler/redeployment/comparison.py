@@ -73,7 +73,7 @@ def compare(old: Compilation, new: Compilation, running: Compilation) -> Compari
     Args:
         old: the plan as compiled.
         new: the other plan as compiled.
-        running: `old` with its run-time numbers if the application is deployed, else None.
+        running: `old` with its run-time numbers; `old` itself if the application is not deployed.
     """
     change = width_change(old, new, _numbering(old, running))
     outcome = _redeployed(old, running, new)

@@ -34,7 +34,8 @@ Done = TypeVar("Done", bound=Stages)
 def as_deployed(done: Done, deployed: Stages | None) -> Done:
     """Return a fused application with the numbers that its PEs and hosts have, or would get, at run time.
 
-    Units of recovery keep their compiled names, except those that are named after a PE.
+    Units of recovery keep their compiled names, except those that are named after a PE. The application is returned
+    unchanged without a running plan, and before it is fused.
 
     Args:
         done: the application as compiled, up to any stage.

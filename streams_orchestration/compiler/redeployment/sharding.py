@@ -15,7 +15,7 @@ from streams_orchestration.operators.states.rescaling import NO_KEYS, Sharding
 def sharding_of(
     program: OperatorProgram, kind: type[Operator], stored: Mapping[str, tuple[str, ...]] | None = None
 ) -> Sharding:
-    """Return the operator's own rules for dividing its state.
+    """Return the operator's own rules for dividing its state; a refusal if its parameters are invalid.
 
     Args:
         program: the program of one of its channels.

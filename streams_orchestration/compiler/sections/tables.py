@@ -103,7 +103,7 @@ class RecordCell:
         """Return a function that encodes a tuple as the JSON text of the object."""
         template, encoders = _row(self._cells)
         name, *others = self._cells.values()
-        if isinstance(name, Numbered) and others == [INTEGER]:  # nearly all are: something and its number
+        if isinstance(name, Numbered) and others == [INTEGER]:  # most records are a name and a number
             before, between, after = template.split("%s")
             heads = self._heads = self._heads or [f"{before}{text}{between}" for text in name.texts()]
             return lambda value: f"{heads[value[0]]}{value[1]}{after}"

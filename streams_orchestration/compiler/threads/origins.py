@@ -29,7 +29,7 @@ class ThreadOrigins:
     dynamic: frozenset[int]
     """Operators under the dynamic model. The threads of a pool call their ports, so producers' threads do not enter."""
     sources: frozenset[int]
-    """Operators without inputs; each is the origin of a thread."""
+    """Operators without input ports; each is the origin of a thread."""
     never_single: frozenset[int]
     """Operators whose model says that a thread of their own submits tuples, whatever threads enter (rule 72)."""
     queued: frozenset[tuple[int, int]]
