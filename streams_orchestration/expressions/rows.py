@@ -119,7 +119,7 @@ def _call(node: Call, arguments: list[RowFunction], zone: dt.tzinfo) -> RowFunct
         for each in arguments:
             value = each(values)
             if value is None:
-                return None  # arguments behind a null are not evaluated, and so cannot fail
+                return None  # arguments after a null are not evaluated, so they cannot fail
             given.append(value)
         return row(*given)
 

@@ -198,7 +198,7 @@ def _cast(node: Cast, zone: dt.tzinfo) -> VectorFunction:
         values: list[Any] = []
         try:
             for value in _lists(rows, vectors, [node.argument])[0]:
-                values.append(None if value is None else convert_one(value))  # the length tells the tuple
+                values.append(None if value is None else convert_one(value))  # a failed tuple is at `len(values)`
         except EvaluationError as error:
             raise rows.failure(str(error), len(values)) from error
         return array_from(values, node.type)

@@ -69,7 +69,7 @@ def _section(title: str, codes: dict[str, Code]) -> str:
 
 
 def _cell(text: str) -> str:
-    # outside of code spans Markdown readers may take braces, dollars and angles for markup of their own
+    # outside of code spans, readers of Markdown may take braces, dollars and angle brackets for markup
     return text.replace("|", "\\|").replace("<", "&lt;").replace("${name}", "`${name}`")
 
 

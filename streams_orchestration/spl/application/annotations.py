@@ -219,7 +219,7 @@ def _queue(written: tree.Expression, reader: ConstantReader, ports: list[str], r
     if isinstance(first, tree.Name) and not first.name.startswith("$") and first.name not in ports:
         report("CDISP0053E", f"there is no input port {first}", first)
         arguments = arguments[1:]
-        queue["port"], places["port"] = -1, first  # no port that another queue could have, too
+        queue["port"], places["port"] = -1, first  # a number that no other queue has
     for each in arguments:
         try:
             value = reader.value(each)

@@ -207,7 +207,7 @@ class ParameterWriter:
         xml = XmlPaths(self.inputs[0].label if self.inputs else "", self.mistakes) if self.kind == "XMLParse" else None
         for number in range(len(self.outputs)):
             kind = model.output(number)
-            # Our operators take attributes over by name where there is one input and no function for them.
+            # Our operators copy attributes by name if there is one input port, and no output function for them.
             implied = kind is not None and kind.default in ("", "AsIs") and len(self.inputs) == 1
             implied = implied or self.native or (kind is not None and kind.mode == "Nonexistent")
             values = [each for each in assigned.get(number, ()) if each.written or not implied]

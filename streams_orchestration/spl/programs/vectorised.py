@@ -204,7 +204,7 @@ def _binary(operator: str, type_: Type, right: typed.Expression) -> Callable[...
         return lambda left, other: pc.binary_join_element_wise(left, other, "")
     table = (
         _INTEGERS if type_ in INTEGERS else _FLOATS if type_ in FLOATS else _BOOLEANS if type_ == BOOLEAN else {}
-    )  # others differ or may fail
+    )  # other operations give other values in Arrow, or may fail
     if operator not in table:
         raise UnsuitableError
     return table[operator]

@@ -152,7 +152,7 @@ class MapOf(Typed):
 
 @dataclass(frozen=True, slots=True)
 class TupleOf(Typed):
-    """A tuple literal with its values, in the order of the type's attributes."""
+    """A tuple literal with its values, in the order of the type's attributes; without values, the type's default."""
 
     attributes: tuple[tuple[str, Expression], ...]
 
@@ -344,7 +344,7 @@ class While(Node):
 
 @dataclass(frozen=True, slots=True)
 class For(Node):
-    """A `for` loop over the elements of a list or set, the keys of a map, or the characters of a string."""
+    """A `for` loop over elements of a list or set, keys of a map, bytes of a blob or rstring, or characters."""
 
     name: str
     type: Type

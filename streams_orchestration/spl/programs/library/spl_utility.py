@@ -202,14 +202,14 @@ def submission_list(run: Any, name: str, default: list[str] | None = None) -> li
 
 @plain("createCustomMetric", run=True)
 def create_metric(run: Any, name: str, _description: str, _kind: str, value: int = 0) -> int:
-    """Create a metric of the operator."""
+    """Create a metric of the operator, or replace the value of an existing one; return 0."""
     run.metrics[name] = value
     return 0
 
 
 @plain("setCustomMetricValue", run=True)
 def set_metric(run: Any, name: str, value: int) -> int:
-    """Set a metric of the operator."""
+    """Set a metric of the operator, whether or not it was created; return 0."""
     run.metrics[name] = value
     return 0
 
