@@ -24,6 +24,7 @@ FREE_BYTES = 1024 * 1024 * 1024
 KEPT = 2
 """The number of archives that are kept, the last used ones."""
 STALE_SECONDS = 3600.0
+"""The age in seconds at which an incomplete archive counts as left by a killed JVM."""
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
 """JVM options that keep messages on an archive that does not fit out of the log."""
 
@@ -97,7 +98,10 @@ class ClassArchive:
                 path.unlink(missing_ok=True)
 
     def keep(self) -> None:
-        """Move the archive that the JVM has written to its place, and remove all but the last used archives."""
+        """Move the archive that the JVM has written to its place; do nothing if it has written none.
+
+        Incomplete archives of killed JVMs, and all but the last used archives, are removed. Failures are logged.
+        """
         if self.writes is None or not self.writes.exists():
             return
         try:

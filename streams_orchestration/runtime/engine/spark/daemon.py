@@ -21,7 +21,7 @@ def freeze() -> None:
 
     These are mostly imported modules; checking them takes longer than many a task.
     """
-    gc.unfreeze()  # so that what a reset has made garbage goes
+    gc.unfreeze()  # so that garbage from a reset is collected
     gc.collect()
     gc.freeze()
 
@@ -30,6 +30,6 @@ stages.freeze = freeze
 
 if __name__ == "__main__":
     hide_secrets()
-    os.register_at_fork(after_in_child=keep_sockets_from_forks)  # a worker now has that to Spark, and no other one
+    os.register_at_fork(after_in_child=keep_sockets_from_forks)  # a worker keeps only its socket to Spark
     freeze()
     manager()

@@ -77,7 +77,11 @@ class DirectBatches:
             self._stands, not_before = planned, began + pause
 
     def _run(self, batch: int) -> bool:
-        """Run a batch by the owners of its tasks; return False, without effect, if Spark has to run it."""
+        """Run a batch by the owners of its tasks; return False, without effect, if Spark has to run it.
+
+        Raises:
+            StreamsRuntimeError: an owner has ended, or could not run a task; the scratch directory has the reason.
+        """
         connections = self._connections()
         if connections is None:
             return False

@@ -110,7 +110,11 @@ class SparkEngine:
             warm_up(session)
 
     def wait(self) -> str:
-        """Wait until the session is up, and return Spark's name and version."""
+        """Wait until the session is up, and return Spark's name and version.
+
+        Raises:
+            Exception: the error that kept the session from starting.
+        """
         return f"Spark {self.session.version}"
 
     @property
@@ -170,7 +174,7 @@ class SparkEngine:
                 streams.resetTerminated()
 
     def query(self, start: QueryStart) -> SparkQuery:
-        """Start a query of the session."""
+        """Start a query of the session; on a cluster, first give up lost executors."""
         if self._elsewhere:
             self._give_up_executors()
         if start.program.engine == "dataframe":
@@ -200,7 +204,10 @@ class SparkEngine:
         self.session.stop()
 
     def tidy(self, wanted: Callable[[], bool]) -> None:
-        """Make the JVM archive its classes if there is no archive yet, as long as `wanted` returns True."""
+        """Make the JVM archive its classes if there is no archive yet, as long as `wanted` returns True.
+
+        If it returns False, or after `ARCHIVE_SECONDS`, the JVM is killed and the incomplete archive removed.
+        """
         if self._archive.writes is None:
             return
         from pyspark import SparkContext

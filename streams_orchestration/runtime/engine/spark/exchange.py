@@ -20,6 +20,7 @@ from streams_orchestration.runtime.engine.spark.held import HELD
 from streams_orchestration.runtime.transport.segments import Item, encode, write_item, writer_options
 
 INLINE_BYTES = 64 << 10
+"""The most bytes of a payload that is in the row itself."""
 HELD_BYTES = 1 << 20
 """Bytes of tuples that are kept in memory before they are written to a file."""
 _FILE = b"file:"
@@ -45,7 +46,7 @@ class RowSender:
         self._writer: Any = None
 
     def send(self, item: Item) -> None:
-        """Add an item to the payload."""
+        """Add an item to the payload; write the items to the file, if there is one, once they take `HELD_BYTES`."""
         self._held.append(item)
         if isinstance(item, TupleBatch):
             self._bytes += item.nbytes

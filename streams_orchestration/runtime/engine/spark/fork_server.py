@@ -52,7 +52,8 @@ STREAMS = ("standard input", "standard output", "standard error")
 def expect_fork_server(directory: Path) -> socket.socket | None:
     """Prepare a fork server for Spark's Python processes; call this before the JVM starts, which inherits the setting.
 
-    Requests that come before the server is up wait for it. Its processes work in the working directory of this process.
+    Directories of the host's earlier starts are removed. Requests that come before the server is up wait for it. Its
+    processes work in the working directory of this process.
 
     Args:
         directory: the directory of this server alone, which replaces an existing one.

@@ -18,7 +18,7 @@ ANSWER_SECONDS = 60.0
 
 
 def main(directory: str, arguments: list[str]) -> int:
-    """Request a forked process, wait for its end, and return its exit status."""
+    """Request a forked process, wait for its end, and return its exit status; without a server, run Python."""
     connection = _connect(directory) if arguments[:1] == ["-m"] else None
     pid = None if connection is None else _request(connection, arguments)
     if connection is None or pid is None:

@@ -192,14 +192,15 @@ class Worker:
         self._owners = Owners()
 
     def run(self, register: Path, request: Any) -> Any:
-        """Have the owner of a task run a request, and return the result.
+        """Have the owner of a task run a request, and return the result; choose an owner if the task has none.
 
         Args:
             register: the file that names the owner of the task, `.../QUERY/owners/LEVEL-PARTITION`.
             request: the argument of the function `work`.
 
         Raises:
-            StreamsRuntimeError: the owner ended while it ran the task.
+            StreamsRuntimeError: the owner ended while it ran the task, or an error was raised there; or this executor's
+                machine does not share the state directory.
         """
         try:
             owner = register.read_text()

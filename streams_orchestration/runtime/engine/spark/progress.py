@@ -61,7 +61,7 @@ class StandstillWatch:
                 self._tasks -= 1
 
     def look(self, runs: int | None) -> None:
-        """Note whether the process has made progress since the last look.
+        """Note whether the process has made progress since the last look, and end it after the limit without progress.
 
         Args:
             runs: how often its threads have run so far; None if that is not known.

@@ -52,7 +52,10 @@ class PeReader(DataSourceStreamReader):
         return {"batch": self._planner.start()}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """Commit the batch that Spark has run, and return the next batch as soon as there is one."""
+        """Commit the batch that Spark has run, run direct batches, and return the next batch that Spark has to run.
+
+        The result is `start` if there is nothing to do for a while.
+        """
         return {"batch": self._advance(start["batch"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[TaskDescriptor]:

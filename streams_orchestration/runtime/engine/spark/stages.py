@@ -69,7 +69,10 @@ class PeLevel:
 
 
 def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) -> list[Row]:
-    """Run a task in this process, which is its owner, and return the rows that it sends to other tasks."""
+    """Run a task in this process, which is its owner, and return the rows that it sends to other tasks.
+
+    The task's result goes into an answer for the planner. If the task fails, the failure is logged and in the answer.
+    """
     launched = scratch.launched
     program, directories = launched.program, launched.directories
     header = plan.header()

@@ -172,7 +172,7 @@ class Composition:
         }
 
     def query(self, scratch: Scratch) -> DataFrame:
-        """Return the DataFrame to run, which writes the rows to segments and yields only answers.
+        """Record the delays of the output ports, and return the DataFrame to run, which writes the rows to segments.
 
         Raises:
             OperatorError: see `compose`.

@@ -99,7 +99,7 @@ class BatchRecord:
         return (self._directory / str(batch)).exists()
 
     def port(self, batch: int, operator: int, port: int) -> PortBatch:
-        """Return the input of a port in a planned batch."""
+        """Return the input of a port in a planned batch; empty if the port gets no rows."""
         return _codec.validate_json((self._directory / str(batch)).read_bytes()).ports.get(
             f"{operator}:{port}", PortBatch()
         )

@@ -55,7 +55,7 @@ class _SentMarks:
         """False if an idle port is to be sent as idle again."""
 
     def following(self, value: int | None, *, idle: bool) -> Watermarks | None:
-        """Return the watermarks to send after a batch; None if nothing is new.
+        """Return the watermarks to send after a batch, and note them as sent; None if nothing is new.
 
         Args:
             value: the watermark of the results; None without one.
@@ -303,7 +303,7 @@ class QueryTime:
         return int(earlier(np.array([value], np.int64), delay.microseconds)[0])
 
     def counts(self) -> Counts:
-        """Return the watermarks of the operators, what holds them, and their counters, by operator."""
+        """Take the counters of the operators; return them with the watermarks and what holds these, by operator."""
         found: Counts = {}
         for each in self._operators.values():
             metrics = each.context.metrics

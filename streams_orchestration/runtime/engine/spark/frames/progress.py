@@ -51,7 +51,7 @@ class ProgressNote:
         self._noted = StateProgress()
 
     def take(self, query: Any) -> None:
-        """Note the new progress of a running Spark query."""
+        """Note the new progress of a running Spark query; do nothing without a new batch."""
         last = query.lastProgress
         if last is None or last.batchId <= self._noted.batch:
             return
@@ -61,7 +61,7 @@ class ProgressNote:
         self._noted = progress
 
     def read(self) -> StateProgress:
-        """Return the progress that was noted last."""
+        """Return the progress that was noted last; the initial progress if none was noted."""
         try:
             return replace(StateProgress(), **json.loads(self._path.read_text()))
         except FileNotFoundError:

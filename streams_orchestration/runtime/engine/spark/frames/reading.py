@@ -88,7 +88,9 @@ def released_segments(
 
 
 def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a share, with the column for markers where the port has a watermark.
+    """Yield the rows of a share, with the column for markers if the port has a watermark.
+
+    Then report the latest event time of these rows to the planner.
 
     Raises:
         SegmentError: a segment is gone or altered, or has other attributes.

@@ -76,7 +76,10 @@ class PortReader(_SimpleStreamReaderWrapper):
         return {"batch": batch + 1 if self._record.is_planned(batch + 1) else batch}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[TaskDescriptor]:
-        """Return a descriptor for every task that reads; none if the port gets no rows."""
+        """Record that the batch runs, and return a descriptor for every task that reads; none if the port gets no rows.
+
+        If the rows are few, read them here, for `getCache`.
+        """
         from streams_orchestration.runtime.engine.spark.frames.reading import is_small, read_share, shares
         from streams_orchestration.runtime.errors import StreamsRuntimeError
 

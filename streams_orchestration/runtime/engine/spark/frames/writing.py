@@ -48,7 +48,7 @@ class FrameWriter:
     outlets: tuple[QueryOutlet, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write one segment for each stream, and yield nothing, because Spark needs no rows afterwards.
+        """Write one segment for each stream, report the segments to the planner, and yield nothing.
 
         Raises:
             StreamsRuntimeError: Spark has run a batch that was not planned.
@@ -79,7 +79,7 @@ class FrameWriter:
         number = self.scratch.planned
         if number is not None:
             give_answer(self.scratch.answers, number, result)
-        elif rows:  # without any it is Spark's first batch, which it runs although nothing has come in yet
+        elif rows:  # a batch without rows is Spark's first one, which it runs before any input
             message = f"PE {program.pe}: Spark has run a batch that was not planned; reset its unit"
             raise StreamsRuntimeError(message)
         yield from ()
@@ -121,7 +121,7 @@ def _deliver(outbox: Outbox, delivery: Delivery, ddl: str | None, tuples: TupleB
 
 
 def mark_segments(program: PeProgram, directories: Directories, marks: Iterable[OutputMarks]) -> tuple[Segment, ...]:
-    """Write the watermarks after a batch as one segment for each stream that gets any, to every channel (EV26)."""
+    """Write and sync the watermarks after a batch: a segment for each stream that gets any, to all channels (EV26)."""
     outbox = Outbox(program, directories, _no_sender, NoMeter(program))
     for operator, port, watermarks in marks:
         source = program.operators[operator]
