@@ -50,7 +50,7 @@ _MOST_CUTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The result of parsing a file; parts with syntax errors are missing from its unit, all parts after too many.
+    """The result of parsing a file; parts with syntax errors are missing from its unit, which is empty after too many.
 
     Attributes:
         tokens: the tokens of the file, to which nodes of the unit refer by index.
