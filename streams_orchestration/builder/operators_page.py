@@ -181,7 +181,7 @@ def _escaped(text: str) -> str:
 
 
 def _refused(kind: type[Operator]) -> list[str]:
-    """Return a table of the parameters of IBM Streams that are not supported, with the reasons."""
+    """Return a table of the parameters of IBM Streams that are not supported, with the reasons; empty without any."""
     if not kind.unsupported:
         return []
     rows = [f"| `{name}` | {_escaped(reason)} |" for name, reason in sorted(kind.unsupported.items())]

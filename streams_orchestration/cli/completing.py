@@ -24,7 +24,10 @@ def completion(shell: str) -> None:
 
 
 def complete_application(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Return the applications that have logs here, since opening the catalog would take too long."""
+    """Return the applications that have logs here, since opening the catalog would take too long.
+
+    There are none if the state directory cannot be used.
+    """
     try:
         logs = api.Home.default().root / "logs"
     except api.StreamsRuntimeError:
@@ -33,7 +36,7 @@ def complete_application(_context: click.Context, _parameter: click.Parameter, s
 
 
 def complete_savepoint(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Return the savepoints of this state directory, as APP/NAME."""
+    """Return the savepoints of this state directory, as APP/NAME; none if they are in an object store."""
     try:
         directory = api.Home.default().store.path(api.SAVEPOINTS)  # a request to an object store would take too long
     except api.StreamsRuntimeError:
@@ -65,7 +68,7 @@ def complete_shown(context: click.Context, parameter: click.Parameter, start: st
 
 
 def complete_operator(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Return the logical names of the operators of the spec that precedes the cursor on the command line."""
+    """Return the logical names of the operators of the spec that precedes the cursor; none without such a spec."""
     spec = context.params.get("spec")
     if not isinstance(spec, Path):
         return []

@@ -56,7 +56,7 @@ def decouple(
         message = f"{problem} is a decoupling problem, not a spec: options of the compiler and --pe do not apply to it."
         raise click.UsageError(message)
 
-    sound = isinstance(tree, dict) and not wrong  # a large one is not read twice
+    sound = isinstance(tree, dict) and not wrong  # a large document is not read twice
     problem_ = problem_from_mapping(tree, machines) if sound else read_problem(problem, machines)
     decision = solve(problem_, **effort)
     report_diagnostics(decision.diagnostics)

@@ -62,7 +62,10 @@ class Display:
         self._follows_printed = True
 
     def show(self, status: api.ApplicationStatus, now: float) -> None:
-        """Show what operators have printed, and the progress of the application."""
+        """Show what operators have printed, and the progress of the application.
+
+        Without a terminal, print the progress only if a state has changed, or after `LINE_SECONDS` if the line has.
+        """
         if self._follows_printed:
             self._printed.look(pe.log for pe in status.pes if pe.here)
         self._meter.add(status, now)

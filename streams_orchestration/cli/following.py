@@ -135,7 +135,7 @@ class Follower:
             unit, task = self._recording
             self._recording = None
             if not any(each.exhausted and each.unit == unit for each in api.failures(status, self.clock())):
-                self._result(task, f"Dagster does not show the reset of {unit}")  # else the failure itself is reported
+                self._result(task, f"Dagster does not show the reset of {unit}")  # else the unit's failure is reported
         done = self._done(status)
         if done and self._recording is None:
             self._recording = done[0], self.record(self._begun.pop(done[0]))

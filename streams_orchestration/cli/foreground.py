@@ -254,7 +254,7 @@ def run_in_foreground(
                 display.show(status, api.now())
 
     def stop() -> api.ApplicationStatus:
-        if not interrupts.requested:  # else the interrupt has shown so
+        if not interrupts.requested:  # an interrupt has shown it already
             display.wait("Stopping ...")
         _wait_for(controls.cancel)
         return show()
@@ -266,7 +266,7 @@ def run_in_foreground(
         if not waits and not api.failures(controls.status(), api.now()):
             stop()
             raise
-        display.say(str(error))  # a failure like a later one: a reset may mend it, or a machine comes
+        display.say(str(error))  # it is followed like a later failure: a reset or a new machine may mend it
     follower = Follower(
         read=controls.status,
         show=display.show,

@@ -105,7 +105,7 @@ def _sources(home: api.Home, application: str, pe: int | None) -> list[Logs]:
                 near.setdefault(part.log.parent, []).append(part.log.stem)
             else:
                 far.setdefault(part.machine, []).append(part.log.stem)
-    if not far:  # also what an earlier plan has left
+    if not far:  # logs of an earlier plan are here, too
         names = api.log_names(home.logs(application))
         near[home.logs(application)] = [name for name in names if pe is None or name == f"pe-{pe}"]
     return [here(directory, names) for directory, names in near.items()] + [

@@ -235,7 +235,10 @@ def overview(statuses: list[api.ApplicationStatus], now: float) -> RenderableTyp
 
 
 def event_time_table(metrics: api.ApplicationMetrics) -> RenderableType | None:
-    """Return a table of the operators in event-time graphs; None if there are none, or none has run yet."""
+    """Return a table of the operators in event-time graphs, at most `LISTED`; a line if all their streams have ended.
+
+    The result is None if there are no such operators, or none has run yet.
+    """
     every = metrics.event_time
     if not every:
         return None

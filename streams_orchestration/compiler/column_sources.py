@@ -168,7 +168,10 @@ def _assigned(parameters: Mapping[str, Any], output: int) -> dict[str, str]:
 
 
 def _uses_in(text: str, kind: str, scope: Mapping[str, Sources], types: Port) -> Uses[Pair]:
-    """Return the attributes that an expression, or the arguments of an output function, use, and how."""
+    """Return the attributes that an expression, or the arguments of an output function, use, and how.
+
+    A faulty expression uses none.
+    """
     try:
         call = outer_call(text) if kind == "Aggregate" else None
         texts = [text] if call is None else [part.text for part in call.arguments]

@@ -63,7 +63,7 @@ async def body_of(request: Request) -> dict[str, Any]:
                 raise WrongRequestError(message)
         document = json.loads(body)
         json.dumps(document, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and halves of characters
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits and lone surrogates, too
         message = "The body is not valid JSON."
         raise WrongRequestError(message) from error
     if not isinstance(document, dict):

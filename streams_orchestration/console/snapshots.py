@@ -87,7 +87,10 @@ def _pes(status: api.ApplicationStatus, metrics: api.ApplicationMetrics, now: fl
 
 
 def _troubles(status: api.ApplicationStatus, now: float) -> dict[int, str]:
-    """Return PE -> why it does not work although it should: its own error, or the failure of its host."""
+    """Return PE -> why it does not work although it should: its own error, or the failure of its host.
+
+    The result is empty if the application has ended.
+    """
     if status.state in ENDED:
         return {}
     ended = {pe for unit in status.units if unit.state in ENDED for pe in unit.pes}

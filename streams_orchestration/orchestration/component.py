@@ -114,7 +114,7 @@ class ResourceAttributes(dg.Model):
 
 def _resource(context: dg.ResolutionContext, given: Any) -> Any:
     if not isinstance(given, ResourceAttributes):
-        return given  # a template variable
+        return given  # the value of a template variable
     values = {name: _text_or_variable(context, text) for name, text in given if text is not None}
     return StreamsResource(**values)
 

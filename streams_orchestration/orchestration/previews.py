@@ -100,7 +100,10 @@ def _is_lost(action: OperatorAction, allowed: Collection[str]) -> bool:
 
 
 def _table(outcome: Redeployment) -> dg.TableMetadataValue:
-    """Return a table of the operators that lose state, then the units, then the other operators that change."""
+    """Return a table of the operators that lose state, then the units, then the other operators that change.
+
+    Rows beyond `LISTED` are only counted.
+    """
     lost = [each for each in outcome.operators if _is_lost(each, ())]
     others = [each for each in outcome.operators if each not in lost and each.action != "kept"]
     rows = [

@@ -181,7 +181,7 @@ class _Tick:
             self.memories[name] = replace(memory, checked_run=last.run_id)
             due.add(name)
         for name in sorted(due):
-            with suppress(api.NotDeployedError):  # since the pulses were read
+            with suppress(api.NotDeployedError):  # undeployed after the pulses were read
                 judged = judge(api.read_status(self.home, name), api.now(), api.read_machines(self.home))
                 self.events += [evaluation(self.keys_of(name), name, each) for each in judged]
         again = (said_again(self.context.instance, check) for check in still_open if check.name not in CHECKS)
@@ -210,11 +210,11 @@ class _Tick:
     def look_late(self, application: str) -> list[api.UnitFailure]:
         """Note the application's failures and the runs that their resets owe, and return those whose reset is due.
 
-        Other changes are left to the next tick.
+        There are none if the application is no longer deployed. Other changes are left to the next tick.
         """
         try:
             status = api.observed_status(api.opened_catalog(self.home, application), application)
-        except api.NotDeployedError:  # since the pulse was read
+        except api.NotDeployedError:  # undeployed after the pulse was read
             return []
         before = self.memories[application]
         seen = look(status, api.now(), before)
@@ -225,7 +225,8 @@ class _Tick:
     def look(self, application: str, mark: str) -> list[api.UnitFailure]:
         """Collect the events of an application's news, and return its failures whose reset is due.
 
-        Failures that must not be reset are logged and reported when they are new.
+        Failures that must not be reset are logged and reported when they are new. Nothing is done if the application is
+        no longer deployed.
 
         Args:
             application: the application's name.
@@ -233,7 +234,7 @@ class _Tick:
         """
         try:
             status = api.observed_status(api.opened_catalog(self.home, application), application)
-        except api.NotDeployedError:  # since the pulse was read
+        except api.NotDeployedError:  # undeployed after the pulse was read
             return []
         now, before = api.now(), self.memories[application]
         seen = look(status, now, before, api.read_machines(self.home))

@@ -79,7 +79,7 @@ class StageResult(NamedTuple):
 
     @property
     def check_metadata(self) -> dict[str, Any]:
-        """The metadata of the stage's check: the number of problems, the diagnostics, the violations."""
+        """The metadata of the stage's check: the number of problems, the diagnostics, the first 20 violations."""
         count = len(errors_of(self.diagnostics)) + len(self.violations)
         metadata: dict[str, Any] = {"streams/problems": dg.MetadataValue.int(count)}
         if self.diagnostics:
@@ -89,7 +89,7 @@ class StageResult(NamedTuple):
         return metadata
 
     def evaluations(self, key: dg.AssetKey, stage: Stage) -> Iterator[dg.AssetCheckEvaluation]:
-        """Yield the outcome of each check of the stage's asset.
+        """Yield the outcome of each check of the stage's asset; its text has at most five problems.
 
         Args:
             key: the key of the stage's asset.

@@ -25,6 +25,8 @@ RECOVERY_COLUMNS = {"to epoch": "int", "took (s)": "float"}
 def unit_metadata(status: api.ApplicationStatus, now: float) -> dict[str, dg.MetadataValue]:
     """Return tables of the units, of their resets and of their recoveries, and numbers of the first regions.
 
+    The result is empty without units.
+
     Args:
         status: the status of the application.
         now: the time up to which ages count, in unix seconds.

@@ -73,7 +73,7 @@ class Memory:
     def is_due(self, now: float) -> bool:
         """Return True if a look is due without news: to record progress, for a failed check, or for a late cut."""
         interval = AMISS_SECONDS if FAILED in self.checks.values() else REPORT_INTERVAL
-        late = 0 < self.late_at <= now - AMISS_SECONDS  # a look a minute finds most regions with a later cut before
+        late = 0 < self.late_at <= now - AMISS_SECONDS  # most regions have a later cut by the next look
         record = self.looked_at < self.reported_at + REPORT_INTERVAL <= now
         return now - self.looked_at >= interval or late or record
 
@@ -164,7 +164,10 @@ def _owed(status: api.ApplicationStatus, reset: api.ResetRequest) -> OwedRun:
 
 
 def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...]) -> str:
-    """Return the reason why no reset is due; empty if the application runs, and no unit waits or is being reset."""
+    """Return the reason why no reset is due, cut if it is long.
+
+    The text is empty if the application runs, and no unit waits or is being reset.
+    """
     if exhausted:
         return " ".join(f"{failure.unit}: {failure.reason}. {failure.remedy}" for failure in exhausted)[:600]
     if status.state != "RUNNING":

@@ -38,7 +38,7 @@ def top(application: str | None, delay: float) -> int:
 
 
 def once(snapshot: api.Snapshot) -> RenderableType:
-    """Return all rows as a tree, the busiest first, with problems below."""
+    """Return all rows as a tree, the busiest first, with problems below; a sentence if nothing is deployed."""
     rows = TableView().of(rows_of(snapshot))
     if not rows:
         return Text("Nothing is deployed.")

@@ -256,7 +256,10 @@ def _operator(path: tuple[str, ...], measured: api.OperatorMetrics, behind: floa
 
 
 def _sum(rows: Iterable[Row]) -> Row:
-    """Return the sum of several PEs: sums of amounts, and the greatest age of waiting tuples."""
+    """Return the sum of several PEs: sums of processors and amounts, and the greatest ages.
+
+    The rate and the number of tuples stay unknown.
+    """
     rows = list(rows)
 
     def total(values: Iterable[float | None]) -> float | None:

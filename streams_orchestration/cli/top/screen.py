@@ -112,7 +112,7 @@ class Screen(App[None]):
         self.refill()
 
     def refill(self) -> None:
-        """Fill the table with the snapshot's rows in the current view; the cursor stays on its row."""
+        """Fill the table with the rows of the current view, at most `MOST_ROWS`; the cursor stays on its row."""
         before = self.selected
         rows = self.view.of(rows_of(self.snapshot))
         self.shown = rows[:MOST_ROWS]

@@ -72,6 +72,8 @@ def _wrong_expressions(
 ) -> Iterator[OperatorFault]:
     """Yield the faults of the expressions of an operator that has wrong values in other parameters.
 
+    There are none if the tuple type of an input stream is unknown, or if the right values alone cannot be validated.
+
     Args:
         each: the operator.
         implementation: the class of the operator.
@@ -113,7 +115,7 @@ def missing_file(each: CheckedOperator) -> Iterator[OperatorFault]:
 
 
 def wrong_methods(each: CheckedOperator) -> Iterator[OperatorFault]:
-    """Yield a fault for the first method of a class that is missing or cannot be called."""
+    """Yield a fault for the first method of a class that is missing or cannot be called; none for a Spark query."""
     if each.sound is None or each.operator.engine == "dataframe":
         return
     if wrong := wrong_method(each.sound[0], len(each.operator.inputs)):
@@ -168,7 +170,10 @@ def advice(each: CheckedOperator) -> Diagnostic | None:
 
 
 def _errors_of_class(each: CheckedOperator, implementation: type[Operator], parameters: Parameters) -> list[Exception]:
-    """Return the errors that the class itself finds in parameters, given the types of the streams."""
+    """Return the errors that the class itself finds in parameters, given the types of the streams.
+
+    The list is empty if the type of an input stream is unknown.
+    """
     if (context := each.context) is None:
         return []
     return all_faults(lambda: implementation.check(context, parameters), standard=is_standard(each.operator))

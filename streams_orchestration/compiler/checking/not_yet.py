@@ -15,7 +15,8 @@ from streams_orchestration.operators.frames import INNER_WATERMARK
 def refused_queries(done: Stages) -> Iterator[Diagnostic]:
     """Yield a finding for each annotated Spark query upstream of an operator that uses event time.
 
-    Only the watermark of a query's input is known, not the times of its results before Spark has computed them.
+    Only the watermark of a query's input is known, not the times of its results before Spark has computed them. Yield
+    nothing if an earlier error left no expanded graph or no event-time map.
     """
     logical = need(done.logical)
     physical = done.physical
@@ -43,7 +44,8 @@ def refused_queries(done: Stages) -> Iterator[Diagnostic]:
 def inner_watermarks(done: Stages) -> Iterator[Diagnostic]:
     """Yield a finding for each view with a watermark that comes from another query in the same PE.
 
-    Queries of one PE are composed to one query of Spark, which has the watermarks of its inputs.
+    Queries of one PE are composed to one query of Spark, which has the watermarks of its inputs. Yield nothing if an
+    earlier error left no expanded graph or no PEs.
     """
     logical = need(done.logical)
     physical = done.physical

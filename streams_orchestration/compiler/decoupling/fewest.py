@@ -121,7 +121,10 @@ def _approached(problem: Problem, steps: int) -> Decision | None:
 
 
 def _fitted(problem: Problem, capacity: float) -> Problem:
-    """Return the problem with the load of too heavy operators reduced, so that each of them just fills one machine."""
+    """Return the problem with the load of too heavy operators reduced, so that each of them just fills one machine.
+
+    Only the `_HEAVY` heaviest classes are reduced.
+    """
     flow = dataflow(problem.with_machines(2))
     contraction = contract(flow)
     alone = list(contraction.weights)

@@ -131,7 +131,10 @@ def _no_decision(problem: Problem, seconds: float, *, infeasible: bool) -> Diagn
 
 
 def _unmeasured(flow: Dataflow) -> list[Diagnostic]:
-    """Return one warning that names the outputs that were not measured and so may not be cut (rule Q4)."""
+    """Return a warning with the first eight outputs that were not measured, so that they may not be cut (rule Q4).
+
+    The list is empty if all were measured.
+    """
     unmeasured = [
         node
         for node, readers in zip(flow.nodes, flow.readers, strict=True)

@@ -169,7 +169,7 @@ class _Cut:
         tasks = Counter(operator for part in reach.values() for operator in part)
         shared = {operator for operator, count in tasks.items() if count > 1 and self.graph.stateful[operator]}
         calls = self._calls(breaks)
-        # a merge in front of the first ones may make one task of what calls the others
+        # with a merge in front of the first operators, a single task may call the others
         behind = reached({following for operator in shared for following in calls[operator]}, calls)
         return shared - behind
 

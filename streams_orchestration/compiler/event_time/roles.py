@@ -98,7 +98,10 @@ def _is_awaited(
 def roles_by_operator(
     graphs: EventTimeMap | None, physical: PhysicalGraph | None, logical: LogicalGraph
 ) -> dict[int, EventTimeRole]:
-    """Return the role of the first replica of each logical operator in an event-time graph."""
+    """Return the role of the first replica of each logical operator in an event-time graph.
+
+    There are none without event-time graphs or without an expanded graph.
+    """
     if graphs is None or physical is None:
         return {}
     roles = {

@@ -62,7 +62,7 @@ class EventTimeUse(NamedTuple):
 
 
 def uses_of(operator: LogicalOperator) -> Iterator[EventTimeUse]:
-    """Yield the parameters of a standard operator that need event time.
+    """Yield the parameters of a standard operator that need event time; none for another operator.
 
     Raises:
         WindowClauseError: a window clause is wrong.
@@ -106,7 +106,7 @@ def uses_event_time(operator: LogicalOperator) -> bool:
     try:
         return operator.complete_within is not None or any(True for _ in uses_of(operator))
     except WindowClauseError:
-        return False  # a finding of the stage
+        return False  # the stage reports the wrong window
 
 
 def keeps_places(operator: LogicalOperator) -> bool:

@@ -45,7 +45,10 @@ def event_time_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def graph_facts(lookup: CompilationIndex, graph: EventTimeGraph) -> Iterator[Fact]:
-    """Explain one event-time graph: its annotations, the operators in it, and the places where it ends."""
+    """Explain one event-time graph: its annotations and Imports, its operators, and the places where it ends.
+
+    Of each, at most `_SHOWN` are named.
+    """
     operators = lookup.logical.operators
     for source in graph.sources[:_SHOWN]:
         fact = _annotation(operators[source])
@@ -63,7 +66,7 @@ def graph_facts(lookup: CompilationIndex, graph: EventTimeGraph) -> Iterator[Fac
 
 
 def _ends_downstream(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
-    """Explain where the event time of an operator ends further downstream (EV5, EV7)."""
+    """Explain where the event time of an operator ends further downstream, at most `_SHOWN` places (EV5, EV7)."""
     ends = lookup.event_time.ends_downstream(operator)
     for number, end in ends[:_SHOWN]:
         yield Fact(end.seen_from(lookup.logical.operators[number].name), end.rule)

@@ -52,7 +52,7 @@ def _ports(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
 
 
 def stream_explanation(lookup: CompilationIndex, name: str) -> Explanation:
-    """Explain a stream: its producers, and how each consumer receives it."""
+    """Explain a stream: its first producer, how that replica's first consumers receive it, and its Exports."""
     ports = lookup.streams[name]
     operator, port = ports[0]
     model = lookup.model(operator).outputs[port]
@@ -78,7 +78,7 @@ def stream_explanation(lookup: CompilationIndex, name: str) -> Explanation:
 
 
 def splitter_explanation(lookup: CompilationIndex, index: int) -> Explanation:
-    """Explain a splitter: why it exists, how it routes tuples, and the input ports behind its channels."""
+    """Explain a splitter: why it exists, how it routes tuples, and the input ports behind its first channels."""
     splitter = lookup.physical.splitters[index]
     channels: dict[int, list[str]] = {}
     for each in lookup.physical.connections:

@@ -70,7 +70,7 @@ def fit(read: ReadSpec, kept: Options, change: Callable[[Options], Options] = la
     remaining = replace(kept, submission=values, widths=widths)
     remarks = list(_left_out(kept, remaining))
     wanted = change(remaining)
-    if wanted.widths is not remaining.widths:  # a deployed width that is wanted again is a wanted one
+    if wanted.widths is not remaining.widths:  # a deployed width that is given again counts as given
         wanted = replace(wanted, widths=_effective(wanted.widths, widths, regions or ()))
     else:
         remarks += _stronger(widths, regions or ())

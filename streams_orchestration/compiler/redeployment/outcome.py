@@ -127,7 +127,7 @@ class ZoneChange(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """A sentence that names both time zones, and the operators whose expressions depend on the time zone."""
+        """A sentence that names both time zones, and at most `_SHOWN` operators that depend on the time zone."""
         names = ", ".join(self.operators[:_SHOWN])
         more = f" and {len(self.operators) - _SHOWN} others" if len(self.operators) > _SHOWN else ""
         effect = (
