@@ -28,23 +28,28 @@ from streams_orchestration.runtime.errors import (
 )
 
 SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+"""Pattern for the name of the schema."""
 IDLE_SECONDS = 10
 """Seconds after which the server ends a session that is idle in a transaction, so that no dead client keeps a lock."""
 NETWORK = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3}
 """Connection settings with which a server that is silent counts as lost after some 15 seconds."""
 UNACKNOWLEDGED_MILLISECONDS = 15_000
+"""Milliseconds after which a connection with unacknowledged data counts as lost."""
 CREATION = zlib.crc32(b"streams_orchestration catalog")
 """Number of the advisory lock for making the tables."""
 LONGEST_NAME = 1000
 """The longest name of a unit, in characters, that is sure to fit into a notification."""
 
 LOCK = "55P03"
+"""SQLSTATE of a lock that was not free in time."""
 SERIALIZATION = ("40001", "40P01")
+"""SQLSTATEs of transactions that failed because of another one."""
 TEMPORARY = ("08", "57P", "53", "25006", "25P03", "58")
 """SQLSTATEs of temporary errors: connections, start-up and shutdown, full resources, a standby, idle sessions, disks.
 """
 REFUSED = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf", "permission denied")
 MISSING = ("3F000", "42P01")
+"""SQLSTATEs of a missing schema or table."""
 
 _engines: dict[tuple[str, float], Engine] = {}
 _lock = world.Lock()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FIRST = 65_536
 """The most tuples of the first batch, when nothing is known yet."""
 LEAST = 1_024
+"""The least tuples of a batch that pacing aims at, unless the ceiling or `BYTES` is lower."""
 GROWTH = 8
 """The highest growth factor from one batch to the next; less if the batch would take too long at the measured rate."""
 SECONDS = (0.1, 1.0)

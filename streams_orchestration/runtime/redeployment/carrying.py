@@ -268,7 +268,7 @@ class Carrier:
             for target in targets:
                 if watermark := common_watermark(clocks, self._programs[target][1]):
                     self._store(target, watermark, carried)
-            if self._cut.exhausted.issuperset(names):  # else any new channel may have unread input
+            if self._cut.exhausted.issuperset(names):  # otherwise any new channel may have unread input
                 carried.exhausted.update(targets)
             return
         parts = {

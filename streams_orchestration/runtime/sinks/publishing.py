@@ -213,7 +213,7 @@ def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
     try:
         LocalStorage().publish(unaltered(catalog.store, row), str(final))
     except FileExistsError:
-        if _is_copied(catalog.store, row):  # and another process has published it
+        if _is_copied(catalog.store, row):  # another process has published the file that was copied here
             return
         message = (
             f"{final} exists already and was not written by this sink; move it away, then publishing is tried again"

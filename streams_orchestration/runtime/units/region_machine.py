@@ -28,7 +28,9 @@ from streams_orchestration.runtime.units.region_events import (
 from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
 
 WORKING = ("PROCESSING", "DRAINING", "RESETTING")
+"""The states in which a PE that does not run makes the region unhealthy."""
 LIMIT = "MAXIMUM_RESET_ATTEMPTS_REACHED"
+"""The state of a region for which no reset attempt is left."""
 TIMEOUT = "timeout"
 """Kind of the cause that a drain or a reset took too long."""
 

@@ -113,13 +113,13 @@ class UnitStatus:
     drain_times: Times = field(default_factory=Times)
     reset_times: Times = field(default_factory=Times)
     outage: dict[str, float] | None = None
-    """Moment of the last reset -> its unix seconds: failed, detected, asked, began, done, committed."""
+    """Moment of the last outage -> its unix seconds, as in `PHASES`; None if there was none."""
     events: tuple[UnitEvent, ...] = ()
     """The events, the oldest first."""
     kind: str = ""
     """The kind of the cause; the attempts of each kind are counted separately."""
     give_up_at: float | None = None
-    """The time at which resets for a cause outside of the application end, in unix seconds."""
+    """The unix time at which resets for a cause outside of the application end; None for other causes."""
     tries: tuple[Tries, ...] = ()
     """The resets for each kind of cause since the last complete epoch."""
     restart_pause: float = DEFAULT_RESTART.pause
@@ -205,7 +205,7 @@ class RecentResets:
 def recent_resets(unit: UnitStatus, now: float) -> RecentResets | None:
     """Return the last resets of an unstable unit; None for a stable unit.
 
-    Only resets that answered a failure count. The catalog keeps a hundred events of a unit, about twenty resets.
+    Only resets with a recorded cause count. The catalog keeps a hundred events of a unit, about twenty resets.
 
     Args:
         unit: the status of the unit as read from the catalog.

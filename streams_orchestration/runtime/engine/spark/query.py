@@ -30,6 +30,7 @@ CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
 FULL = "No space left on device"
 """Part of Spark's message on a full disk, an error that passes by itself."""
 MOST_STARTS = 7
+"""The most starts of a query that cannot start because Python is slow."""
 START_PAUSES = Pauses(first=1.0, longest=32.0)
 """Seconds before each new start of a query that could not start; such a query has done nothing yet."""
 
