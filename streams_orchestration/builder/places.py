@@ -46,6 +46,8 @@ def calling_place() -> CallSite:
 def _statements(file: str, lines: int) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
     """Return first line, last line and assigned variables of every simple statement of a file.
 
+    There are none if the file has a syntax error.
+
     Args:
         file: the file's name, or the name of a notebook's cell.
         lines: the number of its lines; it is part of the cache's key, so that a file that grew is parsed again.

@@ -180,7 +180,7 @@ def _step_back() -> None:
 def run_application(
     home: api.Home, spec: Path, lock: api.StartLock, wanted: Deployable, request: api.Request
 ) -> tuple[api.ApplicationStatus, int]:
-    """Run an application until it ends, or until an interrupt stops it.
+    """Run an application until it ends, or until an interrupt stops it; a second interrupt ends this process at once.
 
     Args:
         home: the state directory.
@@ -190,7 +190,10 @@ def run_application(
         request: the state that the application begins with, and the kind of run.
 
     Returns:
-        The application's final status, and the exit status: INTERRUPTED after an interrupt, else 0.
+        The application's final status, and the exit status: INTERRUPTED or TERMINATED after an interrupt, else 0.
+
+    Raises:
+        HostLaunchError, ResetsExhaustedError: see `run_in_foreground`.
     """
     name = wanted.name
     application, display = Foreground(home, name), Display(messages())

@@ -50,7 +50,7 @@ class Logs:
 
 
 def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: bool) -> int:
-    """Show the logs of an application's hosts and PEs; return the exit status.
+    """Show the logs of an application's hosts and PEs; return the exit status, 1 if a machine has not sent its logs.
 
     Raises:
         UsageError: `--follow` and `--format json` are combined.

@@ -157,7 +157,7 @@ class Moment(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """See `click.ParamType.convert`."""
+        """Return the time in unix seconds; any other text is a usage error."""
         try:
             return float(value)
         except ValueError:

@@ -99,7 +99,7 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], ag
 
 
 def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[api.StartLock, Jobs], Redeployment]) -> int:
-    """Replace the deployed plan by another one, and show the outcome; return the exit status.
+    """Replace the deployed plan by another one, and show the outcome; return the exit status, 1 if it was reverted.
 
     Args:
         home: the state directory.

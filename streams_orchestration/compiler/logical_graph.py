@@ -164,6 +164,7 @@ class LogicalOperator:
     relocatable: bool = True
     checkpoint: Literal["periodic", "operatorDriven"] | None = None
     checkpoint_period: float | None = None
+    """Seconds between two checkpoints; None unless they are periodic."""
     uncommitted: bool = False
     """True if readers outside of the operator's region see its output before an epoch is complete (B33)."""
     complete_within: float | None = None
@@ -291,6 +292,7 @@ class HostPool:
     name: str
     tags: tuple[str, ...] = ()
     size: int | None = None
+    """The number of its hosts; None for as many as are needed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ class Options:
     """(pattern of logical region names, width); the first matching pattern decides (rule 6)."""
     fusion: Literal["legacy", "manual", "automatic"] = "automatic"
     pes: int | None = None
+    """The number of PEs to aim at; None leaves the number to the scheme."""
     pe_capacity: float = 0.8
     """Processors that a PE may keep busy under automatic fusion by load. The rest is left for peaks and for the work
     of the runtime."""

@@ -21,6 +21,7 @@ class Direct:
     copies: bool
     mutable: bool
     attributes: tuple[str, ...] | None
+    """The attributes that are copied; None for whole tuples."""
     connection: int
     """The number of the connection in the physical graph; copies are counted by it."""
 

@@ -40,7 +40,10 @@ DEFAULT_RESTART = RestartPolicy()
 
 @dataclass(frozen=True, slots=True)
 class ConsistentRegion:
-    """A consistent region of the logical or of the expanded graph, with the operator numbers of that graph."""
+    """A consistent region of the logical or of the expanded graph, with the operator numbers of that graph.
+
+    Times are in seconds. The period is None for an operator-driven region.
+    """
 
     index: int
     logical_index: int

@@ -17,7 +17,7 @@ class AssignmentOption(click.ParamType):  # pyright: ignore[reportMissingTypeArg
     name = "NAME=VALUE"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """See `click.ParamType.convert`."""
+        """Return the name and the text; a value of another form is a usage error."""
         name, equals, text = value.partition("=")
         if not equals or not re.fullmatch(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?", name):
             self.fail(f"{value!r} is not NAME=VALUE. Write for example --set width=4.", param, ctx)
@@ -30,7 +30,7 @@ class WidthOption(click.ParamType):  # pyright: ignore[reportMissingTypeArgument
     name = "PATTERN=N"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """See `click.ParamType.convert`."""
+        """Return the pattern and the width; a width below 1 or another form is a usage error."""
         pattern, equals, text = value.rpartition("=")
         if not equals or not pattern or not re.fullmatch(r"\d{1,10}", text) or int(text) < 1:
             self.fail(f"{value!r} is not PATTERN=N, N from 1. Write for example --width 'Out.*=4'.", param, ctx)
@@ -41,7 +41,7 @@ class FiniteRange(click.FloatRange):
     """A number within limits. `nan` and `inf`, which Python reads as numbers, are refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """See `click.ParamType.convert`."""
+        """Return the number; a number outside of the limits, `nan` and `inf` are usage errors."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)

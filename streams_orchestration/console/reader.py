@@ -161,7 +161,10 @@ class SnapshotReader:
             return event
 
     async def events(self, application: str) -> AsyncIterator[str]:
-        """Yield the events for one page, beginning with the current state, until the page or the console is closed."""
+        """Yield the events for one page, beginning with the current state, until the page or the console is closed.
+
+        Without news there are heartbeats, and after `STALE_SECONDS` a warning.
+        """
         page: asyncio.Queue[str | None] = asyncio.Queue()
         self._pages.setdefault(application, set()).add(page)
         try:

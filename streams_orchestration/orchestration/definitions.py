@@ -55,7 +55,7 @@ def build_definitions(specs: Path, home: HomeLike, resource_key: str | None = No
 
 
 def _compiled(home: api.Home) -> Iterator[tuple[str, Path]]:
-    """Yield the name and the path of the spec of each application in the artifact store."""
+    """Yield the name and the path of the spec of each application in the artifact store, except unreadable ones."""
     for document in sorted(home.artifacts.glob(f"*/{LOGICAL}.json")):
         try:
             yield document.parent.name, Path(json.loads(document.read_bytes())["spec"])

@@ -32,6 +32,7 @@ class RescaleCursor(BaseModel):
     measured_at: float = 0.0
     """Unix seconds of the last profile that was judged."""
     requested_at: float = 0.0
+    """Unix seconds of the last requested change; 0 before the first."""
 
 
 def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY) -> dg.SensorDefinition:

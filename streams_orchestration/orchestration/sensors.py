@@ -270,7 +270,7 @@ class _Tick:
             self.context.log.info("%s: %s; its reset has begun, generation %d", name, failure.reason, generation)
 
     def stop_orphans(self, application: str) -> None:
-        """Stop the processes of the application's hosts that are no longer wanted."""
+        """Stop the processes of the application's hosts that are no longer wanted, and log them, or the error."""
         try:
             for stopped in api.stop_orphans(api.Catalog(self.home), application):
                 self.context.log.warning(str(stopped))

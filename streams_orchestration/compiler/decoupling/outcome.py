@@ -23,6 +23,7 @@ class PeOutcome:
     predicted: float
     """The predicted load at the measured rate, in percent of a processor."""
     measured: float
+    """The measured load, in percent of a processor."""
     busy: float
     """The percentage of time in which the PE processed batches."""
 

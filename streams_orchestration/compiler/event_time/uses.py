@@ -38,6 +38,7 @@ class EventTimeUse(NamedTuple):
     """True if each of `ports` needs a stream with watermarks; False if it is enough that one port of the operator has
     one."""
     window: EventTimeWindow | None = None
+    """The window of event time; None if the parameter is not a window."""
     lengths: tuple[tuple[str, Fraction], ...] = ()
     """(parameter, length of time in seconds) for each length that must be a whole number of ticks (SO0801)."""
 

@@ -49,6 +49,7 @@ class OperatorAction(NamedTuple):
     rows: int | None
     """The number of rows of the operator's state before the redeploy; None if unknown."""
     bytes: int | None
+    """The bytes of that state; None if unknown."""
     reason: str
     former: str | None = None
     """The operator's deployed name; None for a new operator."""
@@ -104,6 +105,7 @@ class StateMove:
     """The routing in the deployed plan; None if each state moves unchanged, the first one to the first target and so
     on."""
     after: StateRouting | None = None
+    """The routing in the new plan; None if each state moves unchanged."""
     source: bool = False
     """True if the state is the offset of a source."""
 
@@ -159,7 +161,9 @@ class Redeployment:
     allowed: frozenset[str] = field(default_factory=frozenset[str])
     """Physical names of the operators whose state may be lost."""
     predicted_seconds: float | None = None
+    """The expected pause of commits in seconds; None if unknown."""
     measured_seconds: float | None = None
+    """The measured pause in seconds; None unless a trial has succeeded."""
     zone: ZoneChange | None = None
     """The change of the time zone; None if it stays the same."""
     event_time: tuple[EventTimeChange, ...] = ()
