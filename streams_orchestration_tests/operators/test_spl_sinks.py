@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files.spl_lines import unpacked
+from streams_orchestration.operators.files.spl_lines import packed, unpacked
 from streams_orchestration.operators.standard.file_sink import FileSink
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration_tests.examples import examples
@@ -111,6 +111,20 @@ def test_compressed_files_are_merged(tmp_path: Path, compression: Any):
     operator: Any = bench.operator
     operator.merge(parts, tmp_path / "merged")
     assert unpacked((tmp_path / "merged").read_bytes(), compression) == b'1,"a"\n2,"b"\n'
+
+
+@pytest.mark.parametrize("compression", ["zlib", "gzip", "bzip2"])
+def test_compressed_files_that_are_cut_off_or_altered_are_read_or_raise_an_oserror(compression: Any):
+    whole = packed(b"a line\n" * 3, compression)
+    damaged = [whole[:end] for end in range(1, len(whole))]
+    damaged += [whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :] for at in range(len(whole))]
+    refused = 0
+    for content in damaged:
+        try:
+            unpacked(content, compression)
+        except OSError:
+            refused += 1
+    assert refused >= len(whole) - 1, "a file that is cut off is always refused"
 
 
 @pytest.mark.parametrize("compression", [None, "gzip"])

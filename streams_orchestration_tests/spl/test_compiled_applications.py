@@ -17,6 +17,8 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import plan_document
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.spl.adl.bundles import adl_of
+from streams_orchestration.spl.adl.errors import AdlError
 
 ADL = Path(__file__).parents[1] / "cases" / "adl"
 NEWER, OLDER = ADL / "newer.adl", ADL / "older.adl"
@@ -30,7 +32,7 @@ def bundle(path: Path, adl: Path, *, info: str = INFO, member: str = "out/shop.M
             entry = tarfile.TarInfo(name)
             entry.size = len(content)
             tar.addfile(entry, io.BytesIO(content))
-    with zipfile.ZipFile(path, "w") as file:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("bundleInfo.xml", info)
         file.writestr("tar/bundle.tar", archive.getvalue())
     return path
@@ -133,6 +135,18 @@ def test_a_file_that_is_no_bundle_is_refused(tmp_path: Path):
         ("SO0741", "the bundle has no out/shop.Main.adl, which its bundleInfo.xml names as the ADL")
     ]
     assert messages(tmp_path / "missing.sab") == [("SO0001", "there is no such file")]
+
+
+def test_a_bundle_with_any_byte_altered_is_read_or_refused(tmp_path: Path):
+    whole = bundle(tmp_path / "whole.sab", NEWER).read_bytes()
+    damaged, refused = tmp_path / "damaged.sab", 0
+    for at in range(0, len(whole), 3):
+        damaged.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        try:
+            adl_of(damaged)
+        except AdlError:
+            refused += 1
+    assert refused
 
 
 @pytest.mark.slow

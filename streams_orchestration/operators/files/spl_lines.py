@@ -165,8 +165,16 @@ def packed(content: bytes, compression: Compression | None) -> bytes:
 
 
 def unpacked(content: bytes, compression: Compression) -> bytes:
-    """Return the content of compressed bytes. Damaged bytes raise OSError, EOFError or zlib.error."""
-    return {"gzip": gzip.decompress, "zlib": zlib.decompress, "bzip2": bz2.decompress}[compression](content)
+    """Return the content of compressed bytes.
+
+    Raises:
+        OSError: the bytes are damaged.
+    """
+    try:
+        return {"gzip": gzip.decompress, "zlib": zlib.decompress, "bzip2": bz2.decompress}[compression](content)
+    except (EOFError, ValueError, zlib.error) as error:  # bz2 raises ValueError for missing bytes
+        message = f"the compressed content is damaged: {error}"
+        raise OSError(message) from error
 
 
 def merge_lines_files(files: Sequence[Path], into: Path, compression: Compression) -> None:

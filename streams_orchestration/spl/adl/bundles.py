@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import posixpath
+import struct
 import tarfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import IO
 
@@ -13,6 +16,10 @@ from streams_orchestration.spl.adl.errors import AdlError
 
 _INFO = "bundleInfo.xml"
 _TAR = "tar/bundle.tar"
+_DAMAGED = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, struct.error),
+    *(EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError),
+)
 _LARGEST_INFO = 16 * 2**20
 _LARGEST_ADL = 512 * 2**20
 
@@ -36,8 +43,13 @@ def _of_bundle(path: Path) -> bytes:
                 for each in archive:
                     if posixpath.normpath(each.name) == member and (file := archive.extractfile(each)) is not None:
                         return _limited(file, _LARGEST_ADL, member)
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, NotImplementedError, RuntimeError) as error:
+    except _DAMAGED as error:
         message = f"it is not an application bundle, or it is damaged: {error}"
+        raise AdlError(message) from error
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # positions in a damaged bundle may be negative
+            raise
+        message = "it is not an application bundle, or it is damaged"
         raise AdlError(message) from error
     message = f"the bundle has no {member}, which its {_INFO} names as the ADL"
     raise AdlError(message)

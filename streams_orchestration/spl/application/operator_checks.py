@@ -76,7 +76,6 @@ def check_operator(
         report("CDISP0208E", f"{kind} needs the parameter {named}", invocation.operator)
     if kind == "Join":
         _check_keys(arguments, given, "equalityLHS", "equalityRHS", report)
-        _check_keys(arguments, given, "partitionByLHS", "partitionByRHS", report, types=False)
         _check_join_ports(invocation, given, report)
     elif kind in ("Barrier", "Pair"):
         _check_keys(arguments, given, "partitionByLHS", "partitionByRHS", report)
@@ -141,18 +140,16 @@ def _check_keys(
     left: str,
     right: str,
     report: Report,
-    *,
-    types: bool = True,
 ) -> None:
     """Report two key parameters that are compared pairwise, but differ in the number or the types of their values."""
     one, other = given.get(left, ()), given.get(right, ())
-    if types and len(one) != len(other):
+    if len(one) != len(other):
         label = arguments[right if right in arguments else left].label
         report("CDISP9071E", f"{left} has {len(one)} values, but {right} has {len(other)}", label)
         return
     values = arguments[right].values if right in arguments else ()
     for first, second, written in zip(one, other, values if isinstance(values, tuple) else (), strict=False):
-        if types and first.type != second.type and UNKNOWN not in (first.type, second.type):
+        if first.type != second.type and UNKNOWN not in (first.type, second.type):
             message = f"this value of {right} is {second.type}, but the value of {left} is {first.type}"
             report("CDISP9071E", message, written)
 
