@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from streams_orchestration.runtime.catalog.states import Timer
 
+REQUESTED = "it was requested"
+"""The cause of a reset that a user or an operator requests while nothing has failed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Healthy:
@@ -67,7 +70,7 @@ class ResetRequested:
     force: bool = False
     healthy: bool = True
     """True if every PE runs; this matters for a forced reset only."""
-    cause: str = "it was requested"
+    cause: str = REQUESTED
     kind: str = ""
     """The kind of the cause; empty if nothing failed."""
 

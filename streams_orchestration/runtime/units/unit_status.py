@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog.states import EventKind, Timer, UnitState
+from streams_orchestration.runtime.units.region_events import REQUESTED
 from streams_orchestration.runtime.units.region_record import Times, Tries
 
 LOST_REMEDY = "Restore it from a copy, or start over with --fresh"
@@ -205,7 +206,8 @@ class RecentResets:
 def recent_resets(unit: UnitStatus, now: float) -> RecentResets | None:
     """Return the last resets of an unstable unit; None for a stable unit.
 
-    Only resets with a recorded cause count. The catalog keeps a hundred events of a unit, about twenty resets.
+    Only resets for failures count, and not those that were requested. The catalog keeps a hundred events of a unit,
+    about twenty resets.
 
     Args:
         unit: the status of the unit as read from the catalog.
@@ -214,7 +216,7 @@ def recent_resets(unit: UnitStatus, now: float) -> RecentResets | None:
     recent = [
         event
         for event in unit.events
-        if event.kind == "reset began" and event.cause and now - event.at <= STABLE_SECONDS
+        if event.kind == "reset began" and event.cause not in (None, "", REQUESTED) and now - event.at <= STABLE_SECONDS
     ]
     if len(recent) < UNSTABLE_RESETS:
         return None
