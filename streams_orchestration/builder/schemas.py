@@ -29,6 +29,7 @@ def ddl_of(schema: SchemaLike) -> str:
 
     Raises:
         TypeError: the schema is not a tuple type, or a field has a type that attributes cannot have.
+        ValueError: a field of an Arrow schema has a type that attributes cannot have.
     """
     if isinstance(schema, str):
         return schema

@@ -23,7 +23,11 @@ def show() -> int:
 
 
 def upgrade() -> int:
-    """Upgrade the catalog to this version of the product."""
+    """Upgrade the catalog to this version of the product.
+
+    Raises:
+        CatalogMissingError, CatalogVersionError: there is no catalog, or it cannot be upgraded now.
+    """
     opened = api.Catalog(api.Home.default())
     before = api.upgrade_tables(opened)
     done = "has this version already" if before == api.newest() else f"was upgraded from {before}"
@@ -32,7 +36,7 @@ def upgrade() -> int:
 
 
 def upgrade_catalog(catalog: api.Catalog) -> None:
-    """Upgrade an older catalog to this version before its use, and report that."""
+    """Upgrade an older catalog to this version before its use, and report that. Raises CatalogError if that fails."""
     before = api.upgrade_older(catalog)
     if before is not None:
         note(f"The catalog was upgraded from revision {before} to {api.newest()}.")

@@ -39,6 +39,7 @@ def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
 
     Raises:
         UsageError: options of the compiler are given for several specs.
+        SettingError: a setting in the environment cannot be used.
     """
     specs = tuple(dict.fromkeys(specs))
     if options != Options() and len(specs) != 1:
@@ -89,6 +90,7 @@ def _ask_spark(wanted: Deployable) -> None:
 
     Raises:
         ApplicationError: Spark refuses a query.
+        AnalysisError, JavaError: Spark cannot be used here.
     """
     # loads the catalog and its tables, which nothing else needs here
 

@@ -41,7 +41,12 @@ def graph(spec: Path, options: Options, format_: str | None, output: Path | None
 
 
 def lineage(application: str, name: str, options: Options, format_: str, output: Path | None) -> None:
-    """Show everything upstream and downstream of one part of an application."""
+    """Show everything upstream and downstream of one part of an application.
+
+    Raises:
+        UnknownNodeError: no part or several parts have the name.
+        NotDeployedError: no application and no spec have this name.
+    """
     whole = api.lineage_graph(_compilation(application, options))
     current().application = whole.graph["application"]
     if format_ == "json":

@@ -25,6 +25,8 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
 
     Raises:
         MachineError: the catalog is not in PostgreSQL.
+        HostLaunchError: the system's limit of open files is too low.
+        SettingError: a setting in the environment cannot be used.
     """
     home = api.Home.default()
     if api.catalog_url(home).get_backend_name() != "postgresql":

@@ -33,7 +33,14 @@ SHOWN = 12
 def measure_profile(
     application: str, seconds: float, format_: str | None, output: Path | None, compare: Path | None
 ) -> int:
-    """Measure the cost of a running application's parts and write the profile; return the exit status."""
+    """Measure the cost of a running application's parts and write the profile; return the exit status.
+
+    With `compare`, also show the measurement beside the prediction of that decision, and store the comparison.
+
+    Raises:
+        BadParameter: the decision has no prediction, or the application does not run with it.
+        StreamsRuntimeError: the application does not run.
+    """
     current().application = application
 
     decision = _decision(compare) if compare is not None else None
@@ -63,6 +70,7 @@ def _decision(path: Path) -> dict[str, Any]:
 
     Raises:
         BadParameter: the document has no prediction.
+        ApplicationError: the document is not a decision.
     """
     read_assignment(path)
     tree, _ = read_document(path)

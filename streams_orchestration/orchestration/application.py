@@ -119,6 +119,7 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
     Raises:
         SpecTimeoutError: the code of a spec in Python does not end in time.
         VariableMissingError: a setting of the resource is a variable that is not set.
+        StateDirectoryError: a file is where the state directory is, or would be.
         SharedKeyError: `change` gives two assets the same key.
     """
     resource, path = resource_of(home), Path(spec).absolute()

@@ -219,6 +219,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
 
         Raises:
             ApplicationError: the spec has errors, and `strict` is set; or the profile or decision cannot be read.
+            SpecTimeoutError: with `strict`, the code of a spec in Python does not end in time.
         """
         together = _components(context)
         alone = all(each is not self for each in together)
@@ -320,7 +321,11 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
 
 
 def _require_valid(spec: WatchedSpec, options: Options) -> None:
-    """Raise ApplicationError if the application cannot run here, or its spec has a problem, such as a shared name."""
+    """Raise ApplicationError if the application cannot run here, or its spec has a problem, such as a shared name.
+
+    Raises:
+        SpecTimeoutError: the code of a spec in Python does not end in time.
+    """
     if spec.problem:
         raise ApplicationError([Diagnostic.of("SO0011", spec.problem)])
     # loads the code of operators, which showing assets does without

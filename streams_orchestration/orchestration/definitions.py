@@ -35,6 +35,9 @@ def build_definitions(specs: Path, home: HomeLike, resource_key: str | None = No
         specs: the directory of specs; it need not exist.
         home: the state directory, or a `StreamsResource` with one.
         resource_key: the key of the resource; by default `streams`, or a name made from another directory's path.
+
+    Raises:
+        StateDirectoryError: a file is where the state directory is, or would be.
     """
     resource = resource_of(home)
     key = resource_key or resource.key()

@@ -92,6 +92,9 @@ def kept_options(home: api.Home, application: str, store: ArtifactStore, default
 
     A refused or reverted redeploy does not change them. An option of a redeploy, such as a width, stays until another
     redeploy changes it.
+
+    Raises:
+        CatalogError: the catalog cannot be read.
     """
     options = api.deployed_options(home, application)
     if options is not None:
@@ -103,7 +106,11 @@ def kept_options(home: api.Home, application: str, store: ArtifactStore, default
 
 
 def deployed_fusion(home: api.Home, application: str, physical: PhysicalGraph) -> FusionPlan | None:
-    """Return the deployed fusion of operators into PEs; None if this graph is not deployed."""
+    """Return the deployed fusion of operators into PEs; None if this graph is not deployed.
+
+    Raises:
+        CatalogError: the catalog cannot be read.
+    """
     deployed = api.deployed_if_any(home, application)
     return deployed.fusion if deployed is not None and deployed.physical == physical else None
 
@@ -112,6 +119,9 @@ def _deployable(compilation: Compilation) -> Deployable:
     """Check that the compilation can run here, and return it as deployable.
 
     The check is imported here, since it loads all operators.
+
+    Raises:
+        ApplicationError: the application cannot run here.
     """
     from streams_orchestration.compiler.checking.deployable import deployable
 
