@@ -77,8 +77,14 @@ def complete_operator(context: click.Context, _parameter: click.Parameter, start
 
 
 def complete_pe(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Return the PEs of the application that have a log, or of all applications if none was typed yet."""
-    logs = api.Home.default().root / "logs"
+    """Return the PEs of the application that have a log, or of all applications if none was typed yet.
+
+    There are none if the state directory cannot be used.
+    """
+    try:
+        logs = api.Home.default().root / "logs"
+    except api.StreamsRuntimeError:
+        return []
     paths = logs.glob(f"{context.params.get('application') or '*'}/pe-*.log")
     pes = sorted({int(path.stem.removeprefix("pe-")) for path in paths})
     return [str(pe) for pe in pes if str(pe).startswith(start)]

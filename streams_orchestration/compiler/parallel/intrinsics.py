@@ -11,8 +11,9 @@ from streams_orchestration.compiler.physical_graph import PhysicalOperator
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.programs import CONSTANTS, is_fixed, is_program
 
-_FUNCTION = re.compile(r"\$\{\s*(get(?:Local|All)?(?:Max)?Channels?)\(\s*\)\s*\}")
-_BARE_FUNCTION = re.compile(r"\b(get(?:Local|All)?(?:Max)?Channels?)\(\s*\)")
+_NAME = r"(get(?:(?:Local)?Channel|(?:Local)?MaxChannels|All(?:Max)?Channels))\(\s*\)"
+_FUNCTION = re.compile(rf"\$\{{\s*{_NAME}\s*\}}")
+_BARE_FUNCTION = re.compile(rf"\b{_NAME}")
 
 
 class ChannelContext(NamedTuple):
@@ -62,9 +63,6 @@ class ChannelContext(NamedTuple):
         Args:
             value: a text, or a mapping or list of values.
             bare: also replace functions without `${}`, as in the expressions of an Import.
-
-        Raises:
-            KeyError: a text has an unknown function with a similar name, such as `getChannels()`.
         """
         if is_program(value):
             return self._program(value)

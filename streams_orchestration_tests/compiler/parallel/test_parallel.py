@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from streams_orchestration.compiler.parallel.intrinsics import ChannelContext
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration_tests.compiler.parallel.annotated import SOURCE, region, splitter_texts
 from streams_orchestration_tests.specs import graph, physical
@@ -26,6 +29,13 @@ def test_numbering_of_clones() -> None:
     assert names[10:] == ["R3[1]", "R3[2]", "R3[3]"]
     assert [operator.index for operator in actual.operators] == list(range(13))
     assert len(actual.connections) == 2 + 2 * 5 + 5 * 4 + 4
+
+
+@pytest.mark.parametrize("name", ["getChannels", "getMaxChannel", "getLocalChannels", "getAllChannel"])
+def test_a_function_with_a_name_like_that_of_a_channel_function_stays_as_it_is(name: str):
+    context = ChannelContext.at([1], [3])
+    assert context.substitute(f"${{{name}()}}") == f"${{{name}()}}"
+    assert context.substitute(f'kind == "{name}()"', bare=True) == f'kind == "{name}()"'
 
 
 NESTED: dict[str, Any] = {
