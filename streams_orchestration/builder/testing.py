@@ -65,7 +65,8 @@ def run_in_process(
         batch: the approximate number of tuples that a source reads in a micro-batch.
 
     Returns:
-        The tuples that arrive at each sink, by its full logical name, and the tuples of `streams`.
+        The tuples that arrive at each standard sink, by its full logical name, and the tuples of `streams`. Sinks with
+        output ports, and own classes of the application, run as they are, and are left out.
 
     Raises:
         ApplicationError: the application has errors.
@@ -270,7 +271,10 @@ def _batch(named: str, columns: Mapping[str, Any], schema: pa.Schema) -> pa.Tabl
 
 
 def _replace_sinks(document: Json) -> dict[str, str]:
-    """Replace every sink by a FileSink. Return the directory of each sink, by its full name."""
+    """Replace every standard sink by a FileSink. Return the directory of each replaced sink, by its full name.
+
+    Sinks with output ports, and own classes of the application, are kept, so they write to their targets.
+    """
     files: dict[str, str] = {}
     graphs = {"": document["graph"]}
     graphs |= {f"{name}.": composite["graph"] for name, composite in document.get("composites", {}).items()}

@@ -91,7 +91,10 @@ def complete_pe(context: click.Context, _parameter: click.Parameter, start: str)
 
 
 def complete_unit(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Return the units of recovery of the application, or of all applications if click knows none yet."""
+    """Return the units of recovery of the application, or of all applications if click knows none yet.
+
+    There are none if the application is not deployed, or the catalog cannot be read.
+    """
     try:
         home = api.Home.default()
         application = context.params.get("application")

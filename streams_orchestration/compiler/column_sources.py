@@ -130,7 +130,7 @@ def expression_types(kind: str, parameters: Mapping[str, Any], ports: Sequence[P
 
 
 def types_of(kind: str, ports: Sequence[Port]) -> Port:
-    """Return the types of the names that the expressions of an operator may use."""
+    """Return the types of the names that the expressions of an operator may use; of several ports the first counts."""
     return {name: ports[min(of)[0]][min(of)[1]] for name, of in scope_of(kind, ports).items()}
 
 

@@ -182,7 +182,7 @@ class _Builder:
 
 
 def _extent(value: Any) -> tuple[int, int]:
-    """Return the number of values in a value, including itself, and the number of its nesting levels."""
+    """Return the number of values in a value, including itself, and of its nesting levels, which is 0 for a scalar."""
     if not isinstance(value, LocatedMapping | LocatedList):
         return 1, 0
     inside = [_extent(each) for each in (value.values() if isinstance(value, LocatedMapping) else value)]

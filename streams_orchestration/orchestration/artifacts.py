@@ -97,7 +97,7 @@ class ArtifactStore:
         """Return the document that `put` stored under this name; None if there is none.
 
         Raises:
-            StageMissingError: the file is damaged.
+            StageMissingError: the file is damaged, or cannot be read.
         """
         path = self.path(application, name)
         try:

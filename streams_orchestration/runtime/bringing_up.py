@@ -67,11 +67,17 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
         request: the state that it begins with.
 
     Raises:
-        NotDeployableError: see `open_application` and `deploy`.
+        NotDeployableError: see `open_application`, `deploy`, `redeploy` and `go_on`.
         ApplicationChangedError: another plan is deployed, and the request does not replace it.
-        RedeployRefusedError, RevertedError, NotDrainedError, NotWrittenError, OnTrialError: see `redeploy`.
-        SavepointError, DropStateError: see `restore`.
-        ApplicationError: Spark cannot run a query of the application.
+        OtherVersionError: another version of the product wrote the deployed plan.
+        RedeployRefusedError, RevertedError, NotDrainedError, NotWrittenError, OnTrialError, NotDeployedError,
+        HostLaunchError, OperatorError: see `redeploy`.
+        SavepointError: see `savepoint_of` and `restore`.
+        DropStateError: `drop` names an operator whose state would not be lost.
+        StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
+        ApplicationError: Spark refuses a query.
+        AnalysisError: Spark could not analyse the queries.
+        JavaError: this machine has no Java that Spark can use.
         SettingError: a setting in the environment cannot be used.
         StateDirectoryError, CatalogError: the home cannot be used.
     """

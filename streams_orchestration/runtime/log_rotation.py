@@ -145,7 +145,7 @@ def _olds(path: Path) -> list[_Old]:
 
 
 def _base(path: Path) -> int:
-    """Return the position of the first byte of a log's own file."""
+    """Return the position of the first byte of a log's own file; 0 if no old file precedes it."""
     olds = _olds(path)
     return olds[-1].end if olds else 0
 

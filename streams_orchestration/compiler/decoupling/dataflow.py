@@ -66,7 +66,10 @@ class Dataflow:
         return self.nodes[node].kind == "net_self"
 
     def price(self, node: int) -> tuple[float, float]:
-        """Return the loads of sending and of receiving the whole output of a node."""
+        """Return the loads of sending and of receiving the whole output of a node.
+
+        If `tee` is `each`, every tee receives the stream; a stream without tees is received once.
+        """
         penalty = self.params.penalty
         receipts = max(1, len(self.tees(node))) if self.params.tee == "each" else 1
         return self.nodes[node].send + penalty, receipts * (self.nodes[node].receive + penalty)
@@ -74,7 +77,7 @@ class Dataflow:
     def fan_price(self, node: int) -> tuple[float, float]:
         """Return the load of sending a node's stream once, and the load of receiving it once.
 
-        Of several tees the costliest counts.
+        Of several tees the costliest counts; without tees only the penalty is left.
         """
         tees = [self.nodes[tee] for tee in self.tees(node)]
         penalty = self.params.penalty

@@ -39,7 +39,7 @@ class Decision:
 
     @property
     def predicted_speedup(self) -> float:
-        """The factor by which the load may grow, compared with everything on one machine."""
+        """The factor by which the load may grow, compared with everything on one machine; 1 without load."""
         return together(self.flow) / self.evaluation.worst if self.evaluation.worst > 0 else 1.0
 
     def document(self) -> dict[str, Any]:
@@ -110,7 +110,11 @@ def canonical(contraction: Contraction, assignment: Sequence[int]) -> list[int]:
 
 
 def _renumbered(contraction: Contraction, assignment: Sequence[int]) -> list[int]:
-    """Return an assignment whose free machines are numbered in order of use, unless their order matters."""
+    """Return an assignment whose free machines are numbered in order of use.
+
+    If the order of machines matters (`forward`), they keep it: with pins nothing changes, and without pins numbers
+    that no piece uses are closed up.
+    """
     if contraction.forward:
         used = range(contraction.pinned) if any(pin >= 0 for pin in contraction.pins) else sorted(set(assignment))
         return [used.index(machine) for machine in assignment]

@@ -87,7 +87,7 @@ def _fewest_of_large(problem: Problem, fits: Callable[[Decision | None], bool], 
 
 
 def least_machines(problem: Problem) -> int:
-    """Return the least number of machines that keeps apart the operators which must be apart."""
+    """Return the least number of machines that keeps apart the operators which must be apart; 1 if none must."""
     return max((len(set(members)) for members in problem.apart), default=1)
 
 

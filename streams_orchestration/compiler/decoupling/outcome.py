@@ -46,22 +46,22 @@ class Outcome:
 
     @property
     def predicted_speedup(self) -> float:
-        """The speed-up that the decision predicted."""
+        """The speed-up that the decision predicted; 1 if the highest possible rate before it is 0."""
         return self.predicted_most / self.most_before if self.most_before else 1.0
 
     @property
     def measured_speedup(self) -> float:
-        """The ratio of the highest possible rates after and before the decision, computed from processor time."""
+        """The ratio of the highest possible rates after and before, by processor time; 1 if the latter is 0."""
         return self.measured_most / self.most_before if self.most_before else 1.0
 
     @property
     def throughput_ratio(self) -> float:
-        """The ratio of the measured rates after and before the decision; sources may have limited the rates."""
+        """The measured rate after the decision over the rate before, 1 if that is 0; sources may have limited both."""
         return self.rate / self.rate_before if self.rate_before else 1.0
 
     @property
     def error(self) -> float:
-        """The error of the predicted speed-up, relative to the measured one."""
+        """The error of the predicted speed-up, relative to the measured one; 1 if that is 0."""
         return (
             abs(self.predicted_speedup - self.measured_speedup) / self.measured_speedup
             if self.measured_speedup

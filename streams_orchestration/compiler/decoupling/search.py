@@ -180,7 +180,7 @@ class Search:
             self.offer([machine if pin < 0 else pin for pin in pins])
 
     def _fill(self) -> list[list[int]]:
-        """Fill machines along the flow up to different limits, offer the legal fillings, and keep the best ones.
+        """Fill machines along the flow up to different limits, offer the legal fillings, and return the best ones.
 
         There are none if a class is pinned.
         """

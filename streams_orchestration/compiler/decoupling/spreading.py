@@ -110,7 +110,8 @@ class _Program:
     def extend(self, step: float) -> bool:
         """Look for violated rows at a point between decision and solution, and add the most violated ones.
 
-        Rows that the solution does not violate are left out, since they would not change it.
+        Rows that the solution does not violate are left out, since they would not change it. The search ends at the
+        deadline.
 
         Returns:
             True if a row was added.

@@ -174,7 +174,7 @@ class Entries:
         self._rests = state.get("rests", bool(self.values) and len(self._idle) == len(self.values))
 
     def _least(self, connection: str) -> int | None:
-        """Return the least watermark of the other active connections; None if one of them has no watermark yet."""
+        """Return the least watermark of the other active connections; None if one has none yet, `END` without any."""
         others = [value for each, value in self.values.items() if each != connection and each not in self._idle]
         if None in others:
             return None

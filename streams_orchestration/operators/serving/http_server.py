@@ -84,7 +84,10 @@ def _protocol_of(places: Places) -> type[H11Protocol]:
 
 
 class _Noted:
-    """An ASGI application wrapper that records each request's activity in its connection."""
+    """A wrapper of an ASGI application that records each request's activity in its connection.
+
+    It cuts the connection of a peer that takes too long to receive its response.
+    """
 
     def __init__(self, app: Any, connection: ClientConnection, flow: FlowControl) -> None:
         self._app = app

@@ -214,7 +214,10 @@ class Join(ClockOperator):
             side.clear()
 
     def on_time(self) -> None:
-        """Evict the tuples that are too old by the clock, the oldest first; submit unmatched ones of outer sides."""
+        """Evict the tuples that are too old by the clock, the oldest first; submit unmatched ones of outer sides.
+
+        Nothing is done if the windows are not by the clock.
+        """
         if self.parameters.by != "clock":
             return
         now = nanoseconds(self.context.now)

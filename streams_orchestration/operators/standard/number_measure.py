@@ -172,7 +172,7 @@ def _in_range(total: int) -> bool:
 
 
 def _largest(values: np.ndarray) -> int:
-    """Return the largest magnitude, as a Python integer."""
+    """Return the largest magnitude, as a Python integer; 0 without values."""
     return max(int(values.max()), -int(values.min())) if len(values) else 0
 
 

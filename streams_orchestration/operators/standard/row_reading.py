@@ -103,7 +103,7 @@ class RowReadingParameters(CsvParameters):
 
     @property
     def header_lines(self) -> int:
-        """The number of lines in front of the rows of `splCsv`."""
+        """The number of lines in front of the rows of `splCsv`; 0 for every other format."""
         return int(self.has_header_line or 0) if getattr(self, "format", "csv") == "splCsv" else 0
 
     def row_options(self, schema: pa.Schema, context: OperatorContext) -> RowOptions:

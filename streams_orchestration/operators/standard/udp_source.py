@@ -55,7 +55,9 @@ class UDPSource(JournalSource):
         return shown("udp", parameters.address, parameters.port, parameters.name)
 
     async def receive(self, intake: Intake) -> None:
-        """Listen, and write datagrams to the journal until cancelled.
+        """Listen, register the address under `name` if it is set, and write datagrams to the journal until cancelled.
+
+        The address is removed at the end.
 
         Raises:
             RefusedError: the address cannot be used.

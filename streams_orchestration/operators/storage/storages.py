@@ -21,7 +21,7 @@ def storage_of(place: str, base: Path = Path(), options: StorageOptions | None =
         options: the options of the object store.
 
     Raises:
-        ValueError: the address cannot be used, or an option is not known for it.
+        ValueError: the address cannot be used, an option is not known for it, or options are given for a local path.
     """
     if not is_address(place):
         if options is not None:

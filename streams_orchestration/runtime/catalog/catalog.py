@@ -156,7 +156,9 @@ class Catalog:
             raise CatalogDamagedError(self.name, f"the catalog is empty, but {data} has data of {short_list(names)}")
 
     def check(self) -> None:
-        """Check that the database is sound, before a long operation that relies on it.
+        """Check that the database is sound, before a long operation that relies on it; a missing one passes.
+
+        A check that takes more than some seconds is given up; see `Database.damage`.
 
         Raises:
             CatalogDamagedError: the database is damaged.

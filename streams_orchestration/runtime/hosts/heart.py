@@ -102,7 +102,7 @@ class Heart:
         self._ping = None
 
     def engine_end(self, patience: float = 0.0) -> str | None:
-        """Return how the engine has ended, in words; None while it lives, or is not up yet."""
+        """Return in words how the engine ended; None if it runs after `patience` seconds, or is not up yet."""
         if self._engine is None:
             return None
         return self._hung or self._engine.ended(patience)

@@ -388,5 +388,8 @@ class Host:
         self.queries.stop_all()
 
     def engine_end(self, patience: float = 0.0) -> str | None:
-        """Return in words how the engine ended, or None while it lives. Once it ended, ignore errors of its queries."""
+        """Return in words how the engine ended, or None if it still runs after `patience` seconds, or is not up yet.
+
+        Once it has ended, callers ignore errors of its queries.
+        """
         return self.heart.engine_end(patience)

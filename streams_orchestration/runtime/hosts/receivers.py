@@ -118,7 +118,10 @@ class Receiver:
                     self.journal.close()
 
     def _tell(self, intake: Intake | None, error: Exception) -> None:
-        """Report in the journal the error that prevents receiving."""
+        """Report in the journal the error that prevents receiving, unless another process holds the journal.
+
+        If the journal is not open, an error of writing the report is ignored.
+        """
         refused = isinstance(error, RefusedError)
         if intake is not None:
             intake.failed(str(error), refused=refused)

@@ -134,7 +134,7 @@ def _table(parameters: Any) -> tuple[DatasetName, ...]:
 
 
 def _iceberg(parameters: Any) -> tuple[DatasetName, ...]:
-    """Name a table by its Iceberg catalog, since only the catalog knows the location of the table."""
+    """Name a table by the address of its Iceberg catalog, which alone knows its location; by `iceberg` without one."""
     shown = shown_catalog({key: _resolved(str(value)) for key, value in parameters.catalog.items()})
     return (DatasetName(masked(shown) or "iceberg", parameters.table),)
 

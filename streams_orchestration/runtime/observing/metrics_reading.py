@@ -151,7 +151,7 @@ def _readers(
 
 
 def _lag(connection: Connection, application: str, stream: str, number: int, now: float) -> tuple[int, int, float]:
-    """Return the lag of a reader: number of unread segments and tuples, and age of the oldest segment in seconds."""
+    """Return the lag of a reader: unread segments and tuples, and age of the oldest in seconds; 0 if all are read."""
     s = tables.segment
     row = connection.execute(
         select(

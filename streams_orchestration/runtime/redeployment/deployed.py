@@ -84,6 +84,9 @@ def _facts_of(chain: StoredState, catalog: Catalog, application: str, deployed: 
     """Return facts of one operator's stored state. If a newer state has replaced it meanwhile, read that one.
 
     None if the state holds only round-robin positions.
+
+    Raises:
+        OperatorError: the state cannot be read, and no newer one has replaced it.
     """
     while True:
         try:

@@ -69,8 +69,9 @@ def redeploy(opened: OpenedApplication, *, drop: Collection[str] = (), within: f
 
     Raises:
         RevertedError: the new plan failed its trial, and the previous plan was restored.
-        RedeployRefusedError, NotDrainedError, NotWrittenError, NotDeployableError, ApplicationError, OnTrialError,
-        NotDeployedError, HostLaunchError, CatalogError: see `begin_redeploy`.
+        RedeployRefusedError, DropStateError, NotDrainedError, NotWrittenError, NotDeployableError, StateRefusedError,
+        MisplacedKeysError, OperatorError, ApplicationError, AnalysisError, JavaError, OnTrialError, NotDeployedError,
+        OtherVersionError, HostLaunchError, CatalogError: see `begin_redeploy`.
     """
     catalog, application = opened.catalog, opened.name
     redeployment, stopped = begin_redeploy(opened, drop, within)
@@ -96,12 +97,18 @@ def begin_redeploy(opened: OpenedApplication, drop: Collection[str], within: flo
 
     Raises:
         RedeployRefusedError: state would be lost that `drop` does not name.
+        DropStateError: `drop` names an operator whose state would not be lost.
         NotDrainedError: the units did not reach their cuts in time; they continue with the deployed plan.
         NotWrittenError: the states of the new plan could not be written; the deployed plan continues.
+        StateRefusedError, MisplacedKeysError: a state does not fit the new plan, so the deployed one continues.
+        OperatorError: a stored state cannot be read.
         NotDeployableError: the application is complete.
         ApplicationError: Spark refuses a query.
+        AnalysisError: Spark could not analyse the queries.
+        JavaError: this machine has no Java that Spark can use.
         OnTrialError: an earlier redeploy is on trial, and the application is stopped.
         NotDeployedError: the application is not deployed.
+        OtherVersionError: another version of the product wrote the deployed plan.
         HostLaunchError: a host cannot be started, and no trial is open that could be reverted.
         CatalogError: the catalog cannot be used.
     """
@@ -160,7 +167,8 @@ class PlanChange:
             The files that the catalog no longer names.
 
         Raises:
-            NotDrainedError, NotWrittenError, NotDeployableError: see `begin_redeploy`.
+            NotDrainedError, NotWrittenError, NotDeployableError, StateRefusedError, MisplacedKeysError, OperatorError,
+            HostLaunchError, JavaError: see `begin_redeploy`.
         """
         changed = self.redeployment.ending
         until = world.monotonic() + within
@@ -189,7 +197,10 @@ class PlanChange:
         """Carry the current states over and discard the result, before any unit is held.
 
         So a state that does not fit, or a full disk, is found without a pause. This also loads the code that divides
-        states.
+        states. A state that was collected while it was read is left to the switch.
+
+        Raises:
+            StateRefusedError, MisplacedKeysError, OSError: see `Carrier.carry`.
         """
         carrier, _ = self._carrier()
         try:
@@ -203,6 +214,9 @@ class PlanChange:
         """Switch if the changed units are drained.
 
         Return None if they are not, or if a unit committed a batch meanwhile.
+
+        Raises:
+            StateRefusedError, MisplacedKeysError, OperatorError, OSError: see `Carrier.carry`.
         """
         if drain(self.catalog, self.application, self.programs, self.redeployment.ending, 0.0):
             return None

@@ -99,7 +99,8 @@ def restore_previous_plan(home: Home, application: str, *, drop: Collection[str]
     Raises:
         NotRevertedError, OtherVersionError, ApplicationError: see `previous_plan`.
         StateDirectoryError, BeingStartedError: the start of the application cannot be locked.
-        RevertedError, RedeployRefusedError, NotDrainedError, NotWrittenError, NotDeployableError, OnTrialError: see
+        RevertedError, RedeployRefusedError, DropStateError, NotDrainedError, NotWrittenError, NotDeployableError,
+        StateRefusedError, MisplacedKeysError, OperatorError, AnalysisError, JavaError, OnTrialError, SettingError: see
             `return_to`.
         NotDeployedError: the catalog does not know the application.
         HostLaunchError: a host of the restored plan cannot be started.
@@ -128,8 +129,12 @@ def return_to(
         within: see `redeploy`.
 
     Raises:
-        RevertedError, RedeployRefusedError, NotDrainedError, NotWrittenError, NotDeployableError, ApplicationError,
-        OnTrialError, NotDeployedError, HostLaunchError, CatalogError: see `redeploy`.
+        RevertedError, RedeployRefusedError, DropStateError, NotDrainedError, NotWrittenError, StateRefusedError,
+        MisplacedKeysError, OperatorError, ApplicationError, AnalysisError, JavaError, OnTrialError, NotDeployedError,
+        OtherVersionError, HostLaunchError: see `redeploy`.
+        NotDeployableError: see `open_application` and `redeploy`.
+        SettingError: a setting in the environment cannot be used.
+        StateDirectoryError, CatalogError: the home cannot be used.
     """
     opened = open_application(home, lock, before)
     redeployment = redeploy(opened, drop=drop, within=within)

@@ -40,7 +40,7 @@ log = logging.getLogger("streams.agent")
 
 
 class Tending:
-    """The work of the leading agent for all machines.
+    """A thread that starts waiting hosts and moves misplaced ones, for all machines, while its agent leads.
 
     Args:
         home: the state directory.

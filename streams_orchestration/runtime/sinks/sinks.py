@@ -179,7 +179,7 @@ def record_success(catalog: Catalog, application: str, operator: str) -> None:
 def late_outputs(connection: Connection, application: str, pe: int, completed: int) -> int:
     """Return the largest number of complete epochs that could be visible and are not, over the sinks of a PE.
 
-    For a sink that shows uncommitted batches, batches count in place of epochs.
+    It is 0 for a PE without sinks. For a sink that shows uncommitted batches, batches count in place of epochs.
 
     Args:
         connection: the connection of a transaction.

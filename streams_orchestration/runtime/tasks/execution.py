@@ -216,7 +216,10 @@ class TaskRun:
                     self._calls.call(program, lambda run=operator.drain: check_nothing(run(), "drain"))
 
     def _call(self, index: int, port: int, item: Item, connection: str) -> None:
-        """Call an operator with an item from a connection. Only watermarks need the connection's name."""
+        """Call an operator with an item from a connection, and pass on window marks.
+
+        Only watermarks need the connection's name. Outside of event time, an empty batch is dropped.
+        """
         program = self.program.operators[index]
         instance = self._instance(index)
         operator = instance.operator

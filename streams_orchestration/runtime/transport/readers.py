@@ -103,6 +103,8 @@ def outstanding(
 def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str, list[ImportingPe]]:
     """Return the importing PEs of all applications by exported stream.
 
+    PEs of a previous plan that may be restored are among them; connections with a problem are left out.
+
     Args:
         connection: the connection of a transaction.
         exporter: the exporting application.

@@ -138,7 +138,7 @@ def collect_garbage(
 
 
 def _is_deployed(connection: Connection, application: str, plan: int | None) -> bool:
-    """Return True if the plan is the deployed one, which cannot change until the transaction ends."""
+    """Return True for the deployed plan, which cannot change until the transaction ends, and for None."""
     a = tables.application
     return plan is None or connection.scalar(select(a.c.plan).where(a.c.name == application)) == plan
 

@@ -13,7 +13,10 @@ _Part = TypeVar("_Part")
 
 
 def rewritten(part: _Part, change: Callable[[Node], Expression | None]) -> _Part:
-    """Return a typed tree with some expressions replaced; `change` returns the new expression, or None to keep one."""
+    """Return a typed tree with some expressions replaced; `change` returns the new expression, or None to keep one.
+
+    Parts of a replaced expression are not looked into.
+    """
     if isinstance(part, tuple):
         return cast("_Part", tuple(rewritten(each, change) for each in cast("tuple[object, ...]", part)))
     if not is_dataclass(part) or not isinstance(part, Node):

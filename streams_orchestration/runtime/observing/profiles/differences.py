@@ -239,7 +239,10 @@ class _Difference:
         return Transport(basis, send, receive, len(sent))
 
     def _rows(self) -> int:
-        """Return the tuples per batch, as the median over output ports: the expected tuples per segment."""
+        """Return the tuples per batch, as the median over output ports: the expected tuples per segment.
+
+        At least 1, also if no port has submitted a tuple.
+        """
         rows = sorted(
             port.tuples / batches
             for each in self.changes

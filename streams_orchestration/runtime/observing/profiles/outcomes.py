@@ -61,7 +61,7 @@ def kept_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
 
 
 def keep_outcome(home: Home, application: str, outcome: Outcome, at: float) -> tuple[Path, list[dict[str, Any]]]:
-    """Store a comparison; return the path of the file, and all stored comparisons.
+    """Store a comparison, and remove all but the newest `KEPT`; return the file's path, and the stored comparisons.
 
     Args:
         home: the state directory.

@@ -116,7 +116,7 @@ _REPETITIONS = re.compile(r"[*+?]+")
 
 
 def _rewritten(pattern: str, *, is_posix: bool) -> str:
-    """Convert a POSIX pattern to Python's syntax: character classes, and syntax with a different meaning in POSIX."""
+    """Convert a Perl pattern, or with `is_posix` a POSIX one, to Python's syntax, including POSIX character classes."""
     out, at = list[str](), 0
     while at < len(pattern):
         repeated = _REPETITIONS.match(pattern, at) if is_posix else None
