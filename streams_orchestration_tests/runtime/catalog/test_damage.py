@@ -5,13 +5,17 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration import world
 from streams_orchestration.cli import main
+from streams_orchestration.runtime.catalog import sqlite
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
@@ -169,3 +173,25 @@ def test_flipped_bytes_never_lead_to_an_error_that_is_not_expected(
                 status = main(command)
             assert status in (0, 1)
             assert "not expected" not in document.read_text()
+
+
+def test_a_check_for_damage_that_takes_too_long_gives_the_findings_so_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "catalog.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (a)")
+        connection.executemany(
+            "INSERT INTO t VALUES (?)", ((None if row in (10, 900) else row,) for row in range(1000))
+        )
+        connection.execute("PRAGMA writable_schema = 1")
+        connection.execute("UPDATE sqlite_master SET sql = 'CREATE TABLE t (a NOT NULL)'")
+        connection.commit()
+    monkeypatch.setattr(sqlite, "CHECK_STEPS", 50)
+    found: list[str | None] = []
+    for seconds in (0.0, 20.0, 1e9):
+        ticks = count()
+        monkeypatch.setattr(sqlite, "CHECK_SECONDS", seconds)
+        monkeypatch.setattr(world, "monotonic", lambda ticks=ticks: float(next(ticks)))
+        found.append(SqliteDatabase(path, 1.0).damage())
+    assert found == [None, "NULL value in t.a", "NULL value in t.a; NULL value in t.a"]
