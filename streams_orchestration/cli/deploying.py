@@ -51,7 +51,7 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
 
     Raises:
         JavaError: this machine has no Java that Spark can use.
-        StreamsRuntimeError: the application cannot be deployed, or its PEs do not run in time.
+        StreamsRuntimeError, ApplicationError: the application cannot be deployed, or its PEs do not run in time.
     """
     name = wanted.name
     api.require_java()

@@ -85,6 +85,9 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], ag
         wanted: the application with the new plan.
         drop_state: the operators whose state may be lost.
         again: the command that runs the application, for a hint.
+
+    Raises:
+        StreamsRuntimeError: the effects cannot be found; `preview_redeploy` lists the reasons.
     """
     outcome = api.preview_redeploy(api.opened_catalog(home, wanted.name), wanted, drop_state)
     if current().json:
@@ -108,6 +111,7 @@ def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[api.St
 
     Raises:
         JavaError: this machine has no Java that Spark can use.
+        StreamsRuntimeError, ApplicationError: `put_in_place` refuses the plan, or the start cannot be locked.
     """
     api.require_java()
     name = wanted.name
@@ -139,6 +143,8 @@ def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: floa
 
     Raises:
         UsageError: the redeploy is on trial, and `--dry-run` or `--drop-state` is given.
+        StreamsRuntimeError, ApplicationError: there is no previous plan, or it is refused; see `previous_plan` and
+            `return_to`.
     """
     current().application = name
     catalog = api.opened_catalog(home, name)

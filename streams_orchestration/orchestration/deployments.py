@@ -54,7 +54,9 @@ def preview_compiled(home: api.Home, compilation: Compilation) -> Redeployment:
     Raises:
         ApplicationError: the application cannot run here.
         NotDeployedError: the application is not deployed.
+        OtherVersionError: another version of the product wrote the deployed plan.
         OperatorError: a stored state cannot be read.
+        CatalogError: the catalog cannot be used.
     """
     wanted = _deployable(compilation)
     catalog = api.opened_catalog(home, wanted.name)

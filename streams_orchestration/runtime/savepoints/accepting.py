@@ -65,6 +65,7 @@ def accept(opened: OpenedApplication, place: SavepointPlace, drop: Collection[st
         SavepointError: the savepoint is damaged, is of another application, or does not fit the plan; the application
             is deployed already; or a target of its sinks belongs to another application, or has other files.
         DropStateError: `drop` names an operator whose state would not be lost.
+        OperatorError: a state of the savepoint cannot be read as one of its operator.
         NotDeployableError: `fresh` is set and the application runs.
         ApplicationError: Spark refuses a query.
         AnalysisError, JavaError: Spark could not analyse the queries.
@@ -115,6 +116,7 @@ def _preview(
     Raises:
         SavepointError: a file of the savepoint is damaged.
         DropStateError: `drop` names an operator whose state would not be lost.
+        OperatorError: a state of the savepoint cannot be read as one of its operator.
     """
     for state in manifest.states:
         for file in state.files:

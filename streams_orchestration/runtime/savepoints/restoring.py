@@ -50,8 +50,9 @@ def restore(
 
     Raises:
         SavepointError: see `accept`; or an Import would read the same tuples twice, or a state cannot be written.
-        DropStateError, NotDeployableError, ApplicationError: see `accept`.
+        DropStateError, NotDeployableError, ApplicationError, AnalysisError, JavaError: see `accept`.
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
+        OperatorError: a state of the savepoint cannot be read as one of its operator.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     accepted = accept(opened, place, drop, fresh=fresh)
@@ -75,7 +76,8 @@ class _Restoring:
         """Carry the states over, and insert the application into the catalog; on failure, remove the written files.
 
         Raises:
-            SavepointError: the states cannot be written.
+            SavepointError: the states cannot be written, or an Import would read the same tuples twice.
+            StateRefusedError, MisplacedKeysError, OperatorError: see `Carrier.carry`.
         """
         accepted, manifest, positions = self._accepted, self._manifest, self._manifest.positions
         cut = CommonCut(
