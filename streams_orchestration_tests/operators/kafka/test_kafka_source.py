@@ -196,12 +196,14 @@ def test_only_committed_transactions_are_read_and_their_marks_do_not_hold_up_the
 
     topic = kafka.topic()
     for number, ends in enumerate((True, False, True)):
-        producer = Producer({"bootstrap.servers": kafka.address, "transactional.id": f"{topic}-{number}"})
+        settings = {"bootstrap.servers": kafka.address, "transactional.id": f"{topic}-{number}"}
+        producer = Producer(settings)
         producer.init_transactions(60)
         producer.begin_transaction()
         producer.produce(topic, message(number))
         producer.flush(60)
         producer.commit_transaction(60) if ends else producer.abort_transaction(60)
+        Producer(settings).init_transactions(60)  # waits for the mark, which the broker writes after its answer
     bench = source(kafka, tmp_path, topic)
     run(bench)
     assert [row[0] for row in bench.rows()] == [0, 2]
