@@ -12,10 +12,8 @@ from streams_orchestration.model.subscription import check_properties, parse_sub
 from streams_orchestration.operators.expressions import condition_of
 from streams_orchestration.runtime.programs.batches import LinkChange
 from streams_orchestration.spl.application.subscriptions import subscription_text
+from streams_orchestration.spl.programs.library.spl_links import DONE, NO_PORT, WRONG
 from streams_orchestration.spl.programs.reading import tree_of
-
-DONE, NO_PORT, WRONG = 0, 1, 2
-"""The numbers by which SPL says that a change is made, that a port has no such link, and that a value is wrong."""
 
 
 class ChangeableLinks:
