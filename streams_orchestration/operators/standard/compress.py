@@ -59,7 +59,7 @@ class Compress(Operator):
         check_output(context)
 
     def setup(self) -> None:
-        """Begin without a stream."""
+        """Prepare the reading of the bytes and a compressor; no stream has begun."""
         schema = self.context.inputs[0]
         self.content = bytes_read(self.parameters.compression_input, "compressionInput", schema, self.context)
         self.compressor = Compressor(self.parameters.compression)

@@ -78,7 +78,7 @@ class Decompress(Operator):
         check_output(context)
 
     def setup(self) -> None:
-        """Begin without a stream."""
+        """Prepare the reading of the bytes and a decompressor; no stream has begun."""
         schema = self.context.inputs[0]
         self.content = bytes_read(self.parameters.decompression_input, "decompressionInput", schema, self.context)
         self.decompressor = Decompressor(self.parameters.compression)

@@ -21,9 +21,10 @@ from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.wishes import read_wish, refusal
 
 WAITS = Pauses(first=60.0, longest=3600.0)
-"""Seconds after which a host ends.
+"""Seconds for which files cannot be used before a host ends.
 
-They double with each earlier reset for files that the host could not use, unless another machine had no more of them.
+The seconds double with each earlier reset of the host for unusable files. If such resets were at least as frequent on
+its machine as on another one that takes it, the host ends after the first wait.
 """
 
 # made once: making a statement takes longer than running it
