@@ -17,6 +17,7 @@ from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.reset_runs import is_recorded
 from streams_orchestration.orchestration.sensors import SENSOR, WATCH_SECONDS
 from streams_orchestration.orchestration.watching import Cursor
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError, CatalogVersionError, HostLaunchError
 from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -148,8 +149,8 @@ def test_a_failure_during_a_tick_is_noticed_in_the_same_tick(
 ):
     observed = runtime.observed_status
 
-    def fails_then(home: Home, application: str) -> ApplicationStatus:
-        status = observed(home, application)
+    def fails_then(catalog: Catalog, application: str) -> ApplicationStatus:
+        status = observed(catalog, application)
         runtime.status = failed(running())
         return status
 
@@ -203,7 +204,7 @@ def test_lineage_is_told_once_that_a_unit_is_given_up(daemon: Daemon, runtime: R
 def test_an_application_that_cannot_be_looked_after_keeps_no_other_one_from_it(
     daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):
-    def unreadable(_home: Home, application: str) -> ApplicationStatus:
+    def unreadable(_catalog: Catalog, application: str) -> ApplicationStatus:
         raise KeyError(application)
 
     runtime.status = failed(running())
