@@ -67,7 +67,7 @@ class QueryStart:
         Directories of earlier queries of the PE, which killed hosts have left, are removed.
 
         Args:
-            apart: True if the tasks need not be on one machine.
+            apart: True if the tasks need not be on one machine; only then their processes watch `hang_limit`.
         """
         path = Path(self.scratch.path)
         for left in path.parent.glob(f"pe-{self.program.pe}-g*"):
@@ -113,7 +113,7 @@ class Query(Protocol):
 
     @property
     def idle(self) -> bool:
-        """True if no batch runs and none will begin, because the application is no longer wanted."""
+        """True if no batch runs and none will begin: the query has ended, or its planner plans no more."""
         ...
 
     def busy(self) -> list[int]:

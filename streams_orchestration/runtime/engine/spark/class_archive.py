@@ -41,13 +41,18 @@ class ClassArchive:
 
     @classmethod
     def find(cls, java: Path, options: str, home: Path, directory: Path | None = None) -> ClassArchive:
-        """Find the archive for a JVM, and mark it as used; prepare a missing one.
+        """Find the archive for a JVM, and mark it as used.
+
+        If it is missing, its directory is created, and the JVM is to write it if the disk has `FREE_BYTES`.
 
         Args:
             java: the program of the JVM.
             options: the options of the JVM.
             home: the directory of Spark.
             directory: the directory of the archives; None for the directory of the user's caches.
+
+        Raises:
+            OSError: the program or Spark's jars do not exist.
         """
         directory = directory or cache_directory()
         program, jars = java.resolve(), home / "jars"
@@ -69,9 +74,10 @@ class ClassArchive:
         return f"-XX:SharedArchiveFile={self.path} {QUIET}" if self.path.exists() else ""
 
     def write(self, gateway: Any) -> None:
-        """Make the JVM write the archive, as `jcmd VM.cds static_dump` does.
+        """Make the JVM write the archive to `writes`, as `jcmd VM.cds static_dump` does.
 
-        An option to write it when the JVM ends would slow down the JVM by seconds; this takes time only afterwards.
+        An option to write it when the JVM ends would slow down the JVM by seconds; this takes time only afterwards. An
+        error of the JVM is raised as Py4J's.
         """
         java = gateway.jvm.java.lang
 
@@ -92,7 +98,7 @@ class ClassArchive:
         invoke.invoke(server, array(java.Object, commands, "vmCds", arguments, array(java.String, strings)))
 
     def drop(self) -> None:
-        """Remove the incomplete archive of a JVM that was killed."""
+        """Remove the incomplete archive of a JVM that was killed; do nothing if it was to write none."""
         if self.writes is not None:
             for path in (self.writes, self.writes.with_name(f"{self.writes.name}.classlist")):
                 path.unlink(missing_ok=True)

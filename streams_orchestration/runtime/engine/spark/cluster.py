@@ -42,6 +42,8 @@ def cluster_settings(
 ) -> dict[str, str]:
     """Return the settings of a session on a cluster.
 
+    Properties of the engine's file replace all other settings except the master; its `spark.files` are sent as well.
+
     Args:
         local: the settings of a session on this machine.
         engine: the engine's settings, with the address of the cluster and properties for it.
@@ -67,7 +69,7 @@ def cluster_settings(
 
 
 def ship(directory: Path, python: str | None) -> tuple[Path, Path]:
-    """Write the files that executors get, and return them: the product, and the script that runs Python with it.
+    """Write the files that executors get, and return them: the script that runs Python, and the product for it.
 
     Args:
         directory: the directory for the files, which is created.

@@ -17,7 +17,7 @@ from streams_orchestration.runtime.hiding import hide_secrets
 
 
 def freeze() -> None:
-    """Exempt all objects that are in memory now from garbage collection, which a worker runs after every task.
+    """Collect garbage, and exempt all other objects in memory from the collection that a worker runs after every task.
 
     These are mostly imported modules; checking them takes longer than many a task.
     """

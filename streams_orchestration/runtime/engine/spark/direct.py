@@ -51,13 +51,15 @@ class DirectBatches:
         self._until = 0.0
 
     def advance(self, batch: int) -> int:
-        """Run direct batches until Spark has to run one, and return the number of that batch.
+        """Commit the last batch, run direct batches until Spark has to run one, and return the number of that batch.
+
+        Return `batch` if there is nothing to do for a while, or the planner plans no more.
 
         Args:
             batch: the query's current batch according to Spark, which may be lower than the number in the catalog.
 
         Raises:
-            StreamsRuntimeError: the planner failed, or an owner of a task has ended.
+            StreamsRuntimeError: the planner failed (see `Planner.advance`), or an owner of a task has ended.
         """
         if batch == self._handed:
             now = time.monotonic()
@@ -102,7 +104,7 @@ class DirectBatches:
         return True
 
     def _connections(self) -> dict[tuple[int, int], OwnerConnection] | None:
-        """Return the connections to the owners of all tasks; None if an owner is missing."""
+        """Return the connections to the owners of all tasks; None if a task has no owner, or one cannot be reached."""
         scratch = self._planner.scratch
         connections: dict[tuple[int, int], OwnerConnection] = {}
         for task in scratch.launched.program.tasks:
@@ -118,7 +120,11 @@ class DirectBatches:
 
 
 def _answers(pending: list[tuple[OwnerConnection, TaskRequest]]) -> list[Row]:
-    """Return the rows that the owners produce; the owners work in parallel, each on one request at a time."""
+    """Have the owners run requests, in parallel but each one at a time, and return the rows that they produce.
+
+    Raises:
+        StreamsRuntimeError: an owner has ended, or could not run a request.
+    """
     waiting: dict[OwnerConnection, deque[TaskRequest]] = {}
     for connection, request in pending:
         waiting.setdefault(connection, deque()).append(request)
@@ -139,7 +145,8 @@ def _answers(pending: list[tuple[OwnerConnection, TaskRequest]]) -> list[Row]:
 def _slot() -> Generator[bool]:
     """Limit the queries of a host that run a direct batch at once to the number of its processors.
 
-    Yields True if the query has got a slot; the others let Spark run their batches.
+    Yields True if the query has got a slot until the block ends. Otherwise, and in a session without a host, it yields
+    False, so that Spark runs the batch.
     """
     directory = os.environ.get(DIRECTORY)  # a session that no host has made has no directory
     for number in range(os.cpu_count() or 1) if directory else ():

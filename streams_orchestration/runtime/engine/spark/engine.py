@@ -44,7 +44,11 @@ log = logging.getLogger("streams.spark")
 
 
 class SparkEngine:
-    """A Spark session, which starts on a thread with its JVM and its workers."""
+    """A Spark session, which starts on a thread with its JVM and its workers.
+
+    Its creation starts the JVM. It raises JavaError without a Java, SettingError if a file of Spark's properties cannot
+    be used, and StreamsRuntimeError if a host on a cluster cannot run programs from its directory.
+    """
 
     def __init__(self, start: EngineStart) -> None:
         scratch = start.home.data(start.application) / "spark"
@@ -145,11 +149,11 @@ class SparkEngine:
         return self.session.sparkContext
 
     def ping(self) -> object:
-        """Ask the JVM for the time of its start."""
+        """Ask the JVM for the time of its start, and return it; wait until the session is up."""
         return self._context._jsc.startTime()
 
     def ended(self, patience: float = 0.0) -> str | None:
-        """Return how the JVM or its Spark application has ended, in words; None while both run."""
+        """Return how the JVM or its Spark application has ended, in words; None if both run for `patience` seconds."""
         if self._given_up:
             return f"its Spark application on {self._master} has ended; see the host's log, and the cluster's"
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -157,7 +161,7 @@ class SparkEngine:
         return None
 
     def watch(self, wake: Callable[[], None]) -> None:
-        """Start a thread that waits for the end of queries and of the JVM, and then calls `wake`."""
+        """Start a thread that calls `wake` after each end of a query, and after the end of the JVM."""
         threading.Thread(target=self._await_ends, args=(wake,), name="query-ends", daemon=True).start()
 
     def _await_ends(self, wake: Callable[[], None]) -> None:
@@ -232,7 +236,10 @@ class SparkEngine:
 
 
 def no_session(master: str, error: Exception) -> Exception:
-    """Return the error that kept a session from starting; it names the cluster if that is the cause."""
+    """Return the error to raise for the one that kept a session from starting.
+
+    With the master `local` it is the same error, else one that names the cluster.
+    """
     if master == LOCAL:
         return error
     lines = [line.strip() for line in str(error).splitlines() if "Exception" in line or "Error" in line]

@@ -46,7 +46,10 @@ class RowSender:
         self._writer: Any = None
 
     def send(self, item: Item) -> None:
-        """Add an item to the payload; write the items to the file, if there is one, once they take `HELD_BYTES`."""
+        """Add an item to the payload.
+
+        If payloads go to a directory, write the items to a file there once their tuples take `HELD_BYTES`.
+        """
         self._held.append(item)
         if isinstance(item, TupleBatch):
             self._bytes += item.nbytes
@@ -54,9 +57,9 @@ class RowSender:
             self._write()
 
     def payload(self) -> tuple[bytes, int]:
-        """Return the payload for all items and its size in bytes; write the file that a large payload names.
+        """Return the payload for all items, and the size of the items in bytes. Nothing can be sent afterwards.
 
-        Nothing can be sent afterwards.
+        Items of more than `INLINE_BYTES` are written to a file, or held, and the payload only names them.
         """
         if self._file is None:
             data = encode(self._held, self._schema)
@@ -89,6 +92,10 @@ def take_over(payload: bytes, take: Callable[[bytes], pa.Buffer]) -> pa.Buffer:
     Args:
         payload: the payload of the row.
         take: returns the data of a payload that another process holds.
+
+    Raises:
+        OSError: the payload's file is gone, or cannot be read.
+        StreamsRuntimeError: see `HeldPayloads.take`.
     """
     if payload.startswith(HELD):
         return take(payload)

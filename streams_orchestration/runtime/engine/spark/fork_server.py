@@ -50,7 +50,9 @@ STREAMS = ("standard input", "standard output", "standard error")
 
 
 def expect_fork_server(directory: Path) -> socket.socket | None:
-    """Prepare a fork server for Spark's Python processes; call this before the JVM starts, which inherits the setting.
+    """Prepare a fork server for Spark's Python processes, and make Spark request them from it by `PYSPARK_PYTHON`.
+
+    Call this before the JVM starts, which inherits that variable.
 
     Directories of the host's earlier starts are removed. Requests that come before the server is up wait for it. Its
     processes work in the working directory of this process.
@@ -59,8 +61,8 @@ def expect_fork_server(directory: Path) -> socket.socket | None:
         directory: the directory of this server alone, which replaces an existing one.
 
     Returns:
-        The socket on which the server is to listen; None if no program may be run from the directory. Spark then starts
-        ordinary Pythons.
+        The socket on which the server is to listen; None if no program may be run from the directory. The variable is
+        not set then, and Spark starts ordinary Pythons.
     """
     for old in directory.parent.glob(f"{directory.name.rpartition('-')[0]}-*"):
         shutil.rmtree(old, ignore_errors=True)

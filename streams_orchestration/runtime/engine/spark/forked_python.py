@@ -18,7 +18,11 @@ ANSWER_SECONDS = 60.0
 
 
 def main(directory: str, arguments: list[str]) -> int:
-    """Request a forked process, wait for its end, and return its exit status; without a server, run Python."""
+    """Request a forked process, wait for its end, and return its exit status; pass SIGTERM on to it.
+
+    Without a server, or with a program other than `-m MODULE`, this process becomes an ordinary Python. If the server
+    ends meanwhile, the forked process is killed, and the status is 1.
+    """
     connection = _connect(directory) if arguments[:1] == ["-m"] else None
     pid = None if connection is None else _request(connection, arguments)
     if connection is None or pid is None:
@@ -51,7 +55,7 @@ def _connect(directory: str) -> socket.socket | None:
 
 
 def _request(connection: socket.socket, arguments: list[str]) -> int | None:
-    """Request a forked process, and return its pid; None if the connection fails."""
+    """Request a forked process, and return its pid; None if the connection fails, or ends without an answer."""
     directory = os.getcwdb()  # noqa: PTH109
     request = marshal.dumps((arguments, dict(os.environb), directory))
     try:

@@ -132,7 +132,12 @@ def start_jvm(
             directory of this process.
         engine: settings with a file of properties, which the JVM reads itself, so that they are on no command line.
         environment: variables for the JVM and its Python processes, in addition to the environment of this process.
-        output: the file for the output of the JVM and its Python processes; None for the streams of this process.
+        output: the file for the output of the JVM and its Python processes, which is appended to; None for the streams
+            of this process.
+
+    Raises:
+        SettingError: the file of properties cannot be used.
+        OSError: Spark cannot be run, or the output file cannot be opened.
     """
     connection = private / "connection"
     options = f'{settings.get(JAVA_OPTIONS, "")} "-Djava.io.tmpdir={private}"'
@@ -164,13 +169,20 @@ def start_jvm(
 
 
 def _own_address(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variable that keeps Spark from looking up this machine's name, which may not resolve."""
+    """Return the environment variable that keeps Spark from looking up this machine's name, which may not resolve.
+
+    There is none if the session listens on all addresses, or its address is not set.
+    """
     address = settings.get("spark.driver.bindAddress", "")
     return {} if address in ("", "0.0.0.0", "::") else {"SPARK_LOCAL_IP": address}  # noqa: S104  not bound here
 
 
 def submit_arguments(settings: Mapping[str, str], engine: EngineSettings) -> list[str]:
-    """Return the arguments of `spark-submit`: the file of properties, and every setting that is not in it."""
+    """Return the arguments of `spark-submit`: the file of properties, and every setting that is not in it.
+
+    Raises:
+        SettingError: the file of properties cannot be used.
+    """
     private = engine.properties().items()
     shown = [(name, value) for name, value in settings.items() if (name, value) not in private]
     file = ["--properties-file", engine.conf] if engine.conf else []

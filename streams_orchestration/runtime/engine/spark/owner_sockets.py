@@ -43,7 +43,7 @@ FAILURES = (OSError, EOFError, AssertionError, AuthenticationError)
 
 
 def listen() -> tuple[str, socket.socket]:
-    """Return a new address of this process, and the socket that accepts its connections before keys are checked."""
+    """Listen on a new address of this process; return it, and the socket that accepts connections, keys unchecked."""
     name = f"streams-{os.getpid()}-{secrets.token_hex(8)}"
     if driver := os.environ.get(DRIVER):
         listener = socket.create_server((_own_address(driver), 0), backlog=BACKLOG)
@@ -61,7 +61,9 @@ def listen() -> tuple[str, socket.socket]:
 
 
 def accepted(listener: socket.socket) -> Connection:
-    """Return the next connection to a listening socket; its peer has not proved yet that it knows the key.
+    """Wait for the next connection to a listening socket, and return it; its peer has not proved that it knows the key.
+
+    While this process has no free file descriptor, it tries again every `FULL_SECONDS`.
 
     Raises:
         OSError: the peer has gone.
@@ -124,7 +126,7 @@ class OwnerConnection:
         self._connection.send(request)
 
     def receive(self) -> Any:
-        """Return the next answer.
+        """Wait for the next answer, and return it.
 
         Raises:
             OSError, EOFError: the owner has ended.
@@ -155,7 +157,10 @@ def _process_of(address: str) -> int | None:
 
 
 def reachable(address: str, space: str) -> bool:
-    """Return True if a living process accepts connections at an address, in whatever process namespace it is."""
+    """Return True if it is worth connecting to an address.
+
+    A TCP address always is; another one if its process lives in this process space.
+    """
     if address.startswith(f"{TCP}://"):
         return True
     pid = pid_of(address)
@@ -163,7 +168,10 @@ def reachable(address: str, space: str) -> bool:
 
 
 def connect(address: str, key: bytes) -> OwnerConnection | None:
-    """Return a connection to an owner; None if its peer does not prove in `HANDSHAKE_SECONDS` that it knows the key."""
+    """Return a connection to an owner; None if it cannot be reached.
+
+    None also if its peer does not prove within `HANDSHAKE_SECONDS` that it knows the key.
+    """
     with contextlib.suppress(*FAILURES):
         connection = Connection(_connected(address).detach())
         try:

@@ -73,7 +73,7 @@ class SilentOwnerError(StreamsRuntimeError):
 
 @cache
 def executor_id() -> str:
-    """Return the id of the cluster's executor that started this process; empty on the host's own machine."""
+    """Return the id of the cluster's executor that started this process; empty in a host without a cluster."""
     with contextlib.suppress(psutil.Error):
         for parent in psutil.Process().parents() if os.environ.get(DRIVER) else ():
             words = parent.cmdline()
@@ -95,7 +95,7 @@ def forget_workers(workers: Path, living: Collection[str]) -> None:
 
 
 def take_silent(workers: Path) -> list[str]:
-    """Return the ids of executors with silent workers, and delete their announcements."""
+    """Return the ids of executors that `Owners.suspect` has marked as silent, and delete the marks."""
     silent = tuple((workers / SILENT).iterdir()) if (workers / SILENT).is_dir() else ()
     for each in silent:
         each.unlink(missing_ok=True)
@@ -127,7 +127,7 @@ class Owners:
         self._connections: dict[str, OwnerConnection] = {}
 
     def connection(self, owner: str) -> OwnerConnection | None:
-        """Return the connection to an owner; None if the owner has ended."""
+        """Return the connection to an owner, made if needed; None if the owner has ended or does not answer."""
         connection = self._connections.get(owner)
         if connection is not None and not connection.ended:
             return connection
@@ -139,7 +139,10 @@ class Owners:
         return connection
 
     def suspect(self, connection: OwnerConnection) -> None:
-        """Mark the executor at the other end as silent, so that the host gives it no more tasks."""
+        """Mark the executor at the other end as silent, so that the host gives it no more tasks.
+
+        Do nothing if it is not known.
+        """
         owner = next((owner for owner, known in self._connections.items() if known is connection), None)
         workers = Path(os.environ.get(DIRECTORY, ""))
         for each in workers.glob("*@*"):
@@ -162,7 +165,7 @@ def send(connection: OwnerConnection, request: Any) -> None:
 
 
 def receive(connection: OwnerConnection) -> Any:
-    """Return the answer of an owner to a request.
+    """Wait for the answer of an owner to a request, and return it.
 
     Raises:
         StreamsRuntimeError: the owner has ended, or an error was raised while it ran the request.
@@ -194,6 +197,9 @@ class Worker:
     def run(self, register: Path, request: Any) -> Any:
         """Have the owner of a task run a request, and return the result; choose an owner if the task has none.
 
+        An owner on a machine that no longer answers is marked as silent. If this process is the owner, errors of `work`
+        are raised as they are.
+
         Args:
             register: the file that names the owner of the task, `.../QUERY/owners/LEVEL-PARTITION`.
             request: the argument of the function `work`.
@@ -219,7 +225,9 @@ class Worker:
             raise
 
     def announce(self) -> None:
-        """Announce this worker, so that it may own tasks.
+        """Open this worker's socket and announce it, so that it may own tasks; do nothing if that was done.
+
+        Without a host, it is not announced to other workers.
 
         Raises:
             StreamsRuntimeError: the worker is in an executor whose machine does not share the state directory.
@@ -236,7 +244,11 @@ class Worker:
     def _claimed(self, register: Path) -> tuple[str, OwnerConnection | None]:
         """Choose the owner of a task; return it and the connection to it, which is None if this process is the owner.
 
-        While the choice lasts, a claim file names this process, so that the host watches it like an owner.
+        This process is announced first. While the choice lasts, a claim file names it, so that the host watches it like
+        an owner.
+
+        Raises:
+            StreamsRuntimeError: see `announce`.
         """
         claim = register.with_name(f"{CLAIM}{register.name}")
         _write(claim, f"streams-{os.getpid()}-\n\n{process_space()}")

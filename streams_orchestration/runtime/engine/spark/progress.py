@@ -64,7 +64,7 @@ class StandstillWatch:
         """Note whether the process has made progress since the last look, and end it after the limit without progress.
 
         Args:
-            runs: how often its threads have run so far; None if that is not known.
+            runs: how often its threads have run so far; None if that is not known, which counts as progress.
         """
         moved = runs is None or runs != self._runs or not self._tasks
         self._runs, self._still = runs, 0 if moved else self._still + 1

@@ -63,7 +63,7 @@ class ScratchQuery(ABC):
 
     @property
     def idle(self) -> bool:
-        """True if no batch runs and none will begin, because the application is no longer wanted."""
+        """True if the query does not run; or no batch runs, and its planner plans no more."""
         return not self.active or self._scratch.resting
 
     def busy(self) -> list[int]:
@@ -76,7 +76,10 @@ class ScratchQuery(ABC):
 
 
 class SparkQuery(ScratchQuery):
-    """One generation of one PE: starts a query and knows why it ended. The planner commits its batches."""
+    """One generation of one PE, which starts a query at its creation and knows why it ended.
+
+    The planner commits its batches.
+    """
 
     def __init__(self, spark: SparkSession, start: QueryStart, *, apart: bool = False) -> None:
         super().__init__(start, apart=apart)
@@ -117,7 +120,8 @@ class SparkQuery(ScratchQuery):
     def failure(self) -> StreamsRuntimeError | None:
         """Return the error that ended the query; None while it runs or is about to be started again.
 
-        A query is started again if it could not start because Python was slow to start.
+        A query that could not start because Python was slow to start is started again by this call, after a pause, up
+        to `MOST_STARTS` times.
         """
         if self.active or self._query is None:
             return None
@@ -141,7 +145,10 @@ class SparkQuery(ScratchQuery):
         return ""
 
     def _starts_again(self, why: str) -> bool:
-        """Plan another start if the query could not start because Python was slow, and return True if so."""
+        """Plan another start if the query could not start because Python was slow, and make it once it is due.
+
+        Return False if that is not the cause, or the query was started `MOST_STARTS` times.
+        """
         if SLOW_START not in why or self._starts >= MOST_STARTS:
             return False
         now = time.monotonic()
@@ -161,7 +168,10 @@ class SparkQuery(ScratchQuery):
 
 
 def reason(text: str) -> str:
-    """Return the line of a Spark exception that names the cause."""
+    """Return the line of a Spark exception that names the cause, at most 500 characters; `unknown` without text.
+
+    The loss of an executor or of a Python process is put in words instead.
+    """
     if "ExecutorLostFailure" in text or "FetchFailed" in text or AGAIN in text:
         return "an executor of the Spark cluster that had run its tasks was lost"
     if "Python worker exited unexpectedly" in text:

@@ -42,7 +42,10 @@ class TaskRequest:
 
 
 def requests(scratch: Scratch, level: int, rows: Iterable[Row]) -> list[TaskRequest]:
-    """Return the requests of a level by partition: the tasks whose plans are among the rows, each with its items."""
+    """Return the requests of a level by partition: the tasks whose plans are among the rows, each with its items.
+
+    Items are in the order of operator, port and origin. Items of a task without a plan are left out.
+    """
     rows = list(rows)
     items = sorted((row for row in rows if row[2] != PLAN), key=lambda row: (row[2], row[3], row[4]))
     plans = sorted(row for row in rows if row[2] == PLAN)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def spark_session(settings: Mapping[str, str], gateway: Any) -> SparkSession:
-    """Return the Spark session of this process. This takes seconds, so call it on a thread.
+    """Start the Spark session of this process, and return it. This takes seconds, so call it on a thread.
 
     Args:
         settings: the settings, as from `session_settings`.

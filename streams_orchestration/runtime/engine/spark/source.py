@@ -48,24 +48,30 @@ class PeReader(DataSourceStreamReader):
         self._direct: DirectBatches | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """Return the last committed batch."""
+        """Record that the planner is ready, and return the last committed batch; for errors see `Planner.start`."""
         return {"batch": self._planner.start()}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """Commit the batch that Spark has run, run direct batches, and return the next batch that Spark has to run.
 
-        The result is `start` if there is nothing to do for a while.
+        The result is `start` if there is nothing to do for a while. For errors see `DirectBatches.advance`.
         """
         return {"batch": self._advance(start["batch"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[TaskDescriptor]:
-        """Return one descriptor for every task of level 0; none if Spark requests an empty batch."""
+        """Record that the planned batch runs, and return one descriptor for every task of level 0.
+
+        There are none if Spark requests an empty batch.
+
+        Raises:
+            StreamsRuntimeError: this reader has not planned the batch.
+        """
         if start == end:
             return []
         return [TaskDescriptor(partition, plan) for partition, plan in self._planner.tasks(end["batch"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Run a task of level 0, and yield the rows for the tasks of later levels."""
+        """Run a task of level 0, and yield the rows for the tasks of later levels; for errors see `PeLevel`."""
         from streams_orchestration.runtime.engine.spark.rows import PLAN, record_batches
         from streams_orchestration.runtime.engine.spark.stages import PeLevel
         from streams_orchestration.runtime.queries.scratch import Scratch

@@ -36,7 +36,7 @@ def cache_directory() -> Path:
 def lean_home(directory: Path | None = None) -> Path:
     """Return a directory like Spark's without its machine learning, or Spark's own if links cannot be made.
 
-    It is made once and reused.
+    It is made once and reused. When it is made, directories of links to a Spark that is gone are removed.
 
     Args:
         directory: the parent directory; None for the directory of the user's caches.
@@ -58,6 +58,9 @@ def _link(home: Path, lean: Path) -> None:
     """Make the directory `lean`, with links to all files of Spark's home except the jars that are left out.
 
     The links are made in a temporary directory, which is renamed to `lean` unless another process was faster.
+
+    Raises:
+        OSError: the links cannot be made.
     """
     made = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=lean.parent))
     try:

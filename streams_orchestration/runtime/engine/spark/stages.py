@@ -54,7 +54,8 @@ class PeLevel:
 
         Raises:
             StreamsRuntimeError: Spark has lost the results of a task and runs it again, while other tasks may have them
-                already; only a reset undoes all of them.
+                already, and only a reset undoes all of them; or a process that ran a task has ended. An error of an
+                operator is not raised; see `run_task`.
         """
         if self.scratch.launched.apart:
             _require_first_run()
@@ -71,7 +72,8 @@ class PeLevel:
 def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) -> list[Row]:
     """Run a task in this process, which is its owner, and return the rows that it sends to other tasks.
 
-    The task's result goes into an answer for the planner. If the task fails, the failure is logged and in the answer.
+    The task's result goes into an answer for the planner. If the task fails, the failure is logged and in the answer,
+    and it sends no tuples. The first task of level 0 also sends the plan to all tasks of later levels.
     """
     launched = scratch.launched
     program, directories = launched.program, launched.directories
@@ -134,7 +136,7 @@ _WORKER = Worker(_serve)
 
 
 def announce() -> None:
-    """Announce this process as a worker of its host."""
+    """Announce this process as a worker of its host; for errors see `Worker.announce`."""
     _WORKER.announce()
 
 

@@ -65,7 +65,7 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path, session: SparkSes
         session: the session that analyses them; None for one in a process of its own.
 
     Raises:
-        AnalysisError: Spark does not start, or takes too long.
+        AnalysisError: Spark does not start, fails, or takes more than `SECONDS`.
         JavaError: there is no Java.
         HostLaunchError: this process may have too few files open.
     """
@@ -85,7 +85,7 @@ def _analysed_apart(programs: list[PeProgram], base: Path, directory: Path) -> Q
     """Analyse programs in a process of its own, which gets and leaves files in a directory.
 
     Raises:
-        AnalysisError: Spark does not start, or takes too long.
+        AnalysisError: Spark does not start, fails, or takes more than `SECONDS`.
         JavaError: there is no Java.
         HostLaunchError: this process may have too few files open.
     """
@@ -111,10 +111,10 @@ def _analysed_apart(programs: list[PeProgram], base: Path, directory: Path) -> Q
 
 
 def _await(child: subprocess.Popen[bytes], directory: Path) -> None:
-    """Wait until the child process has ended, and report its progress meanwhile.
+    """Wait until the child process has ended, and log its progress every `TELL_SECONDS`.
 
     Raises:
-        AnalysisError: the time for the analysis is over.
+        AnalysisError: the child has used `SECONDS`, which are longer on a busy machine.
     """
     patience = Patience(time.monotonic, machine_load)
     tell_at = TELL_SECONDS
@@ -161,7 +161,10 @@ def _alike(programs: Iterable[PeProgram]) -> list[list[PeProgram]]:
 
 
 def _shared_answers(alike: Iterable[list[PeProgram]], answer: QueryAnalysis) -> Iterator[tuple[int, OperatorColumns]]:
-    """Yield the column origins of every operator. A group of equal programs shares the answer for its first one."""
+    """Yield the column origins of each operator for which they are known.
+
+    A group of equal programs shares the answer for its first one.
+    """
     for programs in alike:
         for operators in zip(*(program.operators for program in programs), strict=True):
             if operators[0] in answer.columns:
@@ -169,7 +172,7 @@ def _shared_answers(alike: Iterable[list[PeProgram]], answer: QueryAnalysis) -> 
 
 
 def _analysed_here(directory: Path) -> QueryAnalysis:
-    """Analyse the programs in a directory with a new session of this process."""
+    """Analyse the programs in a directory with a new session of this process, whose JVM is started."""
     from streams_orchestration.runtime.engine.spark.session import spark_session
 
     # from the process that started this one
@@ -182,7 +185,11 @@ def _analysed_here(directory: Path) -> QueryAnalysis:
 
 
 def _analysed(session: SparkSession, programs: list[PeProgram], base: str, directory: Path) -> QueryAnalysis:
-    """Compose the queries of each program in sessions of their own, and note the progress in a directory."""
+    """Compose the query of each program in a session of its own, and note the progress in a directory.
+
+    A query that cannot be composed is a refusal. If the plan of one cannot be followed, the origins of its columns are
+    left out, with a warning in the log.
+    """
     from py4j.protocol import Py4JError  # pyright: ignore[reportMissingTypeStubs]
 
     from streams_orchestration.runtime.engine.spark.frames.composing import Composition

@@ -110,7 +110,8 @@ def link_checkpoint(
         former: the state that was stored before; a file that is in it gets no further link.
 
     Raises:
-        CheckpointError: the checkpoint has no files.
+        CheckpointError: the checkpoint has no committed batch.
+        OSError: a file cannot be read or stored.
     """
     paths = [path.relative_to(checkpoint).as_posix() for path in files_below(checkpoint)]
     last = last_batch(paths)
@@ -139,7 +140,8 @@ def restore_checkpoint(store: Store, stored: StoredState, checkpoint: Path) -> N
         checkpoint: the directory to create.
 
     Raises:
-        CheckpointError: a file is gone or was altered.
+        CheckpointError: a file is gone, was altered, or cannot be read.
+        OSError: the checkpoint's directory cannot be written.
     """
     for file in stored.files:
         place = checkpoint / file.place
@@ -209,7 +211,10 @@ def name_own_schemas(checkpoint: Path) -> None:
 
 
 def _is_same(store: Store, file: StateFile, path: Path) -> bool:
-    """Return True if a stored file and a file of the checkpoint are the same file, or have the same content."""
+    """Return True if a stored file is the same file as one of the checkpoint; False if either is gone.
+
+    For a file in an object store, True if the content is the same.
+    """
     try:
         kept = store.path(file.path)
         if kept is not None:

@@ -110,7 +110,7 @@ class Composition:
     """The operators of a PE as DataFrames of one session.
 
     Args:
-        spark: a session of its own.
+        spark: a session of its own, whose settings are changed.
         program: the program of the PE.
         directories: the directories of the PE.
         source: the source of the input ports that are fed from outside of the PE.
@@ -163,7 +163,10 @@ class Composition:
             self._compose(self.program.operators[index], mode)
 
     def columns(self) -> dict[int, OperatorColumns]:
-        """Return the origins of the columns of the DataFrames that `compose` has made, by operator."""
+        """Return the origins of the columns of the DataFrames that `compose` has made, by operator.
+
+        Py4J's error is raised for a plan that cannot be followed.
+        """
         return {
             index: OperatorColumns.of(
                 column_origins(self._made[index, port]) for port in range(len(self.program.operators[index].outputs))
@@ -309,7 +312,7 @@ def _is_no_marker() -> Column:
 
 
 def _tagged(frames: list[DataFrame], outlets: list[QueryOutlet], number: int) -> DataFrame:
-    """Return the rows of one port with a struct column for every port; only the column of this port is not null."""
+    """Return the rows of one port with its number, and a struct column for every port; only its own is not null."""
     own = F.struct(*(quoted(name) for name in frames[number].columns))
     columns = [
         (own if place == number else F.lit(None).cast(frame.schema)).alias(outlet.column)

@@ -69,7 +69,7 @@ class BatchRecord:
         self._write("first", json.dumps(batch).encode())
 
     def first(self) -> int:
-        """Return the batch after which the query begins."""
+        """Return the batch that `begin` recorded."""
         return json.loads((self._directory / "first").read_bytes())
 
     def plan(self, batch: int, planned: FrameBatch) -> None:
@@ -99,7 +99,7 @@ class BatchRecord:
         return (self._directory / str(batch)).exists()
 
     def port(self, batch: int, operator: int, port: int) -> PortBatch:
-        """Return the input of a port in a planned batch; empty if the port gets no rows."""
+        """Return the input of a port in a recorded batch; empty if the port gets no rows."""
         return _codec.validate_json((self._directory / str(batch)).read_bytes()).ports.get(
             f"{operator}:{port}", PortBatch()
         )

@@ -98,14 +98,18 @@ class _OperatorTime:
         return sum(len(order.waiting) for order in self.orders.values())
 
     def enter(self, port: int, batch: TupleBatch, connection: str) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Process a batch of an input port, and yield the tuples that may go to Spark now, with their ports."""
+        """Process a batch of an input port, and yield the tuples that may go to Spark now, with their ports.
+
+        Raises:
+            ValueError: a tuple has no event time.
+        """
         timed = self.watermark.entered(batch, connection)
         if port in self.orders:
             yield from self._passed(port, timed)
         yield from self.step(timed.watermarks, but=port)
 
     def step(self, steps: Watermarks | None, *, but: int = -1) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Pass new watermarks to all ports except `but`.
+        """Pass new watermarks to all ports except `but`; do nothing if `steps` is None.
 
         Yield the tuples that a watermark has now passed, with ports.
         """
@@ -135,7 +139,7 @@ class _OperatorTime:
         return self.watermark.holder.kind == "idle" and not self.waiting
 
     def tell_again(self) -> None:
-        """Let idle ports be sent as idle again."""
+        """Let the watermark, and the ports that were sent as idle, be given as idle again."""
         self.watermark.tell_again()
         for each in self.sent.values():
             each.told = not each.idle
@@ -150,10 +154,13 @@ class _OperatorTime:
         return state
 
     def load(self, state: State) -> None:
-        """Restore what `dump` returned.
+        """Restore what `dump` returned; do nothing if the state has no part for the operator.
 
         If another plan has other connections, each of them begins with the operator's watermark, except connections
         that have ended (EV45).
+
+        Raises:
+            StateError: the state counts the ticks of another attribute.
         """
         name = self.program.name
         if name not in state:
@@ -222,7 +229,7 @@ class QueryTime:
             The tuples for each port with `eventTime`, by its key `operator:port`, and the watermarks after the batch.
 
         Raises:
-            OperatorError: a tuple has no event time.
+            OperatorError: a tuple has no event time, or the filter of an Import cannot be evaluated for it.
             SegmentError: a segment is gone or altered, or has other attributes.
         """
         self._watermark = watermark
@@ -275,7 +282,12 @@ class QueryTime:
         return {key: marker for key, marker in found.items() if marker is not None}
 
     def _input(self, plan: BatchPlan, each: _OperatorTime, *, ended: bool) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Process the input of one operator; yield the tuples that its watermark has now passed, with their ports."""
+        """Process the input of one operator; yield the tuples that its watermark has now passed, with their ports.
+
+        Raises:
+            ValueError: a tuple has no event time, or the filter of an Import cannot be evaluated for it.
+            SegmentError: a segment is gone or altered, or has other attributes.
+        """
         entries = each.watermark.entries
         connected = plan.position.connected.get(each.program.name)
         if connected is not None and connected != entries.imported:
@@ -292,7 +304,7 @@ class QueryTime:
             yield from each.step(each.watermark.end())
 
     def _reached(self, each: _OperatorTime, delay: OutputDelay) -> int | None:
-        """Return the watermark after the results of a batch; None if there is none."""
+        """Return the watermark after the results of a batch: `END` after the last batch, None if none is known."""
         value = END if self._ended else each.watermark.value
         if value in (None, END):
             return value if self._ended or not delay.waits else None

@@ -49,8 +49,9 @@ For each kind of node there is the method that returns the deciding expressions,
 def column_origins(frame: DataFrame) -> tuple[dict[str, ColumnOrigin], QueryInfluences]:
     """Return the origin of every column of a DataFrame that is composed from views of input ports (`INPUT_ALIAS`).
 
-    The second result is the attributes that decide which rows exist. If a plan node is not understood, such as a
-    function over rows, each of its columns counts as computed from all inputs of the node.
+    The second result is the attributes that decide which rows exist, or their order. If a plan node is not understood,
+    such as a function over rows, each of its columns counts as computed from all inputs of the node. Py4J's error is
+    raised for a plan that cannot be followed.
     """
     plan = analysed(frame)
     walk = _Walk()
@@ -66,7 +67,7 @@ class _Walk:
         self.influences: set[tuple[int, str, ColumnUse]] = set()
 
     def scope_of(self, node: Any, outer: Scope) -> Scope:
-        """Return the origins of the columns of a plan node.
+        """Return the origins of the columns of a plan node; add deciding attributes at and below it to `influences`.
 
         Args:
             node: the node.
@@ -129,7 +130,7 @@ class _Walk:
         return made
 
     def _inputs_of(self, expression: Any, seen: Scope) -> ColumnOrigin:
-        """Return the input attributes from which an expression is computed.
+        """Return the input attributes from which an expression is computed, also through subqueries; empty if none are.
 
         `seen` has the input attributes of visible columns.
         """

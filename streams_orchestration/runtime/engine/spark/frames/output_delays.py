@@ -83,11 +83,14 @@ class _Walk:
         """Number of a common table expression -> the delay of its rows."""
 
     def delay_of(self, node: Any, conditions: tuple[Any, ...]) -> OutputDelay:
-        """Return the delay of a node's rows.
+        """Return the delay of a node's rows; `NO_DELAY` for a node that is not streamed.
 
         Args:
             node: the node of the plan.
             conditions: the conditions of filters directly above the node.
+
+        Raises:
+            UnknownDelayError: a node at or below this one may return results at any time.
         """
         kind = kind_of(node)
         if kind == "SubqueryAlias" and str(node.alias()).startswith(INPUT_ALIAS):
@@ -119,7 +122,11 @@ class _Walk:
         return OutputDelay(microseconds=max((_window_length(struct) for struct in _structs(node)), default=0))
 
     def _interval(self, join: Any, conditions: tuple[Any, ...]) -> int:
-        """Return the longest time that a row of a join waits for its partner, in microseconds."""
+        """Return the longest time that a row of a join waits for its partner, in microseconds; 0 for equal event times.
+
+        Raises:
+            UnknownDelayError: see `_wait`.
+        """
         own = join.condition()
         known = [own.get()] if kind_of(own) == "Some" else []
         known += conditions if str(join.joinType().toString()) == "Inner" else ()

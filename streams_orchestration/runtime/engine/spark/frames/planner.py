@@ -46,7 +46,9 @@ LATE_ROWS = "rows that Spark has dropped since they came after the watermark had
 
 
 def flush_before_end(plan: BatchPlan, operator: str, *, autonomous: bool) -> BatchPlan:
-    """Return a batch that closes all windows, if the planned batch is the query's last one; else the planned batch.
+    """Return a batch that closes all windows, if the planned batch is the query's last one.
+
+    Return the planned batch if it is not the last one, or a batch has closed all windows before.
 
     Args:
         plan: the batch that the protocol of regions would run.
@@ -93,13 +95,18 @@ class FramePlanner(Planner):
         """The watermarks after the results of the planned batch."""
 
     def start(self) -> int:
-        """Record and return the number of the last committed batch."""
+        """Record and return the number of the last committed batch; for errors see `Planner.start`."""
         batch = super().start()
         self._record.begin(batch)
         return batch
 
     def advance(self, batch: int, not_before: float = 0.0) -> int:
-        """Plan the next batch as any planner does, and record it for the other sources."""
+        """Commit, and plan the next batch, as any planner does; record its input for the other sources.
+
+        Raises:
+            StreamsRuntimeError: see `Planner.advance`; or Spark's checkpoint is at another batch than the catalog, or
+                the input of the batch cannot be read.
+        """
         if not self.scratch.begun:
             self.scratch.begin()
         self._stands = batch
@@ -112,7 +119,7 @@ class FramePlanner(Planner):
         """Return the input of every port in a batch.
 
         Raises:
-            OperatorError, SegmentError: see `QueryTime.enter`.
+            OperatorError, SegmentError: see `QueryTime.enter`; the scratch directory has the reason.
         """
         try:
             return self._ports(plan)
@@ -129,7 +136,8 @@ class FramePlanner(Planner):
         None if there is no plan. In the last epoch, a batch that closes all windows is inserted before the last batch.
 
         Raises:
-            StreamsRuntimeError: the checkpoint of Spark and the catalog are at different batches.
+            StreamsRuntimeError: the checkpoint of Spark and the catalog are at different batches; the scratch directory
+                has the reason.
         """
         if view.batch != self._stands:
             message = (
@@ -146,7 +154,7 @@ class FramePlanner(Planner):
         return planned
 
     def _ports(self, plan: BatchPlan) -> FrameBatch:
-        """Return the input of every port in a batch, under the key `operator:port`."""
+        """Return the input of every port in a batch, under the key `operator:port`; write tuples that have waited."""
         released = self._released(plan)
         ports = dict(released)
         (task,) = plan.inputs
@@ -162,7 +170,14 @@ class FramePlanner(Planner):
         return FrameBatch(ports)
 
     def _released(self, plan: BatchPlan) -> dict[str, PortBatch]:
-        """Release the tuples that the watermark of their graph has passed, as input of ports with `eventTime`."""
+        """Advance event time by a batch; write the tuples that the watermark of their graph has passed as segments.
+
+        Return these as the input of ports with `eventTime`; nothing outside of event-time graphs. The watermarks after
+        the batch are kept for its commit.
+
+        Raises:
+            OperatorError, SegmentError: see `QueryTime.enter`.
+        """
         if not self._time.looks:
             return {}
         checkpoint = watermark_of(Path(self.scratch.checkpoint))
@@ -176,9 +191,11 @@ class FramePlanner(Planner):
         }
 
     def _markers(self, plan: BatchPlan) -> dict[str, int]:
-        """Map each port's view to the event time of a row that only advances its watermark.
+        """Map ports to the event time, in microseconds, of a row that only advances the watermark of the port's view.
 
-        The time is in the far future at the end of the input or while the query is flushed.
+        Ports without such a row are left out. The time is in the far future while the query is flushed, and at the end
+        of a graph if the query is to be flushed. In the first batch of a query with several watermarks it is the one
+        that the catalog has kept.
         """
         if self._flushing:
             return dict.fromkeys(self._watermarked, FAR_MICROSECONDS)
@@ -197,11 +214,17 @@ class FramePlanner(Planner):
         return any(delay.waits for delay in self._record.delays().values())
 
     def _times(self, plan: BatchPlan) -> dict[str, int]:
-        """Return the latest event time of every input with a watermark, by its name, before the batch."""
+        """Return the latest known event times of the inputs with a watermark, by their names, before the batch."""
         return plan.position.sources.get(self._name, {}).get("times", {})
 
     def _answers(self, plan: BatchPlan) -> list[TaskResult]:
-        """Store times; return one result for the whole query, with its checkpoint if the batch may become a cut."""
+        """Write the watermarks after a batch as segments; return one result for the whole query, which names them.
+
+        If the batch ends the epoch, also store the event time, and link the checkpoint, which is then in the result.
+
+        Raises:
+            CheckpointError: the checkpoint has no committed batch.
+        """
         answers = take_all_answers(self.scratch.answers, plan.batch)
         written = [answer for answer in answers if answer.level == WRITTEN]
         (task,) = plan.inputs
@@ -249,7 +272,10 @@ class FramePlanner(Planner):
         return counts
 
     def _state_metrics(self) -> Counts:
-        """Return the figures on Spark's state that the host has noted last, which may be of an earlier batch."""
+        """Return the figures on Spark's state that the host has noted last, which may be of an earlier batch.
+
+        Late rows are those since the last call. A figure that is not known yet is left out.
+        """
         progress = self._notes.read()
         late, self._late_rows = progress.late_rows - self._late_rows, progress.late_rows
         counts: Counts = {"gauges": {}, "counters": {}, "about": {}}
@@ -264,7 +290,7 @@ class FramePlanner(Planner):
         return counts
 
     def _sources(self, plan: BatchPlan, read: list[TaskResult]) -> dict[str, dict[str, Any]]:
-        """Return the latest event times of the inputs for the catalog, if Spark does not keep them."""
+        """Return the latest event times of the inputs for the catalog; nothing if Spark keeps them."""
         if not self._remembers:
             return {}
         times = dict(self._times(plan))

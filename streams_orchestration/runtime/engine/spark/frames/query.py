@@ -60,7 +60,14 @@ class FrameQuery(SparkQuery):
         return ProgressNote(self._scratch.path)
 
     def start(self) -> None:
-        """Start the query at the position in the catalog; a query that cannot be composed fails permanently."""
+        """Start the query at the position in the catalog.
+
+        A query that cannot be composed, or whose checkpoint is damaged, has then failed permanently; one within an
+        epoch has failed until a reset. `failure` returns the error.
+
+        Raises:
+            CatalogError: the catalog cannot be read.
+        """
         try:
             super().start()
         except OperatorError as error:
@@ -120,10 +127,11 @@ class FrameQuery(SparkQuery):
             raise OperatorError(state_operator(self.program), str(error).partition(";\n")[0]) from error
 
     def _restore(self) -> None:
-        """Restore the checkpoint of the position in the catalog; at the beginning the checkpoint is empty.
+        """Replace the checkpoint by the stored one at the position in the catalog; at the beginning remove it.
 
         Raises:
             WithinEpochError: the last commit did not end an epoch, so it has no checkpoint.
+            CheckpointError: see `restore_checkpoint`.
         """
         checkpoint = Path(self._scratch.checkpoint)
         shutil.rmtree(checkpoint, ignore_errors=True)

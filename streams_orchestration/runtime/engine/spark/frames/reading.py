@@ -43,7 +43,7 @@ def is_small(planned: PortBatch, attributes: str) -> bool:
 
 
 def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
-    """Divide a port's batch among tasks, and return the share of each task as JSON.
+    """Divide a port's batch among tasks, and return the share of each task as JSON; none for a batch without rows.
 
     Args:
         planned: the batch.
@@ -69,7 +69,7 @@ def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
 def released_segments(
     store: Store, directory: str, port: str, batches: Sequence[pa.RecordBatch]
 ) -> tuple[Segment, ...]:
-    """Write the tuples of a port that have waited, as segments of about the size that one task reads.
+    """Write the tuples of a port that have waited, and return the segments, each of at most `ROWS` tuples.
 
     Args:
         store: the storage of segments.
@@ -93,7 +93,7 @@ def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBat
     Then report the latest event time of these rows to the planner.
 
     Raises:
-        SegmentError: a segment is gone or altered, or has other attributes.
+        SegmentError, DataError: see `tuples_of`.
     """
     share = port_codec.validate_json(payload)
     store = Scratch(options["scratch"]).launched.directories.store
@@ -130,6 +130,7 @@ def tuples_of(
 
     Raises:
         SegmentError: the segment is gone or altered, or has other attributes.
+        DataError: the filter cannot be evaluated for a tuple.
     """
     schema = arrow_schema(attributes)
     for item in read_segment(store, segment):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class PortSource(DataSource):
     """The format `spark.readStream.format("streams_port")`.
 
-    It has the options of a planner, and operator, port, attributes and time.
+    It has the options of a planner, and operator, port, attributes, time and timezone.
     """
 
     @classmethod
@@ -61,14 +61,18 @@ class PortReader(_SimpleStreamReaderWrapper):
         self._kept: BatchRecord | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """Return the last committed batch."""
+        """Return the batch after which the query begins: the last committed one.
+
+        The reader that plans reads it from the catalog and records it; for errors see `Planner.start`.
+        """
         planner = self._planner
         return {"batch": self._record.first() if planner is None else planner.start()}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """Return the number of the next batch, or of the last one if no batch is planned.
 
-        The reader that plans commits the last batch first, and waits for work. Other readers only read its plan.
+        The reader that plans commits the last batch first, and waits for work; for errors see `FramePlanner.advance`.
+        Other readers only read its plan.
         """
         batch, planner = start["batch"], self._planner
         if planner is not None:
@@ -104,7 +108,7 @@ class PortReader(_SimpleStreamReaderWrapper):
         """Do nothing, because the catalog records the committed batches."""
 
     def read(self, input_partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a partition's segments."""
+        """Yield the rows of a partition, and report their latest event time; for errors see `read_share`."""
         from streams_orchestration.runtime.engine.spark.frames.reading import read_share
 
         assert isinstance(input_partition, TaskDescriptor)
@@ -131,7 +135,7 @@ class PortReader(_SimpleStreamReaderWrapper):
 
     @property
     def _planner(self) -> FramePlanner | None:
-        """The planner of the query if this reader is the one that plans; otherwise None."""
+        """The planner of the query if this reader was the first to ask for it, and so plans; otherwise None."""
         if self._made is None and self._kept is None and self._record.lead():
             from streams_orchestration.runtime.engine.spark.frames.planner import FramePlanner
 

@@ -47,7 +47,10 @@ class TimeFiles:
         return state
 
     def store(self, state: State, batch: int) -> None:
-        """Write a state at the end of a batch, and remove the files that it replaces."""
+        """Write a state, or its changes, at the end of a batch, and remove the files that are replaced.
+
+        Nothing is written if the state has not changed.
+        """
         chain = self._chain()
         files = [(int(path.stem), path.stat().st_size) for path in chain]
         dump = dump_state(state, batch, files, self._plain)

@@ -48,10 +48,11 @@ class FrameWriter:
     outlets: tuple[QueryOutlet, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write one segment for each stream, report the segments to the planner, and yield nothing.
+        """Write one segment for each stream that gets rows, report the segments to the planner, and yield nothing.
 
         Raises:
-            StreamsRuntimeError: Spark has run a batch that was not planned.
+            StreamsRuntimeError: Spark has run a batch with rows that was not planned.
+            DataError: see `typed`.
         """
         from pyspark import TaskContext
 
@@ -85,7 +86,7 @@ class FrameWriter:
         yield from ()
 
     def _parted(self, batch: pa.RecordBatch) -> Iterator[tuple[QueryOutlet, pa.RecordBatch]]:
-        """Yield the rows of each port in a batch."""
+        """Yield the rows of each port that has any in a batch."""
         if len(self.outlets) == 1:
             yield self.outlets[0], batch
             return
@@ -101,6 +102,7 @@ def typed(batch: pa.RecordBatch, operator: OperatorProgram, port: int) -> TupleB
 
     Raises:
         DataError: an attribute that may not be null is null.
+        ValueError: a number does not fit an unsigned attribute; the error is Arrow's.
     """
     ddl = operator.outputs[port] or ""
     schema = arrow_schema(ddl)
