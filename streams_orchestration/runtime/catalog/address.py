@@ -19,7 +19,8 @@ def database_of(home: Home, *, busy_seconds: float = BUSY_SECONDS) -> Database:
     """Return the database that STREAMS_CATALOG names, else the file in the state directory.
 
     Raises:
-        CatalogPlaceError: STREAMS_CATALOG cannot be used.
+        CatalogPlaceError: STREAMS_CATALOG cannot be used, or names another catalog than the file that the state
+            directory has; see also `catalog_url`.
     """
     url = catalog_url(home)
     if home.catalog.exists() and url.database != str(home.catalog):
@@ -35,10 +36,11 @@ def database_of(home: Home, *, busy_seconds: float = BUSY_SECONDS) -> Database:
 
 
 def catalog_url(home: Home) -> URL:
-    """Return the address of a home's catalog.
+    """Return the address of a home's catalog: STREAMS_CATALOG, or the file in the home if that is empty or not set.
 
     Raises:
-        CatalogPlaceError: the value of STREAMS_CATALOG is not an address.
+        CatalogPlaceError: the value of STREAMS_CATALOG is not an address; or it is not set, but the home has recorded
+            that its catalog is somewhere else.
     """
     text = home.environment.get(CATALOG)
     if not text:

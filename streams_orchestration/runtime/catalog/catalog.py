@@ -49,7 +49,7 @@ _turns = world.Local()
 
 
 def has_turn() -> bool:
-    """Return True if this thread is in a write transaction, which makes the writers of all applications wait.
+    """Return True if this thread is in a transaction that may write, for which other writers may have to wait.
 
     Such a transaction must start no process and touch no file; such work is done before or after the transaction. Tests
     check this.
@@ -158,7 +158,7 @@ class Catalog:
     def check(self) -> None:
         """Check that the database is sound, before a long operation that relies on it; a missing one passes.
 
-        A check that takes more than some seconds is given up; see `Database.damage`.
+        A check that takes more than some seconds ends with what it has found; see `Database.damage`.
 
         Raises:
             CatalogDamagedError: the database is damaged.
@@ -167,7 +167,10 @@ class Catalog:
             raise CatalogDamagedError(self.name, damage)
 
     def explained(self, error: Exception) -> Exception:
-        """Return a CatalogDamagedError if damage explains an unexpected error, else the error itself."""
+        """Check the database for damage that explains an unexpected error, and return a CatalogDamagedError for it.
+
+        Without damage, and for an error with a message of its own, return the error itself.
+        """
         if isinstance(error, StreamsRuntimeError) or not self._database.exists():
             return error
         damage = self._database.damage(indexes=True)
@@ -206,6 +209,8 @@ class Catalog:
     @contextmanager
     def write(self) -> Generator[Connection]:
         """Open a write transaction, which commits when the block ends and changes nothing when the block raises.
+
+        After the commit, all processes that wait for a change of the catalog are woken.
 
         Raises:
             CommitUnknownError: the connection was lost during the commit, which may have succeeded.
@@ -289,7 +294,11 @@ class Catalog:
                 self._database.committed(connection, unit)
 
     def _begin(self, mode: Mode, unit: str) -> tuple[Connection, RootTransaction]:
-        """Open a transaction. A lost connection is replaced, which is safe because nothing was done yet."""
+        """Open a transaction. A lost connection is replaced, which is safe because nothing was done yet.
+
+        Raises:
+            CatalogError: the database cannot be used, or could not be reached for the `patience` of the catalog.
+        """
         until = world.monotonic() + self._patience
         failures = 0
         while True:

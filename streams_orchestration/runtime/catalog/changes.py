@@ -103,7 +103,10 @@ class Changes:
         self._closed = False
 
     def mark(self) -> int:
-        """Begin to listen if needed; return the number of changes so far. Call it before you look at the catalog."""
+        """Begin to listen if needed; return the number of changes so far. Call it before you look at the catalog.
+
+        The first call waits until the bell is open or could not be opened.
+        """
         with self._condition:
             if self._thread is None and not self._closed:
                 self._thread = world.Thread(target=self._listen, name="catalog-changes", daemon=True)
@@ -250,7 +253,11 @@ class LookingBell(Bell):
         self._interrupted.set()
 
     def take(self) -> Collection[str]:
-        """Return `ANYTHING` if the value has changed since the last call; otherwise return nothing."""
+        """Return `ANYTHING` if the value has changed since the last call; otherwise return nothing.
+
+        Raises:
+            OSError: the value cannot be got.
+        """
         last, self._last = self._last, self._value()
         return (ANYTHING,) if last != self._last else ()
 
@@ -259,7 +266,7 @@ class LookingBell(Bell):
 
 
 def file_bell(path: Path) -> Bell:
-    """Return the bell of a file; it polls the file where the operating system cannot watch files.
+    """Open the bell of a file, which is made if needed; the bell polls the file if the system cannot watch files.
 
     Raises:
         OSError: the bell cannot be made.
@@ -272,7 +279,7 @@ def file_bell(path: Path) -> Bell:
 
 
 def ring(path: Path) -> None:
-    """Ring a bell by setting the times of its file. If the file does not exist, nobody listens and nothing happens."""
+    """Ring a bell by setting the times of its file; ignore failures. Without the file, nobody listens."""
     now = world.now_ns()
     with contextlib.suppress(OSError):
         os.utime(path, ns=(now, now))

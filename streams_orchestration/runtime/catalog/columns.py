@@ -46,7 +46,7 @@ _TYPES: dict[Any, type[TypeEngine[Any]]] = {
 
 
 def table_of(row: type[CatalogRow], name: str, *indexes: Index) -> Table:
-    """Return the table that has the fields of a row as columns."""
+    """Add to `metadata` the table that has the fields of a row as columns, and return it."""
     hints = get_type_hints(row, include_extras=True)
     return Table(name, metadata, *(_column(each.name, hints[each.name]) for each in fields(row)), *indexes)
 

@@ -14,7 +14,8 @@ def create_catalog(home: Home) -> Catalog:
 
     Raises:
         StateDirectoryError: the home cannot be written.
-        CatalogError: the database is not a catalog, or a catalog of another version, or cannot be written.
+        CatalogError: the database is not a catalog, is damaged or cannot be written; or it is a catalog of a newer
+            version, or of an older one on which a host runs.
         StorageSettingError: the storage cannot be used, or the deployed applications use another storage.
     """
     home.prepare()

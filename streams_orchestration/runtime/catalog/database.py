@@ -32,7 +32,9 @@ class SharedLock(ABC):
 
     @abstractmethod
     def holder(self) -> tuple[str, float | None] | None:
-        """Return the name of the holder, and the unix seconds since when it is connected; None where that is unknown.
+        """Return the name of the holder, and the unix seconds since when it is connected, if that is known.
+
+        Return None if no process holds the lock.
 
         Raises:
             CatalogError: the database cannot be reached.

@@ -38,9 +38,10 @@ def held_units(connection: Connection, application: str) -> tuple[str, ...]:
 
 
 def end_expired_holds(catalog: Catalog, application: str) -> bool:
-    """Remove expired holds, and return True if units are no longer held.
+    """Remove the holds of an application once all of them have expired; return True if none is left.
 
-    A redeploy that finds its hold removed does not switch, so its files may be removed.
+    While a unit is held, nothing is removed. A redeploy that finds its hold removed does not switch, so its files may
+    be removed.
     """
     u = tables.unit
     mine = (u.c.application == application, u.c.held_until.is_not(None))

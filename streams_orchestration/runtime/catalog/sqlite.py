@@ -101,6 +101,7 @@ class SqliteDatabase(Database):
 
         Raises:
             FileNotFoundError: the catalog does not exist.
+            OSError: the bell cannot be made; see `file_bell`.
         """
         if not self.path.exists():
             raise FileNotFoundError(self.path)
@@ -156,7 +157,10 @@ class SqliteDatabase(Database):
         return "I/O" in reason_of(error)
 
     def refusal(self, error: DBAPIError) -> CatalogError:
-        """Return the error for a lock that is not free, a full disk, or a file that is damaged or not a catalog."""
+        """Return the error for a lock that is not free, a full disk, or a file that is damaged or not a catalog.
+
+        If the error may come from damage, the file is checked for it; see `damage`.
+        """
         reason = reason_of(error).partition(" with text")[0]  # the bytes follow
         if "unable to open" in reason and self.path.is_dir():
             return CatalogError(f"{self.name}: the catalog must be a file, but this is a directory. Move it away.")

@@ -72,12 +72,20 @@ class StartLock:
             self.abandon()
 
     def take(self) -> bool:
-        """Try to take the file's lock, then the database's; return True if this process now holds both."""
+        """Try to take the file's lock, then the database's; return True if this process now holds both.
+
+        Raises:
+            CatalogError: the database cannot be reached.
+        """
         assert self._file is not None
         return _locked(self._file) and (self._shared is None or self._shared.take())
 
     def starter(self) -> Starter | None:
-        """Return the process that holds the lock; None if it is not known. Take the file's lock if that is free."""
+        """Return the process that holds the lock; None if it is not known. Take the file's lock if that is free.
+
+        Raises:
+            CatalogError: the database cannot be reached.
+        """
         assert self._file is not None
         if not _locked(self._file):
             return _starter(self._path)

@@ -19,6 +19,8 @@ _host = table("host", *map(column, _COLUMNS))
 def upgrade_tables(catalog: Catalog) -> str:
     """Upgrade a catalog to this version of the product, all or nothing; its content is kept.
 
+    Do nothing if it has this version.
+
     Returns:
         The revision that the catalog had.
 

@@ -23,7 +23,7 @@ def newest() -> str:
 
 
 def is_older(revision: str | None) -> bool:
-    """Return True if tables of this revision can be upgraded."""
+    """Return True if tables of this revision can be upgraded; None is the revision of no tables."""
     return revision in REVISIONS[:-1]
 
 

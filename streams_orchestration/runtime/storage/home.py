@@ -103,16 +103,23 @@ class Home:
         return self.logs(".standby") / f"{machine}.log"
 
     def results(self, application: str) -> Path:
-        """Return the directory for sinks of an application with a relative path."""
+        """Return the directory for sinks of an application with a relative path.
+
+        It is in the storage if that is a directory, otherwise in the state directory.
+
+        Raises:
+            StorageSettingError: see `store`.
+        """
         return (self.store.path("results") or self.root / "results") / application
 
     def prepare(self) -> Home:
-        """Create the directory for its user only, and check that it is writable.
+        """Create the directory for its user only, check that it is writable, and return this object.
 
         An existing directory keeps its mode.
 
         Raises:
-            StateDirectoryError: the directory is read-only, is not a directory, or its disk is full.
+            StateDirectoryError: the directory is read-only or is not a directory, or less than `MINIMUM_FREE_BYTES` are
+                free on its disk.
         """
         self._check_place()
         try:

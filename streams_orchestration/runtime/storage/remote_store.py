@@ -118,7 +118,7 @@ class RemoteStore(Store):
         return self._tried(lambda storage: storage.file(self._place(address)).unlink(missing_ok=True))
 
     def remove_all(self, directory: str) -> None:
-        """Remove all files of a directory, one after another."""
+        """Remove all files of a directory, one after another, up to one that cannot be removed, which is logged."""
         super().remove_all(HERE + directory)
         try:
             for address in sorted(self.sizes(directory) or ()):

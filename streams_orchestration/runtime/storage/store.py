@@ -77,7 +77,13 @@ class Store:
         return str(self.path(address))
 
     def check(self) -> None:
-        """Check that the store can be written and read."""
+        """Check that the store can be written and read, by a file that is removed again.
+
+        Do nothing for the state directory.
+
+        Raises:
+            OSError: it cannot, or other data are read than were written.
+        """
         if self.address:
             _proved(self)
 

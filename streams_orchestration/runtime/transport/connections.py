@@ -46,7 +46,9 @@ class _Link(NamedTuple):
 
 
 def declare(connection: Connection, compilation: Compilation) -> None:
-    """Record the Exports and Imports of a deployed application, one for every replica; may be repeated.
+    """Replace the recorded Exports and Imports of a deployed application, one for every replica; may be repeated.
+
+    The changes that its operators have committed are made again. `connect` has to follow.
 
     If the tuple type of a stream has changed, its connections are ended. If only its event time has changed, the
     connections that take its watermarks are ended.
@@ -130,7 +132,7 @@ def _change_again(connection: Connection, application: str) -> None:
 def connect(connection: Connection, cause: str = "") -> None:
     """Connect every Import with all exported streams that it matches, and end the connections that no longer match.
 
-    Existing connections keep their position.
+    Existing connections keep their position. Connections of an Import that is gone are removed.
 
     Args:
         connection: a connection in a write transaction.
@@ -217,7 +219,10 @@ def _end_all(connection: Connection, exporter: str, stream: str, *, timed: bool 
 
 
 def _end(connection: Connection, row: ConnectionRow) -> None:
-    """End a connection. Its reader may still read the tuples that are visible now, but gets no later ones."""
+    """End a connection. Its reader may still read the tuples that are visible now, but gets no later ones.
+
+    If none are visible, or nothing flows because of a problem, the connection is removed.
+    """
     s = tables.segment
     visible = [s.c.application == row.exporter, s.c.stream == row.stream, ~s.c.retracted]
     if not row.uncommitted:
@@ -235,6 +240,8 @@ def carry_connections(
     connection: Connection, application: str, formers: Mapping[str, str]
 ) -> dict[str, dict[str, int]]:
     """Move connections to the operators that continue under other names, in the transaction of a redeploy.
+
+    Connections of operators that do not continue are removed.
 
     Args:
         connection: a connection in a write transaction.
@@ -280,7 +287,10 @@ def disconnect(connection: Connection, exporter: str) -> None:
 
 
 def imported_streams(connection: Connection, program: PeProgram) -> tuple[InputStream, ...]:
-    """Return the streams of other applications that a PE reads now."""
+    """Return the exported streams to which the Imports of a PE are connected now, without those with a problem.
+
+    An ended connection is among them until it is removed.
+    """
     numbers = {operator.name: index for index, operator in program.operators.items()}
     rows = ConnectionRow.all(
         connection,

@@ -178,7 +178,9 @@ def _cut(connection: Connection, application: str, pe: int, completed: int) -> S
 
 
 def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str, int], now: float) -> list[str]:
-    """Delete the segments of exported streams that readers no longer need.
+    """Delete the segments of exported streams that readers no longer need, and ended connections that are read.
+
+    Tuples that are deleted before a reader has read them are added to its connection's count of lost ones.
 
     Args:
         connection: a connection in a write transaction.
@@ -240,7 +242,7 @@ def drop_unread_exports(connection: Connection, exporter: str, written: Collecti
 
 
 def _behind(connection: Connection, application: str, stream: str) -> int:
-    """Return the number after the last existing segment of a stream."""
+    """Return the number after the last existing segment of a stream; 0 without segments."""
     s = tables.segment
     newest = connection.scalar(select(func.max(s.c.number)).where(s.c.application == application, s.c.stream == stream))
     return 0 if newest is None else newest + 1

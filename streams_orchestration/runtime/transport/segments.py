@@ -35,7 +35,13 @@ class SegmentError(StreamsRuntimeError):
 def write_segment(
     store: Store, directory: str, stream: str, schema: pa.Schema, items: list[Item], compression: str | None = None
 ) -> Segment:
-    """Write items to a new file, which is durable after `Store.sync`. Until a commit names the file, it is garbage."""
+    """Write items to a new file, and return it as a segment.
+
+    The file is durable after `Store.sync`, and garbage until a commit names it.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     data = encode(items, schema, compression)
     rows = sum(len(item) for item in items if isinstance(item, TupleBatch))
     address = f"{directory}/{world.new_id()}.arrow"
@@ -47,7 +53,7 @@ def read_segment(store: Store, segment: Segment) -> Iterator[Item]:
     """Yield the items of a segment.
 
     Raises:
-        SegmentError: the file is gone, truncated or altered.
+        SegmentError: the file is gone, truncated or altered, or cannot be read.
     """
     try:
         data = pa.py_buffer(store.read(segment.path))

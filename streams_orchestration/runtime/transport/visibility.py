@@ -46,6 +46,9 @@ def producer_of(connection: Connection, application: str, pe: int, *, on_trial: 
         application: the name of the application.
         pe: the number of the PE.
         on_trial: True if the reader is on trial together with the PE; it then sees epochs that others do not see yet.
+
+    Raises:
+        NoResultFound: the PE does not exist.
     """
     row = connection.execute(_PRODUCER[on_trial], {"of": application, "at": pe}).one()
     return Producer(row.epoch, row.final, row.completed)
@@ -62,19 +65,33 @@ def completed_of(connection: Connection, application: str, pe: int) -> int | Non
 
 
 def visible_end(connection: Connection, application: str, stream: str) -> int:
-    """Return the number of the first segment of an exported stream that is not in a complete epoch."""
+    """Return the number of the first segment of an exported stream that is not in a complete epoch.
+
+    It is the number of the next segment if all are in complete epochs.
+
+    Raises:
+        NoResultFound: the stream is not exported.
+    """
     pe, written = _exported(connection, application, stream)
     completed = producer_of(connection, application, pe).completed
     return end_of_epoch(connection, application, stream, completed, written)
 
 
 def written_end(connection: Connection, application: str, stream: str) -> int:
-    """Return the number after the last segment of an exported stream, whether its epoch is complete or not."""
+    """Return the number after the last segment of an exported stream, whether its epoch is complete or not.
+
+    Raises:
+        NoResultFound: the stream is not exported.
+    """
     return _exported(connection, application, stream)[1]
 
 
 def _exported(connection: Connection, application: str, stream: str) -> tuple[int, int]:
-    """Return the PE that writes an exported stream, and the number of its next segment."""
+    """Return the PE that writes an exported stream, and the number of its next segment.
+
+    Raises:
+        NoResultFound: the stream is not exported.
+    """
     e, p = tables.stream_export, tables.pe
     row = connection.execute(
         select(p.c.id, p.c.position)
@@ -86,7 +103,7 @@ def _exported(connection: Connection, application: str, stream: str) -> tuple[in
 
 
 def end_of_epoch(connection: Connection, application: str, stream: str, epoch: int, written: int) -> int:
-    """Return the number after the last segment of an epoch and of all earlier epochs.
+    """Return the number of the first segment after an epoch; `written` if there is none.
 
     Args:
         connection: the connection of a transaction.
