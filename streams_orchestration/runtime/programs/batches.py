@@ -164,7 +164,7 @@ class BatchPlan:
     """The number of the application's plan; each redeploy has a higher one."""
 
     def header(self) -> BatchPlan:
-        """Return the plan without the inputs, in the form for tasks of later levels."""
+        """Return the plan for tasks of later levels: without the inputs, the token and the bounded run."""
         return BatchPlan(
             self.life, self.generation, self.batch, self.epoch, self.boundary, self.final, self.limit, self.position,
             (), self.states, self.planned_at, self.plan_seconds, resets=self.resets,

@@ -57,6 +57,8 @@ def places_of(
 ) -> dict[str, str]:
     """Return the places of operators of a deployed application in the spec, as `FILE:LINE`, where they are known.
 
+    The result is empty if the application is not deployed, or another version of the product wrote it.
+
     Args:
         connection: the connection of a transaction.
         application: the name of the application.

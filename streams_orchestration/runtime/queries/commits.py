@@ -97,7 +97,9 @@ def commit_batch(
 
     Raises:
         StreamsRuntimeError: the names of files that the tasks have written could not be synced to disk.
-        StaleGenerationError: a reset, another start or another commit came in between; nothing was changed.
+        StaleGenerationError: a reset, another start or another commit came in between, or a reset is due; nothing was
+            changed.
+        BrokenPromiseError: the batch breaks a rule of the recovery protocol; nothing was changed.
         CatalogUnavailableError: the call may be repeated.
     """
     application, pe = program.application, program.pe
@@ -152,7 +154,11 @@ def commit_batch(
 
 
 def _check(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], row: _Standing) -> None:
-    """Check the invariants of a commit (B4, B18)."""
+    """Check the invariants of a commit (B4, B18).
+
+    Raises:
+        BrokenPromiseError: one of them does not hold.
+    """
     batch = f"batch {plan.batch} of PE {program.pe} of {program.application}"
     tasks = {(result.level, result.partition) for result in results}
     promise(len(tasks) == len(results), "B18", f"{batch} has two results of one task")
@@ -233,7 +239,8 @@ def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -
     """Return the state of the PE before the commit.
 
     Raises:
-        StaleGenerationError: the batch does not follow the PE's last commit, or belongs to another generation.
+        StaleGenerationError: the batch does not follow the PE's last commit, or belongs to another generation or life;
+            or the PE is gone, or its unit is to go back to its last complete epoch.
     """
     row = _Standing.one_or_none(connection, _STANDING, {"of": application, "at": pe})
     current = (row.life, row.generation, row.batch + 1) if row else None
@@ -250,7 +257,10 @@ def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -
 
 
 def _is_made(connection: Connection, key: dict[str, Any], token: str) -> bool:
-    """Return True if an earlier attempt has made this commit, so that only its answer was lost."""
+    """Return True if an earlier attempt has made this commit, so that only its answer was lost.
+
+    Return False for a batch without a token.
+    """
     c = tables.commit
     mine = select(c.c.token).where(*(c.c[name] == value for name, value in key.items()))
     return bool(token) and connection.scalar(mine) == token
@@ -293,8 +303,10 @@ def _report_drain(connection: Connection, application: str, unit: str, epoch: in
 def _announce_end(connection: Connection, application: str, unit: str) -> bool:
     """Record that the unit gets no more input, so that the open epoch is its last one.
 
+    Nothing is recorded while a PE that feeds the unit has more input, or for a unit outside of regions.
+
     Returns:
-        True if that was not recorded before.
+        True if this call has recorded it.
     """
     u = tables.unit
     row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
@@ -314,7 +326,10 @@ def _announce_end(connection: Connection, application: str, unit: str) -> bool:
 
 
 def _complete_batch(connection: Connection, application: str, unit: str, epoch: int, now: float) -> None:
-    """Complete an epoch of a PE outside of regions, for which every batch is a cut of its own (A49)."""
+    """Complete an epoch of a PE outside of regions, for which every batch is a cut of its own (A49).
+
+    Failed attempts at the epoch are forgotten.
+    """
     values = {"completed_epoch": epoch, "current_epoch": epoch + 1, "completed_at": now, "attempts": 0,
               "kind": "", "give_up_at": None}  # fmt: skip
     connection.execute(_CUT, {"of": application, "by": unit, **values})

@@ -35,14 +35,17 @@ def stored_clocks(position: StoredPosition, run: str | None) -> dict[str, int]:
 
 
 def slowest_peer(role: EventTimeRole, clocks: Mapping[str, int]) -> str | None:
-    """Return the source with the least watermark among the other sources of the graph; None if no other has one."""
+    """Return the source with the least watermark among the other sources of the graph; None if no other has one.
+
+    Of several, it is the first one of the role's peers.
+    """
     return min((peer for peer in role.peers if peer in clocks), key=clocks.__getitem__, default=None)
 
 
 def source_behind(source: str, role: EventTimeRole, clocks: Mapping[str, int]) -> str | None:
     """Return the source that a source must wait for, since its own watermark is too far ahead.
 
-    None if it need not wait.
+    None if it need not wait, also without a `maxDrift`.
 
     >>> role = EventTimeRole("at", 1, "outputEventTime", 0, 0, max_drift=10, peers=("Left", "Right"))
     >>> source_behind("Own", role, {"Own": 31, "Left": 20, "Right": 25})

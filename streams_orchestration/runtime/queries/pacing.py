@@ -42,7 +42,7 @@ class Pace:
         self._seen: deque[tuple[int, float]] = deque(maxlen=REMEMBERED)
 
     def learn(self, results: Iterable[TaskResult], wall: float, period: float | None) -> None:
-        """Adjust the limit of the next batch to the measurements of a batch.
+        """Adjust the limit of the next batch to the measurements of a batch; it is 1 to `ceiling`.
 
         A batch in which no task got half as many tuples as the limit changes nothing.
 

@@ -101,8 +101,8 @@ class Planner:
             not_before: the earliest time for planning the next batch, on the monotonic clock.
 
         Returns:
-            The number of the planned batch. It is `batch` if there is nothing to do for a while or the catalog cannot
-            be reached; then the engine asks again.
+            The number of the planned batch. It is `batch` if there is nothing to do for a while, the catalog cannot be
+            reached, or the query is to plan no more, which is recorded; then the engine asks again.
 
         Raises:
             StreamsRuntimeError: a task failed, the commit came too late, or the catalog is away for too long.
@@ -201,7 +201,11 @@ class Planner:
         return self._opened
 
     def _finish(self, batch: int) -> None:
-        """Commit the planned batch, if the engine has run it."""
+        """Commit the planned batch if the engine has run it, log it, and learn the pace from it.
+
+        Raises:
+            CatalogUnavailableError, StreamsRuntimeError: see `_commit`; the commit may be repeated after the former.
+        """
         plan = self._planned
         if plan is None or plan.batch != batch:
             return
@@ -261,7 +265,10 @@ class Planner:
             )
 
     def _source_pause(self, plan: BatchPlan, results: Sequence[TaskResult]) -> float:
-        """Return the seconds until a source may have tuples, as reported, else a growing pause; 0.0 without sources."""
+        """Return the seconds until the first source may have tuples, as it reports them; 0.0 without sources.
+
+        A source that does not report them counts with 0.0 if it has moved, else with a pause that grows with each call.
+        """
         before = {name: offset for task in plan.inputs for name, offset in task.sources.items()}
         moved = {name for result in results for name, offset in result.sources.items() if offset != before.get(name)}
         self._idle_polls = 1 if moved else self._idle_polls + 1

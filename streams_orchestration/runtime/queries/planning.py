@@ -98,9 +98,11 @@ def plan_batch(
         program: the program of the PE.
         view: what the catalog shows.
         source_limit: the most tuples that a source may produce.
-        stream_limit: the most tuples that may be read from a stream, unless its next segment is larger.
+        stream_limit: the most tuples that may be read from a stream, unless its next segment is larger; None for any
+            number. In either case at most `SEGMENTS_LIMIT` segments are read, unless one batch of a producer has more.
         sources_due: True if a source may have tuples now; no batch is made for sources without tuples.
-        now: the time in unix seconds; an operator that wants to be called by then gets a batch, even an empty one.
+        now: the time in unix seconds; an operator that wants to be called by then gets a batch, even an empty one. None
+            to make no such batch.
     """
     if view.final:
         return None
@@ -200,7 +202,10 @@ def _sources(program: PeProgram, view: PeView) -> _Sources:
 
 
 def _has_ended(program: PeProgram, exhausted: Sequence[str]) -> bool:
-    """Return True if no input can follow: all sources and streams have ended, and there are no Imports."""
+    """Return True if no input can follow: all sources and streams have ended, and there are no Imports.
+
+    Streams that return in loops are left out.
+    """
     sources = (program.operators[source].name for source in program.sources)
     streams = (each.stream for each in program.inputs if each.stream not in program.returning)
     return not program.imports and all(name in exhausted for name in itertools.chain(sources, streams))
@@ -262,7 +267,7 @@ def _position_after(
 
 
 def is_due(view: PeView, now: float | None) -> bool:
-    """Return True if an operator wants to be called without input by now."""
+    """Return True if an operator wants to be called without input by now; False if `now` is None."""
     return now is not None and view.position.wake is not None and view.position.wake <= now
 
 
@@ -323,7 +328,10 @@ def _readable(view: PeView, stream: InputStream) -> tuple[Segment, ...]:
 
 
 def _count(readable: Sequence[Segment], limit: int | None) -> int:
-    """Return how many of the readable segments of a stream a batch takes: at least one, then up to the limits."""
+    """Return how many of the readable segments of a stream a batch takes: one if there is any, then up to the limits.
+
+    The limits are `limit` tuples, if it is not None, and `SEGMENTS_LIMIT` segments.
+    """
     if limit is None:
         return min(len(readable), SEGMENTS_LIMIT)
     read = itertools.accumulate(segment.rows for segment in readable)
@@ -333,7 +341,8 @@ def _count(readable: Sequence[Segment], limit: int | None) -> int:
 def _whole_batches(program: PeProgram, view: PeView, limit: int | None) -> dict[str, int]:
     """Return how many segments of each uncommitted stream a batch reads: whole batches of each producer.
 
-    So if a reset takes back segments that were read, it takes back the whole batch.
+    It reads one batch if there is any, then as many as stay within the limits in every stream. So if a reset takes back
+    segments that were read, it takes back the whole batch.
     """
     whole: dict[str, int] = {}
     for streams in uncommitted_streams((*program.inputs, *view.imported)).values():
@@ -354,7 +363,10 @@ def _whole_batches(program: PeProgram, view: PeView, limit: int | None) -> dict[
 
 
 def uncommitted_streams(streams: Iterable[InputStream]) -> dict[tuple[str | None, int], list[InputStream]]:
-    """Return the streams of a PE that are read uncommitted, by the application and the PE that write them."""
+    """Return the streams of a PE that are read uncommitted, by the application and the PE that write them.
+
+    The application is None for a stream of the PE's own application.
+    """
     by_producer: dict[tuple[str | None, int], list[InputStream]] = {}
     for stream in streams:
         if stream.uncommitted:

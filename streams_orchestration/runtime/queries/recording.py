@@ -85,6 +85,8 @@ def record(
 ) -> None:
     """Add the counts of a batch to the total of its PE, in the transaction of its commit.
 
+    The total also goes into the ring, if the newest one there is at least `SAMPLE_SECONDS` old or is in the future.
+
     Args:
         connection: connection of the transaction.
         program: the PE.

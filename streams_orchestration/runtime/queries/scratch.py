@@ -71,7 +71,11 @@ class Scratch:
 
     @classmethod
     def create(cls, path: Path, launched: Launched) -> Scratch:
-        """Create the directory for a query."""
+        """Create the directory for a query, and write its program and settings there.
+
+        Raises:
+            FileExistsError: the directory exists.
+        """
         scratch = cls(str(path))
         Path(scratch.answers).mkdir(parents=True)
         (path / "owners").mkdir()
@@ -81,7 +85,7 @@ class Scratch:
 
     @property
     def launched(self) -> Launched:
-        """The program and settings of the query, which a process reads once."""
+        """The program and settings of the query. A process reads them once, and can import the spec's modules then."""
         return _read(self.path)
 
     @property
@@ -105,7 +109,7 @@ class Scratch:
 
     @property
     def checkpoint(self) -> str:
-        """The path of Spark's checkpoint, which Spark requires, and from which nothing is restored."""
+        """The path of Spark's checkpoint, which Spark requires. Only a Spark query is restored from it."""
         return f"{self.path}/checkpoint"
 
     def begin(self) -> None:
@@ -137,7 +141,8 @@ class Scratch:
         """Return the processes that run unanswered tasks of the current batch, as written in the files of `owners`.
 
         Only the lowest level with unanswered tasks counts, since later levels have not begun. For a task without an
-        owner, the result has the worker that is choosing an owner.
+        owner, the result has the worker that is choosing an owner. The result is empty if no batch runs, or if a task
+        ends during the call.
         """
         waiting: dict[int, list[str]] = {}
         if (batch := self.planned) is None:

@@ -172,7 +172,7 @@ def _streams(
 def _stream(
     connection: Connection, application: str, stream: InputStream, position: Position, *, on_trial: bool
 ) -> StreamView:
-    """Return the segments of a stream that the PE may read.
+    """Return the first segments of a stream that the PE has not read and may read, at most `SEGMENTS_LIMIT` + 1.
 
     Segments from another unit of recovery are readable once their epoch is complete.
     """
@@ -195,7 +195,10 @@ def _stream(
 def _uncommitted(
     connection: Connection, application: str, streams: Sequence[InputStream], position: Position, producer: Producer
 ) -> dict[str, StreamView]:
-    """Return the segments of a producer's complete batches in these streams, whether or not their epoch is complete."""
+    """Return the unread segments of a producer's batches in these streams, whether or not their epoch is complete.
+
+    They are the first batches that have at most `SEGMENTS_LIMIT` segments, or the first one if it has more.
+    """
     s = tables.segment
     next_of = {stream.stream: position.inputs.get(stream.stream, stream.first) for stream in streams}
     unread = [

@@ -24,7 +24,7 @@ FRAMES_OF_OPERATOR = 20
 
 
 def allow_calls(operators: int) -> None:
-    """Raise Python's recursion limit for a chain of this many operators in one PE."""
+    """Raise Python's recursion limit for a chain of this many operators in one PE; never lower it."""
     needed = 1_000 + FRAMES_OF_OPERATOR * operators
     if sys.getrecursionlimit() < needed:
         sys.setrecursionlimit(needed)

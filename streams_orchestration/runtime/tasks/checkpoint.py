@@ -40,7 +40,7 @@ class Checkpoint:
         """Addresses of written files that are not durable yet."""
 
     def take(self, program: OperatorProgram, instance: OperatorInstance, *, changed: bool) -> None:
-        """Store the state and the sink files of one operator.
+        """Store the state and the finished sink files of one operator, and add them to this checkpoint.
 
         Args:
             program: the program of the operator.
@@ -48,7 +48,8 @@ class Checkpoint:
             changed: True if the operator was called, so that its state may have changed.
 
         Raises:
-            OperatorError: the operator raised, or its state cannot be stored.
+            OperatorError: the operator raised, or its state has a value that cannot be stored.
+            OSError: a file cannot be read or written.
         """
         operator = instance.operator
         if type(operator).prepare_commit is not Operator.prepare_commit:
@@ -77,7 +78,12 @@ class Checkpoint:
         instance.dirty = isinstance(operator, FlooredOperator) and operator.passed
 
     def _store(self, program: OperatorProgram, state: dict[str, Any], instance: OperatorInstance) -> StoredState | None:
-        """Store the state, and return it; None if it has not changed since it was stored."""
+        """Store the state, and return it; None if it has not changed since it was stored.
+
+        Raises:
+            OperatorError: the state has a value that cannot be stored.
+            OSError: the file cannot be written.
+        """
         plan, former = self._plan, instance.state
         dump = self._calls.call(program, lambda: state_data(state, plan.batch, former, instance.plain))
         if not dump.parts:

@@ -33,13 +33,21 @@ class ClockCalls:
         self.programs = [each for each in own if goes_by_clock(each)]
 
     def tell(self, changed: set[int]) -> None:
-        """Call `on_time` of each operator that uses the clock, once for the batch; add their indexes to `changed`."""
+        """Call `on_time` of each operator that uses the clock, once for the batch; add their indexes to `changed`.
+
+        Raises:
+            OperatorError: an operator raised.
+        """
         for program, operator in self._each():
             changed.add(program.index)
             self._calls.call(program, lambda run=operator.on_time: check_nothing(run(), "on_time"))
 
     def wakes(self) -> float | None:
-        """Return the earliest unix time at which an operator wants to be called; None if no operator does."""
+        """Ask the operators that use the clock; return the earliest unix time at which one wants to be called, or None.
+
+        Raises:
+            OperatorError: an operator raised.
+        """
         times = [self._calls.call(program, operator.wake) for program, operator in self._each()]
         return min((time for time in times if time is not None), default=None)
 

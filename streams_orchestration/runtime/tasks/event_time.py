@@ -44,7 +44,10 @@ class EventTimeCalls:
         self._send = send
 
     def call(self, program: OperatorProgram, instance: OperatorInstance, port: int, batch: TupleBatch) -> None:
-        """Call an operator with a batch and the watermarks among its tuples, and send its results and watermarks."""
+        """Call an operator with a batch and the watermarks among its tuples, and send its results and watermarks.
+
+        Do nothing for a batch with neither.
+        """
         steps, operator, watermark = batch.watermarks, instance.operator, instance.watermark
         if steps is None and not len(batch):
             return
@@ -137,7 +140,10 @@ class EventTimeCalls:
             self.submit(program, instance.watermark.set(watermark), instance.outputs)
 
     def assign(self, program: OperatorProgram, instance: OperatorInstance, names: Collection[str]) -> None:
-        """Set the partitions whose times make up a source's watermark, and send the resulting watermarks (EV52)."""
+        """Set the partitions whose times make up a source's watermark, and send the resulting watermarks (EV52).
+
+        Do nothing outside of event-time graphs.
+        """
         if instance.watermark is not None:
             self.submit(program, instance.watermark.assign(names), instance.outputs)
 
@@ -233,7 +239,7 @@ class EventTimeCalls:
             self._send(program, port, TupleBatch.bearing(steps, arrow_schema(program.outputs[port] or "")))
 
     def _reach(self, program: OperatorProgram, instance: OperatorInstance, steps: Watermarks) -> None:
-        """Call an operator with watermarks that arrive without tuples, as if at its first event-time port."""
+        """Call an operator with watermarks that arrive without tuples, as if at its first event-time port, if any."""
         assert program.event_time is not None
         if program.event_time.ports:
             port = program.event_time.ports[0]

@@ -100,6 +100,8 @@ class TaskRun:
         Raises:
             OperatorError: an operator raised.
             SegmentError: a segment is gone or altered, or has tuples of another type.
+            DataError: the filter of an Import cannot be evaluated for a tuple.
+            OSError: a file cannot be written.
         """
         self._clock.tell(self.changed)
         self._event_time.let_go(self._clock.programs, self._instance)
@@ -124,7 +126,11 @@ class TaskRun:
         return self._result()
 
     def _result(self) -> TaskResult:
-        """Take the checkpoint of the operators, make all files durable, and return the result of the task."""
+        """Write the segments, take the checkpoint of the operators, sync the files, and return the task's result.
+
+        Raises:
+            OperatorError, OSError: see `Checkpoint.take`.
+        """
         segments = tuple(self.outbox.segments())
         checkpoint = Checkpoint(self.program, self.plan, self.directories, self._calls)
         for index in sorted(self.prepared):
@@ -254,7 +260,11 @@ class TaskRun:
             self._event_time.end(program, self._instance(program.index))
 
     def _instance(self, index: int) -> OperatorInstance:
-        """Return the operator object with the state that the plan names; make and prepare it if needed."""
+        """Return the operator object with the state that the plan names; make and prepare it if that is not done.
+
+        Raises:
+            OperatorError: the object cannot be made; see `make_instance`.
+        """
         program = self.program.operators[index]
         wanted = self.plan.states.get(program.name)
         instance = self.instances.get(index)

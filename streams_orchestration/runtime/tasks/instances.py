@@ -82,7 +82,9 @@ class InstanceCache:
 def make_instance(
     program: OperatorProgram, stored: StoredState | None, directories: Directories, resets: int = 0
 ) -> OperatorInstance:
-    """Return a new operator object with a stored state, or with the initial one.
+    """Return a new operator object with a stored state, or with the initial one; open its PE's log.
+
+    Errors of the operator's own code are raised as they are.
 
     Raises:
         ImplementationError: its class cannot be imported.

@@ -89,7 +89,7 @@ class PassageAccount(Account):
         self.tuples = self.bytes = self.pieces = 0
 
     def counts(self, pieces: str, cost: str) -> Counts:
-        """Return the counts by name."""
+        """Return the counts by name; `pieces` and `cost` are the names for the pieces and for the processor time."""
         return {"tuples": self.tuples, "bytes": self.bytes, pieces: self.pieces, cost: self.cpu}
 
 

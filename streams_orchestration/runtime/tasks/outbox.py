@@ -68,7 +68,7 @@ class Outbox:
             delivery: the delivery through the exchange.
             item: the item.
             origin: the place from which its tuples were read.
-            connection: the name of the event-time connection; empty for another one.
+            connection: the name of the event-time connection; empty for another one, to which no watermarks are sent.
         """
         item = frozen(item)
         if isinstance(item, TupleBatch):

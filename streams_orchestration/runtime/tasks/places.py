@@ -35,7 +35,8 @@ class ArrivedTuples:
     def located(self, failure: OperatorFailure, operator: Operator, error: BaseException) -> OperatorFailure:
         """Return a failure with the port, the tuples and the origin at which the operator failed.
 
-        The range of tuples is narrowed as far as possible. For a single tuple, the failure has its values, too.
+        The range of tuples is narrowed as far as possible; a `pure` operator is called again for that. For a single
+        tuple, the failure has its values, too.
         """
         first, count = self._culprits(operator, error)
         number = self.before + first + 1
@@ -58,7 +59,8 @@ def _narrowed(
 ) -> tuple[int, int]:
     """Return the position and number of the tuples that may have caused the error, by bisection.
 
-    The operator is called with each half in turn for as long as a half fails like the whole. Its output is dropped.
+    The operator is called with each half in turn for as long as a half fails like the whole, but no more after
+    `SEARCH_SECONDS`. Its output is dropped.
     """
     context, until = operator.context, world.monotonic() + SEARCH_SECONDS
     kept = context.submit, context.punctuate

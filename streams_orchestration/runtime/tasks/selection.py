@@ -18,6 +18,9 @@ def selected(tuples: TupleBatch, condition: str, ddl: str, time_zone: str) -> Tu
         condition: the filter of the Import.
         ddl: the tuple type of the stream.
         time_zone: the time zone of the importing application.
+
+    Raises:
+        DataError: the condition cannot be evaluated for a tuple, for example because of an overflow.
     """
     expression = _parsed(condition, ddl, time_zone)
     return tuples.filter(pc.fill_null(evaluate(expression, tuples.arrow), fill_value=False))

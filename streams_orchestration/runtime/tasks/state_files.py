@@ -37,6 +37,8 @@ def small_state(program: PeProgram) -> int:
 def state_data(state: State, batch: int, former: StoredState | None, plain: bytes) -> StateDump:
     """Return the data of a state to write, and the number of its earlier files that are to be read before these data.
 
+    The parts of the state record that they are stored. There are no data if nothing has changed.
+
     Args:
         state: the state of the operator.
         batch: the batch at whose end the state is stored.
@@ -53,7 +55,7 @@ def state_data(state: State, batch: int, former: StoredState | None, plain: byte
 def store_dump(
     store: Store, directory: str, generation: int, batch: int, operator: int, dump: StateDump, small: int
 ) -> StateFile:
-    """Return a new file of a state. It is written unless it is small, in which case it has its content with it.
+    """Write a new file of a state, and return it; a small file is not written, but has its content with it.
 
     A written file is durable after `Store.sync`, and garbage until a commit names it.
 
@@ -65,6 +67,9 @@ def store_dump(
         operator: the number of the operator.
         dump: the content of the file.
         small: the most bytes of a file that is not written.
+
+    Raises:
+        OSError: the file cannot be written.
     """
     if dump.size <= small:
         return StateFile("", dump.size, dump.checksum, batch, content=base64.b64encode(dump.data).decode())
@@ -74,7 +79,7 @@ def store_dump(
 
 
 def content_of(store: Store, file: StateFile) -> bytes:
-    """Return the content of a file of a state, which is not checked.
+    """Return the content of a file of a state, which is not checked; empty if the catalog's text of it is damaged.
 
     Raises:
         OSError: the file cannot be read.
