@@ -48,7 +48,7 @@ class BroughtUp:
     """The outcome of bringing an application up."""
 
     redeployment: Redeployment | None = None
-    """The effects of the new plan on the deployed one; None if there was no deployed plan to replace."""
+    """The effects of the new plan on the deployed one; None if the request replaces no deployed plan."""
     restored: Restored | None = None
     """The savepoint that the application began from; None if it began without a savepoint."""
 
@@ -57,8 +57,8 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
     """Write an application into the catalog as the one to run under its name; `launch` then starts its hosts.
 
     If a plan is replaced, the call also starts the hosts that the redeploy needs, and waits until its trial is decided.
-    Repeating a call that has succeeded keeps plan and state, unless the request is `fresh`. A request that names a
-    savepoint is refused then.
+    Repeating a call that has succeeded keeps plan and state, unless the request is `fresh`. A repeated request that
+    names a savepoint is refused, unless it is `fresh`.
 
     Args:
         home: the state directory.

@@ -42,14 +42,14 @@ def shared(local: float) -> float:
 
 
 def is_stale() -> bool:
-    """Return True if the database's clock should be read again: the last reading is old, or it was slow."""
+    """Return True if the database's clock should be read: there is no reading, or the last one is old or was slow."""
     if _reading is None or _reading.seconds > SLOW_SECONDS:
         return True
     return world.boot_time() - _reading.at > FRESH_SECONDS
 
 
 def is_sure() -> bool:
-    """Return True if this process knows the shared time to half of `SLOW_SECONDS`."""
+    """Return True if this process knows the shared time to half of `SLOW_SECONDS`, or uses this machine's clock."""
     return _reading is None or not is_stale()
 
 
@@ -59,7 +59,9 @@ def started() -> float:
 
 
 def read(value: float, began: float) -> None:
-    """Use a reading of the database's clock from now on. A slow reading does not replace a faster one.
+    """Use a reading of the database's clock from now on.
+
+    A slow reading does not replace a faster one, but makes that one count as just read.
 
     Args:
         value: the time that the database's clock showed, in unix seconds.

@@ -31,7 +31,10 @@ class StreamsRuntimeError(Exception):
 
 
 def explained(error: Exception) -> str:
-    """Return an error in one line; an error of the file system with its place and a remedy."""
+    """Return an error in one line: of an `OSError` its file and a remedy, of a `StreamsRuntimeError` its message.
+
+    Any other error is its type and its message, without secrets.
+    """
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}: close files and connections in operators, or raise `ulimit -n` of the host"
@@ -101,7 +104,10 @@ class CatalogDamagedError(CatalogError):
 
 
 class CatalogUnavailableError(CatalogError):
-    """The catalog cannot be used at present; nothing was changed, and the call may be repeated."""
+    """The catalog cannot be used at present.
+
+    Except in a `CommitUnknownError`, nothing was changed, and the call may be repeated.
+    """
 
 
 class CatalogBusyError(CatalogUnavailableError):
@@ -213,6 +219,7 @@ class OperatorFailure:
     file: str = ""
     """The file of the operator's own code that raised, or that was called last; empty if none of its code ran."""
     line: int = 0
+    """The line in `file`; 0 without a file."""
     pure: bool = False
     """True if the operator keeps no state and changes nothing, so that the same tuples would make it fail again."""
     batch: int = 0

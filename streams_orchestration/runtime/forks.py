@@ -36,7 +36,7 @@ class _Kept:
         self.watched = self.taken = False
 
     def leave(self) -> None:
-        """Close the registered descriptors in a process that was just forked."""
+        """Replace the registered descriptors by the null device in a process that was just forked, and forget them."""
         numbers = [number for number, inode in _sockets() if inode in self.sockets] if self.sockets else []
         for each in list(self.objects):
             with contextlib.suppress(OSError, ValueError):  # the object is closed
@@ -54,7 +54,7 @@ _KEPT = _Kept()
 
 
 def keep_from_forks(descriptor: Descriptor) -> None:
-    """Make children that this process forks close a descriptor."""
+    """Make children that this process forks from now on close a descriptor, as long as its object exists here."""
     _watch()
     _KEPT.objects.add(descriptor)
 
@@ -76,7 +76,7 @@ def _watch() -> None:
 
 
 def _sockets() -> list[tuple[int, int]]:
-    """Return the descriptors of this process that are sockets, with their inodes."""
+    """Return the descriptors of this process that are sockets, with their inodes; none if the system lists none."""
     found: list[tuple[int, int]] = []
     with contextlib.suppress(OSError):
         for each in _DESCRIPTORS.iterdir():

@@ -31,10 +31,11 @@ def _masked_exception_only(self: traceback.TracebackException, *arguments: objec
 
 
 def hide_secrets() -> None:
-    """Hide secrets in the log messages and tracebacks of this process and its forks; repeated calls have no effect.
+    """Hide secrets in the log messages and tracebacks of this process and its forks.
 
     Everything that `masked` finds is hidden: secrets by their form, values of the environment's secret variables, and
-    secrets that the process resolves meanwhile.
+    secrets that the process resolves meanwhile. A repeated call only takes up variables that are new. Exception hooks
+    that another library has set stay.
     """
     remember_environment(os.environ)
     logging.setLogRecordFactory(_MaskedRecord)

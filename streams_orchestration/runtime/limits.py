@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SOURCE_LIMIT = 1 << 24
-"""Tuples that a source may produce in one batch, unless a setting says less."""
+"""The most tuples that a source may produce in one batch, unless a setting gives another number."""
 OUTSTANDING_LIMIT = 32
 """The number of segments that a consumer may lag, or of epochs that a sink may be late, before the producer waits for
 it: the back-pressure."""

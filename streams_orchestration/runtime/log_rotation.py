@@ -49,7 +49,9 @@ class _Old:
 
 
 def rotate(path: Path, limit: int) -> bool:
-    """Rotate a log that is longer than the limit. Any process may call this at any time.
+    """Move the first bytes of a log that is longer than the limit to an old file; keep the newest `KEPT` old files.
+
+    A rotation whose process died is completed first. Any process may call this at any time.
 
     Args:
         path: the path of the log.
@@ -89,7 +91,10 @@ def _size(path: Path) -> int:
 
 
 def _finish(path: Path, size: int) -> None:
-    """Complete a rotation whose process died after truncating the log; the log is then shorter than its copy."""
+    """Complete a rotation whose process died after truncating the log; the log is then shorter than its copy.
+
+    Otherwise do nothing.
+    """
     part = _part(path)
     if part.exists() and part.stat().st_size > size:
         part.rename(f"{path}.{_base(path) + part.stat().st_size}")
@@ -114,7 +119,7 @@ def _move(path: Path, log: BinaryIO, size: int) -> None:
 
 
 def _copy(log: BinaryIO, old: BinaryIO, length: int | None) -> int:
-    """Copy `length` bytes, or all bytes if it is None, and return the number of copied bytes."""
+    """Copy the next `length` bytes of a log, or all up to its end if it is None; return the number of copied bytes."""
     copied = 0
     while length is None or copied < length:
         piece = os.read(log.fileno(), COPIED_BYTES if length is None else min(COPIED_BYTES, length - copied))
@@ -127,7 +132,7 @@ def _copy(log: BinaryIO, old: BinaryIO, length: int | None) -> int:
 
 
 def _collapse(descriptor: int, length: int) -> bool:
-    """Remove bytes from the front of a file; return False if the file system cannot do so."""
+    """Remove bytes from the front of a file; return False if the system or the file system cannot do so."""
     import ctypes
 
     library = ctypes.CDLL(None, use_errno=True)
@@ -168,7 +173,7 @@ class OpenLog:
     """The files, each with the position of its first byte."""
 
     def read(self, start: int, size: int) -> bytes:
-        """Return at most `size` bytes from a position on."""
+        """Return at most `size` bytes from a position on, which is at least `begin`; none at the end of the log."""
         data = b""
         for number, (begin, file) in enumerate(self._files):
             end = self._files[number + 1][0] if number + 1 < len(self._files) else None
@@ -180,7 +185,9 @@ class OpenLog:
 
 @contextmanager
 def open_log(path: Path) -> Generator[OpenLog]:
-    """Open a log for reading.
+    """Open a log, with its newest `KEPT` old files, for reading; wait while another process rotates it.
+
+    Without locks in the file system, it may be rotated meanwhile.
 
     Raises:
         OSError: the log does not exist, or cannot be read.

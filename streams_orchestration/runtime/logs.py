@@ -26,7 +26,11 @@ _AGAIN_SECONDS = 5.0
 
 
 def pe_logger(path: str, limit: int = LOG_BYTES) -> logging.Logger:
-    """Return the logger for the log of one PE, for its host and its planner; arguments as in `operator_logger`."""
+    """Open the log of one PE for its host and its planner, and return its logger; arguments as in `operator_logger`.
+
+    Raises:
+        OSError: the log or its directory cannot be created.
+    """
     logger = logging.getLogger(f"streams.host.{Path(path).stem}")
     for handler in list(logger.handlers):
         # an earlier application in this process had this log
@@ -55,12 +59,15 @@ _OPEN: weakref.WeakValueDictionary[str, OperatorLogger] = weakref.WeakValueDicti
 
 
 def operator_logger(name: str, path: str, limit: int = LOG_BYTES) -> OperatorLogger:
-    """Return a logger that writes to the PE's log, in whatever process the operator runs.
+    """Open a PE's log in the process in which an operator runs, and return a logger that writes to it.
 
     Args:
         name: the name of the operator.
-        path: the path of the log.
-        limit: the size in bytes at which the log is rotated; 0 for never.
+        path: the path of the log; its directory is created.
+        limit: the size in bytes at which the log is rotated; 0 for never. It has no effect on a log that is open.
+
+    Raises:
+        OSError: the log or its directory cannot be created.
     """
     log = _OPEN.get(path)
     if log is None:
@@ -107,7 +114,7 @@ class _PeHandler(logging.FileHandler):
         self._next = 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record, and rotate the log if it is too long. A log that cannot be opened again loses the record."""
+        """Write a record, and rotate the log if it is too long. A record that cannot be written is lost."""
         # the log's directory is gone, or a disk is full; later records are written again
         with contextlib.suppress(OSError):
             super().emit(record)
@@ -131,7 +138,7 @@ class LogEnd:
 
 
 def log_names(directory: Path) -> list[str]:
-    """Return the names of the logs in a directory, hosts first, by number."""
+    """Return the names of the logs in a directory, hosts first, by number; none if there is no such directory."""
     names = [path.stem for path in directory.glob("*.log")]
     return sorted(names, key=lambda name: (name.partition("-")[0], len(name), name))
 
@@ -145,8 +152,9 @@ def read_ends(
         directory: the directory of the logs.
         names: the names of the logs; names that are not of hosts or PEs are ignored.
         lines: the most lines of each log.
-        after: the name of a log that was read before -> the position after which all its lines are returned.
-        most: the most bytes that are read from the end of each log.
+        after: the name of a log that was read before -> the position after which its lines are returned, in place of
+            the last `lines`.
+        most: the most bytes that are read from the end of each log, also after a position.
     """
     there = [(name, directory / f"{name}.log") for name in names if _NAME.fullmatch(name)]
     return [
@@ -157,7 +165,7 @@ def read_ends(
 
 
 def read_end(path: Path, lines: int, after: int | None = None, *, most: int = TAIL_BYTES) -> tuple[list[str], int]:
-    """Return the whole lines at the end of a log; none if the log does not exist.
+    """Return the whole lines at the end of a log; none, and position 0, if the log does not exist or cannot be read.
 
     The log may be long, grow, and be rotated meanwhile.
 
@@ -166,7 +174,7 @@ def read_end(path: Path, lines: int, after: int | None = None, *, most: int = TA
         lines: the most lines, if `after` is None.
         after: the position that an earlier call returned. If the log is shorter, it was replaced, and is read from its
             start.
-        most: the most bytes that are read.
+        most: the most bytes that are read, from the end. Of a longer line, only a part is returned.
 
     Returns:
         The lines, and the position after them.

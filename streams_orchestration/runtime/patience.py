@@ -32,7 +32,10 @@ class Patience:
         self.used = 0.0
 
     def look(self) -> float:
-        """Add the time since the last call, weighted by the current load, and return the seconds so far."""
+        """Add the time since the last call, divided by the current load, to `used`; return the real seconds so far.
+
+        The divisor is at least 1 and at most `LONGEST`.
+        """
         now = self._clock()
         self.used += (now - self._at) / min(max(self._load(), 1.0), LONGEST)
         self._at = now

@@ -33,7 +33,9 @@ class Printed:
 
 
 def read_printed(logs: Iterable[Path], limit: int) -> list[Printed]:
-    """Return the lines that each operator has printed since the last start of its PE.
+    """Return the lines that each operator has printed since the last start of its PE, ordered by operator.
+
+    Operators without lines are left out. Lines that the rotation of a log has removed are not counted.
 
     Args:
         logs: the logs of the PEs.
@@ -72,7 +74,11 @@ class PrintedReader:
             pass
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the whole lines that were written since the last call; a log that does not exist has none."""
+        """Yield the whole lines that were written since the last call; none if the log cannot be read.
+
+        If the position is no longer in the log, reading continues at the log's first byte. Of a line longer than
+        `PIECE`, each piece is a line.
+        """
         try:
             with open_log(self.path) as log:
                 if not log.begin <= self.position <= log.end:
@@ -115,7 +121,7 @@ class PrintedFollower:
 
 
 def _entries(lines: Iterable[bytes]) -> Iterator[tuple[str | None, str]]:
-    """Yield operator and text of lines that were printed; a start of the PE has no operator."""
+    """Yield operator and text of lines that were printed, and None for a start of the PE; skip all other lines."""
     for line in lines:
         if (match := _LINE.fullmatch(line)) is not None:
             if match["start"] is not None:

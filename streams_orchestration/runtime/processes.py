@@ -23,6 +23,7 @@ from streams_orchestration import world
 _SAME_START = 0.05
 """Seconds by which two readings of one process's start time may differ."""
 KILL_SECONDS = 10.0
+"""The most seconds to wait for the ends of killed processes."""
 BACKGROUND = "jemalloc_bg_thd"
 """The name of a thread of Arrow's that wakes up now and then even in a process that hangs, and so does not count."""
 MACHINE = "STREAMS_MACHINE"
@@ -43,7 +44,8 @@ def place_for_others(path: str | Path) -> str:
 def process_space() -> str:
     """Return a text for the space in which a pid names one process: the boot and the process namespace of this machine.
 
-    A namespace is identified by its number and by the start of its first process, since numbers are reused.
+    A namespace is identified by its number and by the start of its first process, since numbers are reused. A system
+    without /proc has one space for each boot.
     """
     return _space(world.boot())
 
@@ -75,10 +77,10 @@ class ProcessIdentity:
 
 
 def process_started(pid: int) -> float | None:
-    """Return when a process started, which tells it apart from others with its pid; None if it is gone or a zombie.
+    """Return when a process started, which tells it apart from others with its pid.
 
-    On Linux the time is in seconds since the boot, so that it does not change when somebody sets the clock. On other
-    systems it is in unix seconds.
+    None if it is gone, is a zombie, or may not be inspected. On Linux the time is in seconds since the boot, so that it
+    does not change when somebody sets the clock. On other systems it is in unix seconds.
     """
     try:
         process = psutil.Process(pid)
@@ -103,7 +105,10 @@ def this_process_began() -> float:
 
 
 def is_alive(pid: int | None, started: float | None) -> bool:
-    """Return True if a process with this pid and this start time exists on this machine."""
+    """Return True if a process with this pid and this start time runs on this machine; a zombie does not run.
+
+    False if one of the arguments is None.
+    """
     if pid is None or started is None:
         return False
     actual = process_started(pid)
@@ -111,7 +116,7 @@ def is_alive(pid: int | None, started: float | None) -> bool:
 
 
 def identify(pid: int) -> ProcessIdentity | None:
-    """Return the current process with a pid; None if there is none, or this user may not inspect it."""
+    """Return the current process with a pid; None if there is none or a zombie, or this user may not inspect it."""
     started = process_started(pid)
     try:
         return None if started is None else ProcessIdentity(pid, started, " ".join(psutil.Process(pid).cmdline()))
@@ -120,7 +125,10 @@ def identify(pid: int) -> ProcessIdentity | None:
 
 
 def family(pid: int) -> tuple[ProcessIdentity, ...]:
-    """Return a process and its living descendants."""
+    """Return a process and its living descendants, without those that this user may not inspect.
+
+    The result is empty if the process is gone.
+    """
     try:
         pids = [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
     except psutil.Error:
@@ -144,7 +152,11 @@ def living(known: Iterable[ProcessIdentity], patience: float = 0.0) -> tuple[Pro
 
 
 def kill(pid: int | None, started: float | None) -> None:
-    """Kill the process with this pid and start time, and all its descendants, such as the JVM and its workers."""
+    """Kill the process with this pid and start time, and all its descendants, such as the JVM and its workers.
+
+    Wait at most `KILL_SECONDS` for their ends. Do nothing if the process does not exist; descendants that this user may
+    not kill stay.
+    """
     if not is_alive(pid, started):
         return
     assert pid is not None
@@ -169,7 +181,10 @@ def reap_adopted() -> None:
 
 
 def thread_runs(pid: int, but: int | None = None) -> int | None:
-    """Return how often the threads of a process were scheduled, without thread `but`; None if that is unknown."""
+    """Return how often the threads of a process were scheduled, without thread `but` and threads named `BACKGROUND`.
+
+    None if the system cannot tell, or a thread has ended meanwhile.
+    """
     runs = 0
     try:
         for thread in Path(f"/proc/{pid}/task").iterdir():

@@ -9,7 +9,7 @@ Traceback (most recent call last):
     ...
 streams_orchestration.runtime.promises.BrokenPromiseError: app: epoch 3 follows epoch 5. This breaks rule B4 of the \
 recovery protocol, so nothing was changed. It is a defect of the product: report it with the logs. A reset of the unit \
-may get past it.
+may help.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def promise(kept: bool, rule: str, otherwise: str) -> None:  # noqa: FBT001
 
 
 def broken(rule: str, otherwise: str) -> NoReturn:
-    """Raise BrokenPromiseError for a rule."""
+    """Raise BrokenPromiseError for a rule; arguments as in `promise`."""
     message = (
         f"{otherwise}. This breaks rule {rule} of the recovery protocol, so nothing was changed. It is a "
         "defect of the product: report it with the logs. A reset of the unit may help."

@@ -31,7 +31,7 @@ class RecurringErrors:
 
     @contextmanager
     def survived(self, what: str) -> Generator[None]:
-        """Log an error of the block instead of raising it, so that the loop around it continues."""
+        """Log an error of the block, as `met` does, in place of raising it; without an error, forget the last one."""
         try:
             yield
         except Exception as error:  # noqa: BLE001  logged

@@ -61,8 +61,8 @@ class EngineSettings:
         """Return Spark's properties from the file `conf`; empty without a file.
 
         Raises:
-            SettingError: the file cannot be read, one of its lines cannot be used, or it does not say how the driver
-                authenticates processes of a standalone cluster.
+            SettingError: the file cannot be read, or one of its lines cannot be used; or the master is a standalone
+                cluster, and no file says how the driver authenticates its processes.
         """
         properties = self._read_properties() if self.conf else {}
         decided = "spark.authenticate.secret" in properties or properties.get("spark.authenticate") == "false"
@@ -128,7 +128,8 @@ class Settings:
         """Return the settings of the engine of a host.
 
         Args:
-            tags: the tags of the host's pool.
+            tags: the tags of the host's pool. The first tag with a master decides; without one it is the master for
+                all hosts, or else `LOCAL`.
             queries: True if some of its PEs are Spark queries.
         """
         words = self.master.split()
@@ -139,13 +140,14 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
-        """Read the settings from environment variables; a missing variable gives the default.
+        """Read the settings from environment variables; a missing or empty variable gives the default.
 
         Args:
             environment: the variables by name; for a state directory its `Home.environment`.
 
         Raises:
-            SettingError: a value cannot be used.
+            SettingError: a value cannot be used, or Spark's properties for one of the masters cannot; see
+                `EngineSettings.properties`.
         """
         limit = _read(environment, LIMIT, str(cls().source_limit), r"[1-9][0-9]{0,8}", "a whole number from 1")
         memory = _read(environment, MEMORY, cls().driver_memory, r"[1-9][0-9]*[kmgtKMGT]", "a size such as 512m or 2g")

@@ -60,7 +60,9 @@ class StepError(StreamsRuntimeError):
 class SteppedApplication:
     """A deployed application for tests, whose PEs run one batch at a time on request.
 
-    As a context manager, it stops its queries at the end.
+    Its creation deploys the application, or continues it if it is deployed, and starts no host; see `bring_up` for
+    errors. It raises StepError if there are Spark queries and no engine. As a context manager, it stops its queries at
+    the end.
     """
 
     home: Home
@@ -104,7 +106,7 @@ class SteppedApplication:
         return plan_batch(program, view, source_limit=self.source_limit, now=world.now())
 
     def execute(self, program: PeProgram, plan: BatchPlan) -> list[TaskResult]:
-        """Run the tasks of a batch, and return their results without committing them."""
+        """Run the tasks of a batch, and return their results without committing them; an error is in its result."""
         scratch = self._scratch(program)
         rows = [
             (part.partition, 0, PLAN, 0, 0, plan_codec.dump_json(replace(plan, inputs=(part,)))) for part in plan.inputs
@@ -134,10 +136,11 @@ class SteppedApplication:
         return self.scratches[program.pe]
 
     def step(self, program: PeProgram) -> bool:
-        """Run one micro-batch of one PE; return False if the PE has no work.
+        """Run one micro-batch of one PE, commit it, and publish outputs; return False if the PE has no work.
 
         Raises:
-            StepError: an operator raised.
+            StepError: an operator raised, or a Spark query has failed or makes no batch in time.
+            OutputError: an output cannot become visible.
         """
         if program.engine == "dataframe":
             return self._await_batch(program)
@@ -154,10 +157,11 @@ class SteppedApplication:
         return True
 
     def _await_batch(self, program: PeProgram) -> bool:
-        """Wait for the next micro-batch of a Spark query; return False if there is nothing to do.
+        """Start a Spark query if needed, wait for its next micro-batch, and publish outputs; False without work.
 
         Raises:
-            StepError: the query has failed, or makes no batch in time.
+            StepError: the query has failed, or makes no batch within `QUERY_SECONDS`.
+            OutputError: an output cannot become visible.
         """
         before = read_view(self.catalog, program)
         if before.waits or plan_batch(program, before, source_limit=self.source_limit, now=world.now()) is None:
@@ -189,7 +193,11 @@ class SteppedApplication:
         return query
 
     def publish(self) -> None:
-        """Make all outputs visible that can become visible."""
+        """Make all outputs visible that can become visible.
+
+        Raises:
+            OutputError: an output cannot become visible.
+        """
         waiting = outstanding(self.catalog, self.name, deliveries=True).deliveries
         for sink, rows in itertools.groupby(waiting, key=lambda row: row.operator):
             self.deliverers[sink].deliver(list(rows))
@@ -199,7 +207,7 @@ class SteppedApplication:
                 deliverer.deliver([])
 
     def report_running(self) -> None:
-        """Record that all PEs run in the generation of their unit, as hosts would report."""
+        """Record that all PEs run in the generation of their unit, as hosts would report, and update the units."""
         p, u = tables.pe, tables.unit
         with self.catalog.write() as connection:
             for unit in connection.execute(select(u).where(u.c.application == self.name)).all():
@@ -208,7 +216,7 @@ class SteppedApplication:
         observe(self.catalog, self.name)
 
     def trigger(self) -> None:
-        """Trigger the end of an epoch in every region, as if its period had passed."""
+        """Trigger the end of an epoch in every region whose period runs, as if it had passed, and update the units."""
         self.report_running()
         u = tables.unit
         with self.catalog.write() as connection:
@@ -223,7 +231,9 @@ class SteppedApplication:
             trigger_every: the number of turns between two cuts of every region.
 
         Raises:
-            StepError: an operator raised, or nothing is left to do although the application has not ended.
+            StepError: an operator raised, a Spark query has failed, or nothing is left to do although the application
+                has not ended.
+            OutputError: an output cannot become visible.
         """
         idle = 0
         for turn in itertools.count(1):
@@ -241,13 +251,16 @@ class SteppedApplication:
         raise StepError(message)
 
     def is_over(self) -> bool:
-        """Return True if the application is complete, or a bounded run has stopped."""
+        """Mark finished units as complete, bring a bounded run nearer to its end; return True if all has ended.
+
+        All has ended if the application is complete or stopped.
+        """
         ended = complete(self.catalog, self.name)
         end_bounded_run(self.catalog, self.name, self.programs)
         return ended or has_ended(self.catalog, self.name)
 
     def published(self, sink: str) -> list[Path]:
-        """Return the files that a `FileSink` has published, ordered by name."""
+        """Return the files that a `FileSink` has published, ordered by name; none before the first one."""
         return sorted((self.home.results(self.name) / sink).glob("part-*"))
 
 
@@ -277,7 +290,11 @@ def run_levels(scratch: Scratch, rows: Iterable[Row]) -> list[Row]:
 
 
 def publish(catalog: Catalog, application: str) -> int:
-    """Publish files once and return how many became visible; raise the first error."""
+    """Publish files once, and return how many became visible; if errors occurred, raise the first one afterwards.
+
+    Raises:
+        OutputError: a file cannot become visible.
+    """
     published, errors = publish_files(catalog, application)
     if errors:
         raise errors[0]
