@@ -2,7 +2,7 @@
 
 >>> from streams_orchestration.compiler.column_sources import port_of
 >>> column_influences("Filter", {"filter": "delay > 15"}, [port_of("carrier string, delay double")])
-{(0, 'delay'): frozenset({Use(type='INDIRECT', subtype='FILTER')})}
+{(0, 'delay'): frozenset({ColumnUse(type='INDIRECT', subtype='FILTER')})}
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 >>> from streams_orchestration.expressions.parsing import parse
 >>> written(parse("(a) + ((2 * b)) is NULL and `c`"))
-'(a + 2 * b) IS NULL AND c'
+'a + 2 * b IS NULL AND c'
 """
 
 from __future__ import annotations
