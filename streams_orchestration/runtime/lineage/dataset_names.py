@@ -51,7 +51,7 @@ def dataset_names(operator: type[Operator], context: OperatorContext, parameters
 
 
 def names_of_place(place: str, base: Path) -> tuple[DatasetName, ...]:
-    """Return the dataset of a path or an address; empty for a description in words, as some operators have."""
+    """Return the dataset of a path or an address; empty for an empty text, or a description, as some operators have."""
     if is_address(place):
         return (_of_address(place),)
     if not place or " at " in place or " in " in place:
@@ -116,7 +116,10 @@ def _http(parameters: Any) -> tuple[DatasetName, ...]:
 
 
 def _table(parameters: Any) -> tuple[DatasetName, ...]:
-    """Name a table of a database. Return nothing for a query, which may read any tables."""
+    """Name a table of a database. Return nothing for a query, which may read any tables.
+
+    If the address cannot be resolved here, its text without secrets is the namespace.
+    """
     if parameters.table is None:
         return ()
     try:

@@ -65,6 +65,8 @@ class About:
 def flows_of(home: Home, base: str, compilation: Compilation, programs: Iterable[PeProgram]) -> Flows:
     """Return the datasets that an application reads and writes. Data without a permanent place are left out.
 
+    Errors of importing an operator, or of reading its parameters, are raised.
+
     Args:
         home: the state directory.
         base: directory of the spec.
@@ -105,7 +107,7 @@ def flows_of(home: Home, base: str, compilation: Compilation, programs: Iterable
 
 
 def _names(home: Home, base: str, programs: Iterable[PeProgram]) -> dict[str, tuple[DatasetName, ...]]:
-    """Map each source and sink to the names of its datasets."""
+    """Map each operator to the names of its datasets; only sources and sinks have some."""
     names: dict[str, tuple[DatasetName, ...]] = {}
     for program in programs:
         directories = directories_of(home, program.application, program.pe, base)

@@ -127,7 +127,7 @@ def _add_pe(graph: nx.DiGraph[str], name: str, pe: ProcessingElement, compilatio
 def _add_ends(
     graph: nx.DiGraph[str], pe: str, operator: PhysicalOperator, model: LogicalOperator, address: str | None
 ) -> None:
-    """Add the data that a source reads or a sink writes. An operator with neither inputs nor outputs adds nothing."""
+    """Add the data that a source reads or a sink writes. Other operators, also those without ports, add nothing."""
     location = next(
         (masked(str(model.parameters[key])) for key in LOCATION_PARAMETERS if model.parameters.get(key)), None
     )

@@ -3,7 +3,7 @@
 An application that runs from its start to its end has one run: START, RUNNING now and then, and COMPLETE, ABORT or
 FAIL. A run that has ended is never continued: an application that runs again gets a new run, also after a forced reset.
 
->>> started = Moment("RUNNING", 10.0, None, (), {"region-0": 0}, at=11.0)
+>>> started = RunMoment("RUNNING", 10.0, None, (), {"region-0": 0}, at=11.0)
 >>> due(None, started, None), due(Sent("START", 10.0), started, None)
 ('BEGIN', None)
 """

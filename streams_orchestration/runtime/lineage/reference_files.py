@@ -27,6 +27,8 @@ class ReferenceFile(NamedTuple):
 def reference_files(operator: LogicalOperator, *, import_all: bool) -> list[ReferenceFile]:
     """Return the files that an operator with input ports reads; empty if its class or its parameters are invalid.
 
+    A file that no parameter names is called `file`. If a name occurs again, a number is appended to it.
+
     Args:
         operator: an operator of the flattened application.
         import_all: also import modules of the user. If False, only standard operators are examined.

@@ -90,7 +90,13 @@ class Reporter:
         self._thread = world.Thread(target=self._run, name="lineage", daemon=True)
 
     def load(self, programs: Iterable[PeProgram]) -> None:
-        """Read the programs of all PEs of the deployed plan, and import their modules before threads start."""
+        """Take over the programs of all PEs of the deployed plan, and import their modules before threads start.
+
+        Without a client, do nothing.
+
+        Raises:
+            ImplementationError: an operator's class cannot be imported.
+        """
         if self._client is None:
             return
         self._programs, self._about = tuple(programs), None
@@ -99,7 +105,7 @@ class Reporter:
                 import_operator(operator.implementation)
 
     def start(self) -> None:
-        """Start to send events."""
+        """Start the thread that sends events; do nothing without a client."""
         if self._client is not None:
             self._thread.start()
 
@@ -111,7 +117,7 @@ class Reporter:
             self._thread.join(END_SECONDS)
 
     def look(self, *, last: bool = False) -> None:
-        """Look at the application once, and send all events that are due.
+        """Look at the application, and send the events that are due, in at most `STEPS` steps, if this process tells.
 
         Raises:
             LineageError: an event could not be sent; it stays due.
@@ -185,7 +191,10 @@ class Reporter:
         self._told = run.run, moment
 
     def _facts(self) -> About:
-        """Return the facts about the deployed application; its datasets are left out if they cannot be read."""
+        """Return the facts about the deployed application, read once for each plan.
+
+        If they cannot be read, this is logged, and its description and datasets are left out.
+        """
         if self._about is None:
             self._about = self._read_facts()
         return self._about

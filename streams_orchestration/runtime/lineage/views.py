@@ -109,6 +109,6 @@ def _failure(connection: Connection, home: Home, application: str, now: float) -
 
 
 def rows_since(view: View, names: Iterable[str]) -> dict[str, int]:
-    """Return the rows that sinks have published since the run began."""
+    """Return the rows that sinks have published since the run began; sinks that do not exist are left out."""
     before = {} if view.run is None else view.run.rows
     return {name: max(view.rows[name] - before.get(name, 0), 0) for name in names if name in view.rows}
