@@ -1,7 +1,4 @@
-"""Makes the rows of units that begin with a new plan.
-
-The first commits of their PEs are the cut at which they begin.
-"""
+"""Deletes the rows of units that a new plan replaces, and inserts the cut and the states with which its units begin."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from streams_orchestration.runtime.units.wishes import stored_wish
 
 
 def forget_units(connection: Connection, application: str, units: Collection[str]) -> None:
-    """Delete units and their PEs with their commits, states, metrics and epochs, but no streams and no sinks."""
+    """Delete units and their PEs with their commits, states, metrics and epochs, but no streams, sinks and events."""
     p, u, e = tables.pe, tables.unit, tables.epoch
     pes = list(connection.scalars(select(p.c.id).where(p.c.application == application, p.c.unit.in_(units))))
     for table in (tables.commit, tables.state, tables.pe_metrics, tables.metrics_sample):
@@ -30,7 +27,9 @@ def forget_units(connection: Connection, application: str, units: Collection[str
 
 
 def insert_cut(connection: Connection, application: str, unit: str, epoch: int, generation: int) -> None:
-    """Record the positions of a unit's new PEs as its last complete epoch.
+    """Insert a complete epoch of a unit, and for each of its PEs a commit at its position that closes the epoch.
+
+    The row of the unit is not changed.
 
     Args:
         connection: a connection in a write transaction.

@@ -19,9 +19,10 @@ from streams_orchestration.runtime.units.watch import observe
 def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PeProgram]) -> bool:
     """Bring an application whose sources have read the whole input of a bounded run to its cut, and stop it there.
 
-    Any process calls this again and again. Every call is a step. It does nothing if the application has no bounded run
-    or is not wanted to run, if a source has more input, or if a redeploy is on trial. The application stops once all
-    units are at cuts, no stream has unread tuples, and every output is delivered.
+    Any process calls this again and again. Every call is a step: it holds the units, if their holds end soon, and
+    closes their epochs. The application stops, and the holds end, once all units are at cuts, no stream has unread
+    tuples, and every output is delivered. The call does nothing if the application has no bounded run or is not wanted
+    to run, if a source has more input, if a PE is not deployed, or if a redeploy is on trial.
 
     Args:
         catalog: the catalog of the application.

@@ -29,9 +29,9 @@ def kind_of_end(host: int, machine: str) -> str:
 
 
 def read_failed(connection: Connection, application: str, machines: Iterable[str]) -> Mapping[int, Counter[str]]:
-    """Return for each host of an application how many resets its files on each machine have caused.
+    """Return for each host of an application how many ends and resets unusable files have caused on each machine.
 
-    The resets of each unit count since its last complete epoch.
+    The ends and resets since the last complete epoch of each unit count; a machine without any has 0.
 
     Args:
         connection: a connection in a transaction.

@@ -47,7 +47,7 @@ def unit_row(connection: Connection, application: str, unit: str) -> UnitRow:
 def units_with_news(
     connection: Connection, units: Iterable[UnitRow], health: Mapping[str, Health], now: float
 ) -> list[str]:
-    """Return the names of the units that `advance` would change, without changing anything."""
+    """Return the names of the units that `advance` would change, without changing anything; ended ones are left out."""
     open_units = {unit.name: unit for unit in units if unit.state not in ENDED}
     names: list[str] = []
     for name, facts in read_facts(connection, open_units.values(), health).items():
@@ -59,9 +59,9 @@ def units_with_news(
 
 
 def mark_taken_up(connection: Connection, application: str, units: Iterable[str]) -> None:
-    """Record and log that a process has taken up the reset of these units.
+    """Record that a process has taken up the reset of these units, which begins as soon as all their hosts run.
 
-    The reset begins as soon as all their hosts run.
+    The first call for an outage, before its reset has begun, is logged with its time.
 
     Raises:
         StreamsRuntimeError: a unit no longer exists.
@@ -88,7 +88,9 @@ def advance(
     health: Health | None = None,
     event: Event | None = None,
 ) -> list[str]:
-    """Pass new events to the state machine of a unit, and carry out the actions that it returns.
+    """Pass new events to the state machine of a unit, carry out its actions, and store and log the changes.
+
+    A unit that has ended stays as it is.
 
     Args:
         connection: a connection in a write transaction.
@@ -99,10 +101,11 @@ def advance(
         event: an event that no fact in the catalog shows, which is a requested reset; None without one.
 
     Returns:
-        Files that the catalog no longer names, to be removed when the transaction is committed.
+        Files that the catalog no longer names, to be removed when the transaction is committed; none without a reset.
 
     Raises:
         StreamsRuntimeError: the unit no longer exists.
+        BrokenPromiseError: the epoch that would be completed or repeated breaks a rule of the recovery protocol.
     """
     unit = unit_row(connection, application, name)
     if unit.state in ENDED:
@@ -195,6 +198,9 @@ def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: 
     """Record a completed epoch with its time and its cut: for each PE, the batch that closed the epoch.
 
     PEs that had ended before the epoch are not in the cut.
+
+    Raises:
+        BrokenPromiseError: a later epoch is complete, or a PE that has not ended has not closed this epoch.
     """
     c, p, u = tables.commit, tables.pe, tables.unit
     named, epoch = f"{unit.name} of {unit.application}", record.completed

@@ -70,10 +70,11 @@ class CutFile:
     def problem(self, store: Store, sizes: Mapping[str, int] | None = None) -> str | None:
         """Return why the file cannot be read, by its existence and size alone; None if it seems to be intact.
 
+        A file in an unavailable storage counts as intact.
+
         Args:
             store: the store of the file.
-            sizes: address -> size of all files; None if they are not known. Files of an unavailable storage count as
-                intact.
+            sizes: address -> size of files that exist; None if they are not known. The store is asked for other files.
         """
         try:
             known = None if sizes is None else sizes.get(self.path)
@@ -161,7 +162,8 @@ def check_cuts(
         turn: a number that grows with each look and selects which `MOST_FILES` files are looked at.
 
     Returns:
-        Unit -> the reason why it could not be reset. If the storage is unavailable, these are the recorded reasons.
+        Unit -> the reason why it could not be reset; intact units are left out. If the storage is unavailable, these
+            are the recorded reasons.
     """
     with catalog.read() as connection:
         files = cut_files(connection, application, units)

@@ -78,7 +78,7 @@ class UnitFailure:
 
     @property
     def exhausted(self) -> bool:
-        """True if a reset needs force (B3)."""
+        """True if the unit is not reset automatically (B3)."""
         return self.hopeless is not None
 
     @property
@@ -198,14 +198,20 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
 
 
 def _is_used_up(unit: UnitStatus, kind: str, now: float) -> bool:
-    """Return True if no attempt or no time is left for a cause; each kind of cause has attempts of its own."""
+    """Return True if no attempt or no time is left for a kind of cause.
+
+    False for another kind than the unit's current one, since each kind has attempts of its own.
+    """
     if unit.kind not in ("", kind):
         return False
     return unit.attempts >= unit.max_attempts if unit.give_up_at is None else now >= unit.give_up_at
 
 
 def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool) -> float:
-    """Return when a unit is due for a reset, in unix seconds; 0.0 without an outage. Repeated ones wait."""
+    """Return when a unit is due for a reset, in unix seconds; 0.0 without an outage.
+
+    The pause since the detection grows with the earlier resets for the same kind of cause.
+    """
     if unit.outage is None:
         return 0.0
     detected = unit.outage["detected"]
@@ -251,6 +257,8 @@ class PeCondition(CatalogRow):
 def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: float) -> Health:
     """Return the health of a unit (B9).
 
+    The cause of its trouble is the first host that was launched and does not work, else the first failed PE.
+
     Args:
         hosts: the hosts of its PEs.
         pes: its PEs.
@@ -276,7 +284,8 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
 def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
     """Return True if the row of a unit suggests that it may need a reset; `failures` makes the decision.
 
-    A unit with times in the future suggests that, too: they hide that a host is gone, until `observe` moves them.
+    A unit with times in the future suggests that, too: they hide that a host is gone, until `observe` moves them. A
+    unit that has ended needs none.
 
     Args:
         unit: the row of the unit.

@@ -71,10 +71,10 @@ class Garbage:
         self._importers: object = None
 
     def collect(self) -> bool:
-        """Delete the data that readers and cuts no longer need.
+        """Delete the data that readers and cuts no longer need, in units whose cut has moved or with many new batches.
 
         Returns:
-            True if there was anything to look at.
+            True if there was such a unit, or an importing PE of another application has moved.
         """
         u = tables.unit
         p = tables.pe
@@ -144,10 +144,9 @@ def _is_deployed(connection: Connection, application: str, plan: int | None) -> 
 
 
 def _collect_unit(connection: Connection, application: str, unit: str, programs: Collection[PeProgram]) -> list[str]:
-    """Delete the data before a unit's cut, its old epochs, and segments that every reader in the application has read.
+    """Delete the data before a unit's cut and its old epochs, and return the files to remove.
 
-    Return the files to remove.
-
+    Segments of its streams that every reader in the application has read are deleted, too, unless they are exported.
     The cut of a reader in another unit may move meanwhile; that is safe, because a cut only moves forward.
     """
     c, s, p, u, e = tables.commit, tables.segment, tables.pe, tables.unit, tables.epoch
@@ -175,7 +174,8 @@ def _collect_exports(
 ) -> list[str]:
     """Delete exported segments that nobody needs, and segments that resets retracted; return the files to remove.
 
-    The function opens a write transaction only if there may be such segments.
+    The function opens a write transaction only if there may be such segments. If another plan was deployed, nothing is
+    deleted.
     """
     s, x = tables.segment, tables.stream_connection
     exported = {stream for program in programs for stream in program.exports}
@@ -203,7 +203,7 @@ def _needed(
 ) -> dict[str, int]:
     """Return for each of the streams the first segment that a reader in the application may go back to.
 
-    Streams without a reader are left out.
+    It is 0 while a reader has no cut. Streams without a reader are left out.
     """
     readers: dict[str, set[int]] = defaultdict(set)
     for program in programs:
@@ -270,8 +270,8 @@ def sweep(
     """Remove files of PEs that no commit names, such as files of killed or failed tasks.
 
     Call this only while no query of these PEs runs. If the storage cannot be listed, this is logged and nothing is
-    removed. Expired holds of units are ended. During a redeploy, states are kept, because the redeploy writes the
-    states of its new plan, and only then the switch names them.
+    removed. If there are states, expired holds of units are ended. During a redeploy, states are kept, because the
+    redeploy writes the states of its new plan, and only then the switch names them.
 
     Args:
         catalog: the catalog of the application.
@@ -311,7 +311,7 @@ def sweep(
 
 
 def _foreign(connection: Connection, application: str, pes: Set[int], host: int, incarnation: str) -> Set[int]:
-    """Return the PEs that run on another host; all of them if another incarnation of this host runs."""
+    """Return the given PEs that run on another host; all of them if another incarnation of this host runs."""
     actual = connection.scalar(_INCARNATION, {"of": application, "host": host})
     if actual != incarnation:
         return pes
@@ -320,15 +320,22 @@ def _foreign(connection: Connection, application: str, pes: Set[int], host: int,
 
 
 def _unpublished(store: Store, application: str, pe: int) -> list[str]:
-    """Return the sink files in an object store that tasks have put there, without the merged files of publishers."""
+    """Return the sink files in an object store that tasks have put there, without the merged files of publishers.
+
+    There are none if the store is a directory.
+
+    Raises:
+        OSError: the storage cannot be listed.
+    """
     files = store.below(waiting_of(application, pe)) if store.address else []
     return [address for address in files if not address.rpartition("/")[2].startswith(MERGED)]
 
 
 def unknown_pes(catalog: Catalog, application: str) -> tuple[int, ...]:
-    """End expired holds, and return PEs that have files but are not deployed, as after a redeploy that died early.
+    """Return PEs that have files but are not deployed, as after a redeploy that died early; end expired holds before.
 
-    The result is empty while a redeploy is under way, or if the storage cannot be listed.
+    The result is empty while a redeploy is under way, or if the storage cannot be listed. Without any files of PEs, no
+    holds are ended.
     """
     # the files are listed before the catalog is asked, as in `sweep`
     data, store = data_of(application), catalog.store

@@ -28,7 +28,7 @@ _OPEN_PES = (
 def hold(catalog: Catalog, application: str, units: Collection[str], *, begins: bool = True) -> None:
     """Hold units for `HOLD_SECONDS`: their sources and foreign inputs deliver nothing new.
 
-    Units that are at a cut stay there. A temporary run of the application is prolonged by the same time.
+    Units that are at a cut stay there. A temporary run of the application then ends at the same time as the holds.
 
     Args:
         catalog: the catalog.
@@ -60,7 +60,7 @@ def release(catalog: Catalog, application: str) -> None:
 
 
 def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Let the periods of held regions that are not at a cut end now, and advance these regions."""
+    """Let the periods of those units that are not at a cut end now, and advance these units."""
     u = tables.unit
     now = clock.now()
     early = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period", u.c.deadline > now)

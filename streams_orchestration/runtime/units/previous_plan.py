@@ -62,7 +62,10 @@ def read_plan(
 
 
 def restore_plan(connection: Connection, application: str, before: PreviousPlan) -> list[str]:
-    """Replace the plan on trial by the previous plan; nothing of the plan on trial remains.
+    """Replace the plan on trial by the previous plan, whose units begin at the cut of the redeploy.
+
+    The plan on trial has used numbers of epochs, batches, generations and segments; the previous plan continues after
+    them. Outputs of the plan on trial that were visible already are marked as retracted, and are removed later.
 
     Args:
         connection: a connection in a write transaction.
@@ -160,7 +163,7 @@ def _pe_values(row: Row, epoch: int, batch: int, written: Mapping[str, int]) -> 
 
 
 def _restore_sinks(connection: Connection, application: str, pes: Collection[int], before: PreviousPlan) -> None:
-    """Restore the rows of sinks, and assign outputs that are being removed to the sinks' former names."""
+    """Replace the sinks of the given PEs by the previous ones, also in the rows of outputs that are being removed."""
     k, f = tables.sink, tables.sink_file
     connection.execute(delete(k).where(k.c.application == application, k.c.pe.in_(pes)))
     _enter(connection, "sink", before)
@@ -171,7 +174,10 @@ def _restore_sinks(connection: Connection, application: str, pes: Collection[int
 
 
 def _restore_connections(connection: Connection, application: str, before: PreviousPlan) -> None:
-    """Restore the rows of Exports, Imports and their connections, delete the rows of the plan on trial, and connect."""
+    """Restore the rows of Exports, Imports and their connections, delete the rows of the plan on trial, and connect.
+
+    A connection of an Import that no longer exists is not restored.
+    """
     c, i = tables.stream_connection, tables.stream_import
     for table in _OF_APPLICATION:
         connection.execute(delete(table).where(table.c.application == application))

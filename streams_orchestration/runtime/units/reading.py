@@ -45,7 +45,11 @@ _MACHINES = select(tables.machine)
 
 
 def deployed_applications(home: Home) -> tuple[str, ...]:
-    """Return the names of all applications that the catalog knows, sorted; none without a catalog."""
+    """Return the names of all applications that the catalog knows, sorted; none without a catalog.
+
+    Raises:
+        StorageSettingError, CatalogError: see `Catalog.exists`.
+    """
     catalog = Catalog(home)
     if not catalog.exists:
         return ()
@@ -57,7 +61,8 @@ def opened_catalog(home: Home, application: str) -> Catalog:
     """Open the catalog that holds an application. A command opens it once, since repeated statements then cost less.
 
     Raises:
-        NotDeployedError: there is no catalog, so the application is not deployed.
+        NotDeployedError: there is no catalog, so the application is not deployed; in a catalog it is not looked for.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     catalog = Catalog(home)
     if not catalog.exists:
@@ -103,6 +108,9 @@ def read_units(catalog: Catalog, application: str) -> UnitsStatus:
 def units_status(connection: Connection, home: Home, application: str) -> UnitsStatus:
     """Return the status of an application's hosts, PEs and units, read in an open transaction.
 
+    A running application is `WAITING` while one of its hosts is. If the disk is full, hosts without an error get that
+    error.
+
     Raises:
         NotDeployedError: the catalog does not know the application.
     """
@@ -147,7 +155,7 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
 
 
 def _logs_of(host: HostRow, machines: Mapping[str, MachineRow], logs: Path) -> Path:
-    """Return the directory of a host's log, which is in the state directory of the host's machine."""
+    """Return the directory of a host's log in the state directory of its machine; `logs` if that is not known."""
     machine = machines.get(host.machine or "")
     return Home(Path(machine.home)).logs(host.application) if machine is not None and machine.home else logs
 

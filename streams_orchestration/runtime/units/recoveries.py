@@ -27,7 +27,10 @@ class Recovery:
 
     @property
     def ended(self) -> float | None:
-        """The time when the unit worked again, in unix seconds; None before that."""
+        """The time of the first commit after the reset in unix seconds, or of the reset's end before that commit.
+
+        None before the reset is done.
+        """
         return None if "done" not in self.at else max(self.at.values())
 
     @property
@@ -43,7 +46,8 @@ MOMENTS = {"taken up": "asked", "reset began": "began", "reset done": "done", "f
 def recoveries(events: Iterable[UnitEvent]) -> tuple[Recovery, ...]:
     """Return the recoveries that events are about.
 
-    An attempt that failed is a recovery without an end; the next attempt is a recovery of its own.
+    An attempt that failed is a recovery without an end; the next attempt is a recovery of its own. Events that belong
+    to no recovery are ignored.
 
     Args:
         events: the events of one unit, the oldest first; earlier ones may be missing.

@@ -155,5 +155,5 @@ def _reset(settings: RegionSettings, record: RegionRecord, at: float) -> Transit
 
 
 def _process(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:
-    """Return the record in PROCESSING, with the timer of the period set from now on (B7)."""
+    """Return the record in PROCESSING, with the timer of the period, if there is one, set from now on (B7)."""
     return record.enter("PROCESSING", at).arm("period", at, settings.period)

@@ -45,7 +45,7 @@ class Times:
         return sum(self.seconds) / len(self.seconds) if self.seconds else None
 
     def add(self, sequence: int, at: float, seconds: float) -> Times:
-        """Return the times with one more measurement."""
+        """Return the times with one more measurement; durations before the last `AVERAGED` are dropped."""
         return Times(sequence, at, (*self.seconds, seconds)[-AVERAGED:])
 
 

@@ -33,7 +33,7 @@ class RepeatedFailure:
         return self.repeats > 1 and self.failure.pure and not self.failure.outside
 
     def describe(self, error: str) -> str:
-        """Return an error text with the number of times that the failure has occurred."""
+        """Return an error text with the number of times in a row that the failure occurred, if it is more than one."""
         if self.repeats > 1:
             return f"{error}; this error occurred {self.repeats} times in a row at the same tuples"
         return error
@@ -44,7 +44,7 @@ class RepeatedFailure:
 
 
 def failed_again(before: Mapping[str, Any] | None, failure: OperatorFailure, now: float) -> RepeatedFailure:
-    """Return the failure with its count.
+    """Return the failure with its repeats in a row, and with the failures of the same code within `WINDOW_SECONDS`.
 
     Args:
         before: the stored value of the previous failure; None without one.

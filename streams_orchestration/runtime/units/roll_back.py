@@ -37,7 +37,8 @@ class _Member(CatalogRow):
 def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
     """Roll every PE of a unit back to its commit that closed the last complete epoch, or to its start without one.
 
-    Later commits and states are deleted, and later outputs and segments deleted or marked as retracted.
+    Later commits and states are deleted, and later outputs and segments deleted or marked as retracted. The row of the
+    unit is not changed.
 
     Args:
         connection: a connection in a write transaction.
@@ -46,6 +47,9 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
 
     Returns:
         Files that the catalog no longer names, to be removed when the transaction is committed.
+
+    Raises:
+        BrokenPromiseError: the epoch is complete already, or some PEs have a cut and others have none.
     """
     application = unit.application
     name = unit.name
@@ -72,7 +76,10 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
 
 
 def _at_cut(pe: _Member, cut: CommitRow | None, completed: int, epoch: int) -> dict[str, Any]:
-    """Return the columns of a PE at its cut; without a cut, at its start."""
+    """Return the columns of a PE at its cut; without a cut, at its start.
+
+    The numbers of segments, and decisions of its clock since the cut, stay as they are.
+    """
     values: dict[str, Any] = {"state": "WANTED", "error": None, "permanent": False, "epoch": epoch}
     if cut is None:
         values |= {"batch": -1, "exhausted": False, "final": False, "position": pe.initial, "committed_at": None}

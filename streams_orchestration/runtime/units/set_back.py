@@ -52,7 +52,7 @@ def host_changes(host: HostRow, now: float) -> dict[str, Any]:
 
 
 def set_right(catalog: Catalog, application: str) -> None:
-    """Move all times of an application that lie in the future.
+    """Move the times of an application's units, hosts, trial and temporary run that lie in the future.
 
     Do nothing if this process does not know the time well.
     """

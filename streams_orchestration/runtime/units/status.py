@@ -25,7 +25,10 @@ class HostStatus:
     id: int
     pid: int | None
     alive: bool
-    """True if the process with this pid and start time exists; on other machines, if it sends heartbeats."""
+    """True if the process with this pid and start time exists.
+
+    On other machines, True if the host sends heartbeats or may yet start.
+    """
     state: HostState
     launched_at: float
     heartbeat_at: float | None
@@ -67,10 +70,16 @@ class HostStatus:
 
     @classmethod
     def of(cls, row: HostRow, now: float, *, error: str | None = None, log: Path = Path()) -> HostStatus:
-        """Return the status from a host's row in the catalog.
+        """Return the status from a host's row in the catalog, with nothing in `misplaced`.
 
         Whether its process exists is read from the operating system if the process is visible here, else from its
         heartbeat.
+
+        Args:
+            row: the row of the host.
+            now: unix seconds.
+            error: the error to show if the row has none.
+            log: the path of the host's log.
         """
         here = is_here(row.space) and not waits_for_agent(row)
         alive = is_alive(row.pid, row.process_started) if here else _is_heard(row, now)
@@ -100,7 +109,7 @@ class HostStatus:
         return f"no process{on} yet" if self.state == "STARTING" else "no process"
 
     def storage_trouble(self, now: float) -> str | None:
-        """Return a sentence on why, and for how long, a live host does not reach the storage; None if it does."""
+        """Return why and for how long a live host does not reach the storage; None if it does, or is not alive."""
         if not self.alive or self.storage_error is None:
             return None
         where = f"host {self.id}" if self.machine is None else f"host {self.id} on {self.machine}"
@@ -227,7 +236,7 @@ class UnitsStatus:
 
     @property
     def log_places(self) -> str:
-        """The places of the logs of its hosts, in words."""
+        """The places of the logs of its hosts, in words; the directory `logs` if no host has one."""
         hosts = [host for host in self.hosts if host.log.name]
         places = [place_of_log(host.log.parent, host.machine, here=host.here) for host in hosts]
         return "; ".join(dict.fromkeys(places)) or str(self.logs)

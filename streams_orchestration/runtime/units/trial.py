@@ -82,7 +82,10 @@ def decide(catalog: Catalog, application: str) -> None:
 
 
 def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | None:
-    """Revert the open trial, remove files that are no longer named, and return the trial; None if no trial is open."""
+    """Revert the open trial, and return it as it was before; None if no trial is open.
+
+    Files that the catalog no longer names, and retracted outputs, are removed.
+    """
     with catalog.write() as connection:
         trial = read_trial(connection, application)
         if trial is None or trial.state != "OPEN":
@@ -106,7 +109,10 @@ def end_trial(connection: Connection, trial: TrialRow, state: str, **values: obj
 
 
 def _pass(connection: Connection, trial: TrialRow) -> list[str]:
-    """Close a trial that has passed, and show its epochs; return the files that only the previous plan named."""
+    """Close a trial that has passed, with its pause, and show its epochs.
+
+    Return the files that only the previous plan named.
+    """
     assert trial.before is not None
     u, application = tables.unit, trial.application
     pause = _pause(connection, application, PreviousPlan.load(trial.before).committed_at)
@@ -119,7 +125,7 @@ def _pass(connection: Connection, trial: TrialRow) -> list[str]:
 def _pause(connection: Connection, application: str, before: Mapping[str, float]) -> float | None:
     """Return the longest pause of a unit, in seconds: from its last commit before the redeploy to its first after.
 
-    None before the first such commit.
+    None if no unit has commits both before and after.
     """
     c, p, u = tables.commit, tables.pe, tables.unit
     firsts = connection.execute(
@@ -151,7 +157,10 @@ def _judged(connection: Connection, trial: TrialRow) -> str | None:
 
 
 def _failed(units: Sequence[UnitRow], pes: Sequence[PeRow], hosts: Iterable[HostRow], now: float) -> str:
-    """Return a failure that no reset can repair, in words; empty if there is none."""
+    """Return a failure that ends a trial at once, in words; empty if there is none.
+
+    It is a failure of an operator, a permanent error, a host that does not come up, or a unit without attempts left.
+    """
     for pe in pes:
         if pe.state == "FAILED" and (pe.permanent or pe.failures is not None):
             return pe_failure(pe.id, pe.error)
@@ -175,9 +184,9 @@ def _reason(unit: UnitRow, pes: Sequence[PeRow], hosts: Iterable[HostRow], now: 
 
 
 def _is_proved(connection: Connection, unit: UnitRow, units: Sequence[UnitRow], pes: Sequence[PeRow]) -> bool:
-    """Return True if a unit has completed an epoch, or ended, and has read the first outputs of units on trial.
+    """Return True if a unit has ended, or has completed an epoch and read the first outputs of other units on trial.
 
-    A PE in no region that has nothing to read completes no epoch; it is enough that it runs.
+    A PE in no region without sources that can still deliver may complete no epoch; it is enough that it runs.
     """
     members = [pe for pe in pes if pe.unit == unit.name]
     if all(pe.final for pe in members):
@@ -191,7 +200,10 @@ def _is_proved(connection: Connection, unit: UnitRow, units: Sequence[UnitRow], 
 
 
 def _has_read(connection: Connection, unit: UnitRow, pe: PeRow, units: Sequence[UnitRow], pes: Sequence[PeRow]) -> bool:
-    """Return True if a PE, by its last complete epoch, had read the first epoch with tuples of each unit on trial."""
+    """Return True if a PE, by its last complete epoch, had read the first epoch with tuples of other units on trial.
+
+    Without a complete epoch its present position counts.
+    """
     c, s = tables.commit, tables.segment
     cut = (c.c.application == pe.application, c.c.pe == pe.id, c.c.epoch == unit.completed_epoch, c.c.boundary)
     position = connection.scalar(select(c.c.position).where(*cut)) or pe.position

@@ -125,7 +125,10 @@ def read_facts(connection: Connection, units: Iterable[UnitRow], health: Mapping
 def advanced(
     settings: RegionSettings, record: RegionRecord, facts: Facts, at: float
 ) -> tuple[RegionRecord, tuple[Action, ...]]:
-    """Return the record after all events that the facts show, and the resulting actions. The function is pure."""
+    """Return the record after the events that the facts show, up to the first reset, and the resulting actions.
+
+    The function is pure.
+    """
     actions: tuple[Action, ...] = ()
     while (event := next_event(record, facts, at)) is not None:
         record, news = step(settings, record, event, at)

@@ -57,7 +57,8 @@ class Cut:
 def phases_of(moments: Mapping[str, float]) -> dict[str, float]:
     """Return the seconds of each phase of a reset: detect, decide, hosts, restart, first commit.
 
-    The phase `hosts` lasts until all hosts are present, and includes the roll back at its end.
+    The phase `hosts` lasts until all hosts are present, and includes the roll back at its end. Phases whose end was not
+    reached are left out.
 
     Args:
         moments: moment -> its unix seconds, for those reached so far; see `PHASES`.

@@ -1,4 +1,4 @@
-"""The record of a unit in the catalog: it is read from the unit's row, and written back with the actions of a step."""
+"""Reads the record of a unit from its row in the catalog, writes it back, and logs the unit's events."""
 
 from __future__ import annotations
 
@@ -131,12 +131,12 @@ def log_event(
 
 
 def tries_of(stored: Any) -> tuple[Tries, ...]:
-    """Decode the column `tries` of a unit: the resets for each kind of cause since the last complete epoch."""
+    """Decode the column `tries` of a unit: the resets for each kind of cause since the last complete epoch, if any."""
     return tuple(Tries(*each) for each in stored or ())
 
 
 def times_of(stored: Any) -> Times:
-    """Decode a column of a unit with the times of its drains or of its resets."""
+    """Decode a column of a unit with the times of its drains or of its resets; None means that there were none."""
     return _times(stored)
 
 

@@ -38,7 +38,10 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
         units: the names of the units; None for all.
 
     Returns:
-        The units whose state was written.
+        The units with news. Another process may have written their states first.
+
+    Raises:
+        StreamsRuntimeError: a unit with news was removed meanwhile, or a rule of the recovery protocol is broken.
     """
     names = None if units is None else tuple(units)
     seen = _look(catalog, application, names)
@@ -112,6 +115,8 @@ class PeOfUnit(CatalogRow):
 
 def changes_soon(row: PeOfUnit, now: float) -> bool:
     """Return True if the state of a PE's unit is about to change: it starts, is reset, or its timer has expired.
+
+    False if the PE has ended.
 
     Args:
         row: the row of the PE.

@@ -50,11 +50,11 @@ def misplaced(hosts: Iterable[HostRow], machines: Mapping[str, MachineRow]) -> d
 
     Args:
         hosts: hosts of one application that live on machines.
-        machines: the machines by name.
+        machines: the machines by name; whether a host may run on any other machine is not checked.
 
     Returns:
-        Host -> the reasons why it is misplaced, as sentences without a full stop. If two hosts must not share a
-            machine, the second one is misplaced.
+        Host -> the reasons why it is misplaced, as sentences without a full stop; other hosts are left out. If two
+            hosts must not share a machine, the one with the higher number is misplaced.
     """
     wishes = [(host, read_wish(host.id, host.wish)) for host in sorted(hosts, key=lambda host: host.id)]
     found: dict[int, list[str]] = {}
