@@ -36,7 +36,10 @@ class Confirmer:
         self._thread: world.Thread | None = None
 
     def confirm_for(self, sources: dict[str, SourceOperator]) -> None:
-        """Replace the sources to confirm for; the first call with sources starts the thread."""
+        """Replace the sources to confirm for; the first call with sources, also after a stop, starts the thread.
+
+        An offset that was confirmed to a former source is confirmed to the new one again.
+        """
         self._sources, self._confirmed = sources, {}
         if sources and self._thread is None:
             self._stopped = world.Event()
@@ -58,7 +61,11 @@ class Confirmer:
         self._sources, self._thread = {}, None
 
     def confirm(self) -> None:
-        """Confirm each source's offset at the current cuts, unless it is confirmed already; log failures of sources."""
+        """Confirm each source's offset at the current cuts, unless it is confirmed already; log failures of sources.
+
+        Raises:
+            CatalogError: the cuts cannot be read. Without sources, they are not read.
+        """
         sources = self._sources
         for name, offset in cut_offsets(self._catalog, self._application).items() if sources else ():
             if name in sources and self._confirmed.get(name) != offset:
@@ -79,7 +86,10 @@ class Confirmer:
 
 
 def confirming(home: Home, programs: Iterable[PeProgram]) -> dict[str, SourceOperator]:
-    """Make and set up the sources that override `SourceOperator.confirm`; return each by its name."""
+    """Make and set up the sources that override `SourceOperator.confirm`; return each by its name.
+
+    Errors of a source's constructor and of its `setup` are raised.
+    """
     sources: dict[str, SourceOperator] = {}
     for program in programs:
         for name, implementation, context, parameters in operators_of(home, program):

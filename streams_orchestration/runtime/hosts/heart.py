@@ -92,13 +92,13 @@ class Heart:
         self._turned = world.monotonic()
 
     def watch(self, engine: Engine) -> None:
-        """Check at every look from now on that this running engine answers."""
+        """Check at every look from now on that this running engine answers and that its workers make progress."""
         self._turned = world.monotonic()
         self._engine = engine
         self._ping = EnginePing(engine.ping)
 
     def rest(self) -> None:
-        """Stop checking that the engine answers."""
+        """Stop checking that the engine answers and that its workers make progress."""
         self._ping = None
 
     def engine_end(self, patience: float = 0.0) -> str | None:
@@ -122,7 +122,7 @@ class Heart:
             world.sleep(LOOK_SECONDS)
 
     def _report(self, now: float) -> bool:
-        """Give a heartbeat if the main loop turns, and kill stalled processes.
+        """Give a heartbeat if the main loop turns, record the host's processes, and kill stalled ones.
 
         If the host has not been wanted for `STUCK_SECONDS`, kill the host itself.
 
@@ -144,7 +144,10 @@ class Heart:
         return True
 
     def _look_for_hangs(self, tasks: HungTasks, now: float) -> None:
-        """Kill the engine's process if it does not answer, and workers without progress."""
+        """Kill the engine's process if it does not answer, and workers without progress.
+
+        Do nothing while no engine is watched, without a limit, and once the engine was killed.
+        """
         if self._engine is None or self._ping is None or self._hung is not None or not self._limit:
             return
         if self._ping.beat() * LOOK_SECONDS >= self._limit:

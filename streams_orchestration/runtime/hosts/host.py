@@ -87,7 +87,7 @@ log = logging.getLogger("streams.host")
 
 
 class Host:
-    """The loop of one host process."""
+    """The loop of one host process. It first waits until the catalog names this incarnation, and loads the plan."""
 
     def __init__(self, home: Home, application: str, number: int, incarnation: str, engine: Engine) -> None:
         self.home = home
@@ -172,7 +172,7 @@ class Host:
             check_place(connection, self.home.store)
 
     def _outlast(self, error: CatalogUnavailableError) -> None:
-        """Wait until the catalog is reachable again, the host has to end, or its engine has ended."""
+        """Wait until the catalog is reachable or the engine ends; raise after too long, or if the host is unwanted."""
         while not self.terminated and self.engine_end() is None:
             self.heart.turned()
             self.outage.met(error)
@@ -185,7 +185,7 @@ class Host:
                 return
 
     def _follow(self) -> str:
-        """Run the main loop until the host has to end; return the state to report.
+        """Run the main loop until the host has to end; return the state to report, `FAILED` if it was terminated.
 
         Raises:
             StreamsRuntimeError: the engine has ended.
@@ -259,7 +259,7 @@ class Host:
         log.info("plan %s: PEs %s", row.plan, ", ".join(str(program.pe) for program in here))
 
     def _rest(self, mark: int, began: float, until: float) -> None:
-        """Wait until the catalog changes, another host or the engine ends, a timer fires, or `until` is reached."""
+        """Wait a tick, and until the catalog changes, another host or the engine ends, a timer fires, or `until`."""
         while not self.terminated and self.engine_end() is None:
             now = world.monotonic()
             seconds = min(until - now, self.deadline - clock.now(), NEIGHBOURS_SECONDS)
@@ -272,7 +272,7 @@ class Host:
         return all(is_alive(*process) for process in self.neighbours)
 
     def _tidy(self) -> None:
-        """Rotate logs and collect garbage; every `CUT_BEATS` times, check that the files of the cuts still exist."""
+        """Rotate logs and collect garbage; every `CUT_BEATS` times also segments here, and log cuts that lack files."""
         self._rotate_logs()
         if self.timed:
             self.garbage.collect()
@@ -293,10 +293,13 @@ class Host:
                 rotate(path, self.log_size)
 
     def _reconcile(self) -> bool:
-        """Make the queries match the catalog, and note which hosts live.
+        """Make the queries match the catalog, and note which hosts live, the last commits, and the next deadline.
+
+        If another plan is deployed, nothing is matched.
 
         Returns:
-            True if the state of a unit is about to change.
+            True if the state of a unit is about to change, a query has not begun, another plan is deployed, or another
+                host on this machine has died.
         """
         me = {"of": self.application, "host": self.number}
         self.finished = False
@@ -337,7 +340,7 @@ class Host:
         return is_clear & self._clear({program.unit for program in self.queries.programs.values()})
 
     def _see_start(self) -> None:
-        """Record the duration of the host's start, once its first batch is committed."""
+        """Note when the queries were first started, and report the phases of the start once a batch is committed."""
         if "queries" not in self.start_up.seconds:
             self.start_up.reached("queries", clock.now())
         if self.commits:
@@ -371,7 +374,7 @@ class Host:
         require_usable_files(self.catalog, self.application, self.number, troubles)
 
     def _quiesce(self) -> None:
-        """Wait up to `QUIET_SECONDS` for the batches under way; no new batches begin in a stopped application."""
+        """Stop the receivers, and wait `QUIET_SECONDS` at most for batches under way; no new ones begin then."""
         self.receivers.stop()
         until = world.monotonic() + QUIET_SECONDS
         while world.monotonic() < until and not self.queries.idle:

@@ -44,7 +44,9 @@ log = logging.getLogger("streams.host")
 
 
 def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart], Engine] | None = None) -> int:
-    """Run a host until its PEs are complete or no longer wanted.
+    """Run a host until its PEs are complete or no longer wanted, and report its end in the catalog.
+
+    A host that is no longer wanted reports nothing.
 
     Args:
         arguments: the command line's arguments; None for the arguments of this process.
@@ -52,6 +54,9 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
 
     Returns:
         The exit status: 1 if the host failed or was terminated, otherwise 0.
+
+    Raises:
+        SystemExit: the arguments or a setting of the engine cannot be used.
     """
     options = _options(arguments)
     hide_secrets()
@@ -136,6 +141,8 @@ def _say_ready(engine: Engine, descriptor: int) -> None:
 
 def _assigned(standby: EngineStart) -> EngineStart | None:
     """Wait for the host that this standby becomes, and redirect the output to that host's log.
+
+    Modules are imported from the directory of the host's spec, too, from now on.
 
     Returns:
         The start of the assigned host; None if the agent has ended.

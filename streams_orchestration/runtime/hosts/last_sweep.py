@@ -34,13 +34,17 @@ class LastSweep:
 
     @property
     def trouble(self) -> FileTrouble | None:
-        """The trouble with files that cannot be removed; None if no attempt has failed."""
+        """The trouble with files that cannot be removed; None before the first attempt and after a complete one."""
         if not self._failures:
             return None
         return FileTrouble(world.monotonic() - self._since, "files that no commit names cannot be removed")
 
     def __call__(self) -> bool:
-        """Try once, unless the last attempt was a moment ago; return True if the application may complete."""
+        """Try once, unless the last attempt was a moment ago; return True if the application may complete.
+
+        It may complete if no files are left. It may also complete, with a warning in the log, after `ATTEMPTS` attempts
+        in `CLEAR_SECONDS`.
+        """
         if self._failures and world.monotonic() < self._next:
             return False
         if self._clear():

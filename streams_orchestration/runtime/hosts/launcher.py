@@ -54,7 +54,7 @@ class LocalLauncher:
     """The launcher of hosts on this machine, each in a session of its own, so that it outlives the terminal."""
 
     def launch(self, start: HostStart) -> ProcessIdentity:
-        """Start `python -m streams_orchestration.runtime.hosts.host_process`.
+        """Start `python -m streams_orchestration.runtime.hosts.host_process`; its output is appended to the host's log.
 
         Raises:
             JavaError: there is no usable Java.

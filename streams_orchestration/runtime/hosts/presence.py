@@ -74,8 +74,9 @@ class Presence:
         """Wait until the catalog names this incarnation as the host's, and return the wanted state.
 
         Raises:
-            UnwantedHostError: this did not happen in `patience` seconds: the launcher died, or another launcher was
-                faster.
+            UnwantedHostError: this did not happen in `patience` seconds, since the launcher died or another launcher
+                was faster; or the catalog was removed or replaced.
+            CatalogError: the catalog cannot be read.
         """
         until = world.monotonic() + patience
         while self._place is not None and self._catalog.identity() == self._place:
@@ -94,6 +95,7 @@ class Presence:
 
         Raises:
             UnwantedHostError: this host is no longer wanted.
+            CatalogError: the catalog cannot be read.
         """
         name = f"host {self.host} of {self.application}"
         if self._catalog.identity() != self._place:
@@ -122,13 +124,22 @@ class Presence:
             return False
 
     def report(self, **values: Any) -> None:
-        """Write a heartbeat and the values into the host's row, unless another incarnation owns the row now."""
+        """Write a heartbeat and the values into the host's row.
+
+        Nothing is written if another incarnation owns the row now, or the application or the catalog was replaced.
+
+        Raises:
+            CatalogError: see `Catalog.write`.
+        """
         if self._catalog.identity() == self._place:
             with self._catalog.write() as connection:
                 self._update(connection, values)
 
     def report_up(self) -> None:
-        """Report that the host runs, and its process: the launcher may have died before it could record that."""
+        """Report that the host runs, and its process: the launcher may have died before it could record that.
+
+        Failed launches before this one no longer count.
+        """
         pid = world.pid()
         self.report(state="RUNNING", launches=0, pid=pid, process_started=process_started(pid), space=process_space())
 

@@ -86,13 +86,19 @@ class Queries:
         self._relay.know(self.programs, units_on(pes, host))
 
     def match(self, rows: Iterable[PeOfUnit]) -> bool:
-        """Start, stop and replace queries to match the catalog, and report failed ones.
+        """Start, stop and replace queries to match the catalog, and report those that run or have failed.
+
+        At most `STARTING` queries start at once. Before a query starts and after the final commit of its PE, files of
+        the PE that no commit names are removed.
 
         Args:
             rows: the PEs of the host.
 
         Returns:
             True if the state of a unit is about to change, or a query has not begun yet.
+
+        Raises:
+            UnwantedHostError: the host that would report is no longer wanted.
         """
         news = False
         starting = sum(query.starting for query in self.running.values())
@@ -155,7 +161,10 @@ class Queries:
             log.info("PE %s: %s files that no commit names were removed", pe, removed)
 
     def _followed(self, row: PeOfUnit, query: Query) -> bool:
-        """Report once that a query runs, or why it failed; return True if anything was reported."""
+        """Report once that a query runs, or why it failed; return True if anything was reported.
+
+        A failure is logged. It is permanent if a file is missing that the last cut of the unit needs.
+        """
         if row.id in self._failed:
             return False
         runs = row.state != "RUNNING" and query.begun
@@ -171,7 +180,11 @@ class Queries:
         return True
 
     def _report_running(self, pe: int, generation: int) -> None:
-        """Report that a PE runs, unless the unit was reset or the PE has completed meanwhile."""
+        """Report that a PE runs, unless the unit was reset or the PE has completed meanwhile.
+
+        Raises:
+            UnwantedHostError: the host is no longer wanted.
+        """
         self._presence.row()
         with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:
             self._report(
@@ -184,9 +197,13 @@ class Queries:
     def _report_failure(
         self, pe: int, generation: int, error: StreamsRuntimeError, cause: OperatorFailure | None, *, permanent: bool
     ) -> None:
-        """Report why a PE failed. If the same failure of its operator recurs, the failure may count as permanent.
+        """Report why a PE failed, unless the unit was reset or the PE has completed meanwhile.
 
-        A file that a machine cannot use is a cause of its own for each machine.
+        If the same failure of its operator recurs, the failure may count as permanent. A file that a machine cannot use
+        is a cause of its own for each machine.
+
+        Raises:
+            UnwantedHostError: the host is no longer wanted.
         """
         self._presence.row()
         outside = isinstance(error, OutsideFailure)

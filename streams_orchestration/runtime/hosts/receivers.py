@@ -81,7 +81,7 @@ class Receiver:
             await asyncio.wait([self._task], timeout=1.0)
 
     def trim(self, needed: Needed) -> None:
-        """Remove the messages before the first needed one, if the journal is open and the one that needs them."""
+        """Remove the messages before the first needed one, if the journal is open and `needed` names it."""
         journal = self.journal
         if journal is not None and journal.files.id == needed.journal:
             journal.trim(needed.number)
@@ -145,7 +145,7 @@ class Receiver:
         return Intake(journal, self.name, self.owner)
 
     def _continue(self, files: JournalFiles) -> None:
-        """Copy the position at the remote system from the journal that this one replaces."""
+        """Copy the position at the remote system from the journal that this one replaces, if that journal exists."""
         if self.former is not None and self.former != files.id:
             former = former_journal(self.source.context, self.former)
             if former is not None:
@@ -163,7 +163,10 @@ class Receivers:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def serve(self, home: Home, programs: Collection[PeProgram]) -> None:
-        """Replace the programs of the PEs with sources that receive messages or whose offsets are confirmed."""
+        """Take over a plan's PEs on this host: replace the receivers, and the sources whose offsets are confirmed.
+
+        Errors of a source's constructor or `setup`, and of the catalog, are raised.
+        """
         made = receivers(home, programs)
         if made:
             with self._catalog.read() as connection:
@@ -209,7 +212,7 @@ class Receivers:
                 log.exception("a journal was not trimmed; it is tried again")
 
     def stop(self) -> None:
-        """Stop receiving and confirming."""
+        """Stop receiving and confirming, and end the event loop; wait at most `END_SECONDS` for the receivers."""
         self._confirmer.stop()
         self.receive_for({})
         if self._loop is not None:
@@ -265,7 +268,10 @@ def receivers(home: Home, programs: Iterable[PeProgram]) -> dict[str, Receiver]:
 
 
 def needed_messages(catalog: Catalog, application: str) -> dict[str, Needed]:
-    """Return for each source the first message that a reset, or the revert of a redeploy, could read again."""
+    """Return for each source the first message that a reset, or the revert of a redeploy, could read again.
+
+    Sources without a journal or without a complete epoch are left out.
+    """
     return {
         name: Needed(offset["journal"], offset["next"])
         for name, offset in cut_offsets(catalog, application).items()

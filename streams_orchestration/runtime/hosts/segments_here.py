@@ -18,7 +18,8 @@ def streams_here(program: PeProgram, pes: Iterable[PlacedPe]) -> frozenset[str]:
     """Return the streams of a PE that are read only by PEs of the same unit and host.
 
     If the host is moved to another machine, these segments are lost. The unit is then reset to its cut, at which all
-    of their tuples had been read. A stream that a PE reads itself may have unread tuples at a cut.
+    of their tuples had been read. Exported streams are left out. So are streams that the PE reads itself, which may
+    have unread tuples at a cut.
 
     Args:
         program: the PE's program.
@@ -56,12 +57,16 @@ class GarbageHere:
         """Segment that no commit names -> the last committed batch of its PE when the segment was first seen."""
 
     def collect(self) -> int:
-        """Remove unnamed segments that are older than the last commit of their PE.
+        """Remove unnamed segments if their PE has committed since an earlier call found them.
 
-        A younger segment may belong to the batch under way, which will name it in its commit.
+        A younger segment may belong to the batch under way, which will name it in its commit. Nothing is done if the
+        shared storage is the state directory.
 
         Returns:
             The number of removed files.
+
+        Raises:
+            OSError: the directory of the segments cannot be listed.
         """
         store, data = self._catalog.store, data_of(self._application)
         if not store.address:

@@ -38,6 +38,8 @@ def require_usable_files(
 ) -> None:
     """Check that a host can use the files of its machine, or that no other machine would take it.
 
+    A host that no agent has started passes, and so does trouble shorter than `WAITS` tells.
+
     Args:
         catalog: the catalog of the application.
         application: the name of the application.
