@@ -18,6 +18,7 @@ def deployed_compilation(home: Home, application: str) -> Compilation:
     Raises:
         NotDeployedError: the application is not deployed.
         OtherVersionError: another version of the product wrote the compilation.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     with opened_catalog(home, application).read() as connection:
         return read_stored(application_row(connection, home, application))
@@ -29,6 +30,7 @@ def require_unchanged(home: Home, wanted: Identified) -> None:
     Raises:
         ApplicationChangedError, OtherVersionError: see `require_same`.
         NotDeployedError: no application of this name is deployed.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     with opened_catalog(home, wanted.name).read() as connection:
         require_same(application_row(connection, home, wanted.name), wanted)
@@ -38,7 +40,7 @@ def deployed_if_any(home: Home, application: str) -> Compilation | None:
     """Return the deployed compilation; None if there is none that this version of the product can read.
 
     Raises:
-        CatalogError: the catalog cannot be read.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     try:
         return deployed_compilation(home, application)
@@ -47,7 +49,11 @@ def deployed_if_any(home: Home, application: str) -> Compilation | None:
 
 
 def deployed_if_readable(home: Home, application: str) -> Compilation | None:
-    """Return the deployed compilation, for a display that does without if it or the catalog cannot be read."""
+    """Return the deployed compilation for a display; None if it or the catalog cannot be read.
+
+    Raises:
+        StorageSettingError: the catalog's files are in another place than STREAMS_STORAGE says.
+    """
     try:
         return deployed_if_any(home, application)
     except CatalogError:
@@ -58,7 +64,7 @@ def deployed_options(home: Home, application: str) -> Options | None:
     """Return the options of the deployed compilation; None if there is none that this version can read.
 
     Raises:
-        CatalogError: the catalog cannot be read.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     deployed = deployed_if_any(home, application)
     return None if deployed is None else options_of(deployed)

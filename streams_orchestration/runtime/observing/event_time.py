@@ -41,7 +41,7 @@ class OperatorEventTime:
     holder_name: str
     """The name of the stream or partition that keeps the watermark from rising; empty for other kinds of holders."""
     holder_time: float | None
-    """The holding stream's watermark, or the time of the tuple or partition, in unix seconds; None before it."""
+    """The holding stream's watermark, or the time of the tuple or partition, in unix seconds; None without one."""
     tuples: int | None = None
     """The number of tuples of the partition so far; None if it is not a partition."""
     producers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -63,7 +63,7 @@ class OperatorEventTime:
 
     @property
     def reached(self) -> str:
-        """The watermark as text."""
+        """The watermark as text: `none yet` before the first one, `the end` after the end of the streams."""
         if self.ended:
             return "the end"
         return "none yet" if self.watermark is None else moment(self.watermark)

@@ -202,7 +202,10 @@ class Recorded:
                 yield name, counts["event_time"]
 
     def rate(self, now: float, *path: str) -> float | None:
-        """Return the increase of a count per second since the earlier total; None if there is no earlier total."""
+        """Return the increase of a count per second since the earlier total; None without a total before `now`.
+
+        A count that is missing in a total is 0 there.
+        """
         if self.before is None or now <= self.before[0]:
             return None
         return (_count_at(self.counts, path) - _count_at(self.before[1], path)) / (now - self.before[0])

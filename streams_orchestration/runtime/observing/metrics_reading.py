@@ -50,6 +50,8 @@ class _Measured(CatalogRow):
 def read_metrics(home: Home, application: str, now: float | None = None) -> ApplicationMetrics:
     """Read all metrics of an application in one transaction.
 
+    `event_time` stays empty until an operator has reported a watermark.
+
     Args:
         home: the state directory.
         application: name of the application.

@@ -129,7 +129,7 @@ def _written(compilation: Compilation, stream: str) -> list[str]:
 
 
 def _newest(connection: Connection, application: str, streams: Sequence[str]) -> list[SegmentRow]:
-    """Return the non-empty segments of the last batch that wrote tuples."""
+    """Return the non-empty segments of the last batch that wrote tuples to the streams; none if no segment is left."""
     s = tables.segment
     mine = select(s).where(s.c.application == application, s.c.stream.in_(streams), ~s.c.retracted, s.c.rows > 0)
     last = SegmentRow.all(connection, mine.order_by(s.c.committed_at.desc(), s.c.batch.desc()).limit(1))
@@ -217,7 +217,9 @@ class Mask:
         return names_secret(name)
 
     def attribute(self, name: str, value: Any) -> Any:
-        """Mask the value of an attribute, including nested structs, lists and maps.
+        """Mask the value of an attribute, including nested structs, lists and maps; None stays None.
+
+        In a text that is not hidden, secrets are hidden.
 
         Args:
             name: name of the attribute.

@@ -56,7 +56,7 @@ def read_snapshot(home: Home, application: str | None = None) -> Snapshot:
 
     Raises:
         NotDeployedError: `application` is not deployed.
-        CatalogError: the catalog cannot be read.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     applications = tuple(_all(home)) if application is None else (_observed(home, application),)
     disk = shutil.disk_usage(next(place for place in (home.root, *home.root.parents) if place.exists()))

@@ -67,7 +67,10 @@ class Pulse:
 
 
 def read_pulses(catalog: Catalog) -> dict[str, Pulse]:
-    """Read the pulse of every deployed application, by name. A new catalog takes longer than the reading."""
+    """Read the pulse of every deployed application, by name; there are none without a catalog.
+
+    Callers keep the catalog open, since opening one takes longer than reading.
+    """
     if not catalog.exists:
         return {}
     now = clock.now()
@@ -94,7 +97,10 @@ def read_pulses(catalog: Catalog) -> dict[str, Pulse]:
 
 
 def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
-    """Yield the pulses of all applications every `LOOK_SECONDS`, for the given number of seconds."""
+    """Yield the pulses of all applications at once, and then every `LOOK_SECONDS` until the given seconds are over.
+
+    If another catalog takes the place of this one, that catalog is read. Raises what `read_pulses` raises.
+    """
     until = world.monotonic() + seconds
     while True:
         catalog = Catalog(home)

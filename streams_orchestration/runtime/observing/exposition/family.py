@@ -58,7 +58,7 @@ class Subject(Generic[Thing]):
         return Family(f"{PREFIX}_{self.name}_{name}", "gauge", about, self.labels, self._samples(value))
 
     def counter(self, name: str, about: str, value: Callable[[Thing], float | None]) -> Family:
-        """Return a family of values that only go up until an application is deployed fresh."""
+        """Return a family of values that only go up until an application is deployed fresh; None gives no sample."""
         return Family(f"{PREFIX}_{self.name}_{name}_total", "counter", about, self.labels, self._samples(value))
 
     def info(self, about: str, labels: tuple[str, ...], values: Callable[[Thing], Labels]) -> Family:

@@ -43,7 +43,10 @@ class SnapshotSender:
     """The sender of snapshots, one after another. The SDK keeps state that backends need across snapshots."""
 
     def __init__(self, home: Home, exporter: MetricExporter | None = None) -> None:
-        """Create the instruments; `exporter` replaces the default exporter, which uses OTLP."""
+        """Create the instruments; `exporter` replaces the default exporter, which uses OTLP.
+
+        Set `OTEL_SERVICE_NAME` to `streams` in this process, unless it is set.
+        """
         self.home = home
         self._snapshot: Snapshot | None = None
         os.environ.setdefault("OTEL_SERVICE_NAME", "streams")
@@ -53,7 +56,13 @@ class SnapshotSender:
             self._instrument(meter, family)
 
     def send(self) -> None:
-        """Read the catalog and send the metrics. If it cannot be read, send only `streams_catalog_up` with 0."""
+        """Read the catalog and send the metrics.
+
+        If the catalog cannot be read, log why, and send only `streams_catalog_up` with 0.
+
+        Raises:
+            StorageSettingError: the catalog's files are in another place than STREAMS_STORAGE says.
+        """
         try:
             self._snapshot = read_snapshot(self.home)
         except CatalogError as error:
@@ -83,7 +92,7 @@ class SnapshotSender:
 
 
 def interval_seconds() -> float:
-    """Return the seconds between two snapshots, from `OTEL_METRIC_EXPORT_INTERVAL`.
+    """Return the seconds between two snapshots, from `OTEL_METRIC_EXPORT_INTERVAL`; 60 if it is not set.
 
     Raises:
         ValueError: the variable is not a number of milliseconds above 0.

@@ -31,7 +31,13 @@ class SnapshotCollector(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all families; if the catalog or application cannot be read, only `streams_catalog_up` with 0."""
+        """Yield all families; if the catalog or application cannot be read, log why, and yield only one.
+
+        This one is `streams_catalog_up` with 0.
+
+        Raises:
+            StorageSettingError: the catalog's files are in another place than STREAMS_STORAGE says.
+        """
         try:
             snapshot = read_snapshot(self.home, self.application)
         except (CatalogError, NotDeployedError) as error:

@@ -31,7 +31,10 @@ def calibrate(store: Store, rows: int, compression: str | None = None) -> tuple[
         compression: compression of the transport.
 
     Returns:
-        The cost of sending and the cost of receiving.
+        The cost of sending and the cost of receiving; 0 where the measured times give no line.
+
+    Raises:
+        OSError: the store cannot be used.
     """
     sent: list[Passage] = []
     received: list[Passage] = []

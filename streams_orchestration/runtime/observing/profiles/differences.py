@@ -214,7 +214,7 @@ class _Difference:
                 yield reader.pe, Passage(tuples, tuples * sizes.get(each.name, 0.0), seconds)
 
     def _sizes(self) -> dict[str, float]:
-        """Map each stream between PEs to the average bytes of a tuple in memory."""
+        """Map each stream between PEs to the average bytes of a tuple in memory, without streams of no tuples."""
         ports = {(each.operator, each.port): each for each in self._streams()}
         sizes: dict[str, float] = {}
         for pe in self.compilation.fusion.pes:

@@ -59,8 +59,8 @@ def measure(
 
     Raises:
         NotDeployedError: the application is not deployed.
-        NotProfiledError: the application does not run, was deployed with STREAMS_METRICS=off, was started again
-            meanwhile, or carried no tuples.
+        NotProfiledError: see `_begin`; or the application was started again meanwhile, or carried no tuples.
+        OtherVersionError: another version of the product wrote the deployed compilation.
     """
     clock = clock or world.now
     before = _begin(home, application, pause, say, clock)
@@ -130,7 +130,8 @@ def _begin(
     It is taken when every PE has committed a batch, or when some PEs have and a quarter of `START_SECONDS` is over.
 
     Raises:
-        NotProfiledError: nothing is measured, no batch is committed in time, or the user ends the measurement.
+        NotProfiledError: the application does not run, has failed, or was deployed with STREAMS_METRICS=off; no batch
+            is committed within `START_SECONDS`; or `pause` returns True.
     """
     began, announced = clock(), False
     while True:

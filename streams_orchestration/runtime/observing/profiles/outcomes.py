@@ -33,6 +33,9 @@ def outcome_of(compilation: Compilation, profile: Profile, document: Mapping[str
         compilation: the deployed compilation.
         profile: the measured profile of the application.
         document: the document of the decision, with its predictions.
+
+    Raises:
+        ApplicationError: the document is not a decision, or the profile has no costs.
     """
     from streams_orchestration.compiler.decoupling.outcome import outcome
 
@@ -45,7 +48,7 @@ def outcome_of(compilation: Compilation, profile: Profile, document: Mapping[str
 
 
 def kept_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
-    """Return the stored comparisons, the oldest first.
+    """Return the stored comparisons, the oldest first; none without a file.
 
     Raises:
         OutcomesError: the file cannot be read.

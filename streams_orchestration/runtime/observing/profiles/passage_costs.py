@@ -23,9 +23,9 @@ class Passage(NamedTuple):
 
 
 def fitted(passages: Sequence[Passage]) -> PassageCost | None:
-    """Fit a line to the cost by least squares, weighted by tuples; None if the sizes differ too little (`APART`).
+    """Fit a line to the cost by least squares, weighted by tuples. Neither coefficient is negative.
 
-    Neither coefficient is negative.
+    None if fewer than two streams carried tuples, or their sizes of a tuple differ too little (`APART`).
     """
     used = [each for each in passages if each.tuples > 0]
     sizes = [each.bytes / each.tuples for each in used]
@@ -49,7 +49,10 @@ def fitted(passages: Sequence[Passage]) -> PassageCost | None:
 
 
 def scaled(passages: Sequence[Passage], shape: PassageCost) -> PassageCost | None:
-    """Return a known cost, scaled to the measured total of the given streams; None if the streams carried no tuples."""
+    """Return a known cost, scaled to the measured total of the given streams.
+
+    None if the measured total, or the total by the known cost, is 0, as without tuples.
+    """
     expected = math.fsum(shape.of(each.tuples, each.bytes) for each in passages)
     spent = math.fsum(each.seconds for each in passages)
     if expected <= 0 or spent <= 0:
