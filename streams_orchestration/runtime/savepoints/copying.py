@@ -84,8 +84,9 @@ def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Co
 
     Raises:
         SavepointError: the directory is not a savepoint, is damaged, or was made by a newer version of the product; or
-            another savepoint has the name; or the state directory cannot be written.
+            another savepoint has the name, or the name is not valid; or the savepoint cannot be written.
         BeingStartedError: another process holds the application's start lock.
+        StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     source = here(directory)
     manifest = read_manifest(source)
@@ -101,10 +102,10 @@ def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Co
 
 
 def _copy(source: SavepointPlace, manifest: Manifest, target: SavepointPlace) -> None:
-    """Copy one file after another into a new directory, the manifest last.
+    """Copy one file after another into a new directory, the manifest last; each is checked against its checksum.
 
     Raises:
-        SavepointError: the directory has too little room.
+        SavepointError: a file is damaged, or the directory cannot be written or has too little room.
     """
     with new_directory(target) as place:
         _require_room(manifest, place)
@@ -114,7 +115,10 @@ def _copy(source: SavepointPlace, manifest: Manifest, target: SavepointPlace) ->
 
 
 def _require_room(manifest: Manifest, place: SavepointPlace) -> None:
-    """Raise SavepointError if the files have more bytes than the file system of a directory has free."""
+    """Raise SavepointError if the files have more bytes than the file system of a directory has free.
+
+    In an object store nothing is checked.
+    """
     if place.path is not None and manifest.size > (free := shutil.disk_usage(place.path).free):
         message = f"{place} has no room: the savepoint has {manifest.size} bytes, and {free} are free. Make room there."
         raise SavepointError(message)

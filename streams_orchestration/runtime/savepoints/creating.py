@@ -107,6 +107,7 @@ def create_savepoint(
             or the savepoint cannot be written. Nothing is left of the savepoint.
         OnTrialError: its last redeploy is on trial, and the application is stopped.
         OperatorError: a state cannot be read.
+        HostLaunchError, JavaError, SettingError: hosts that are needed to reach a cut cannot be started.
     """
     application = lock.application
     catalog = opened_catalog(home, application)
@@ -130,8 +131,12 @@ def create_savepoint(
 def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], within: float) -> Generator[None]:
     """Hold the application at a cut within the block; on exit it runs or is stopped as before.
 
+    If it is not at a cut, its missing hosts are started first.
+
     Raises:
-        SavepointError: a unit is no longer reset, or the application does not come to rest in time.
+        SavepointError: an operator may change Imports and Exports, a unit is no longer reset, or the application does
+            not come to rest in time.
+        HostLaunchError, JavaError, SettingError: a host cannot be started.
     """
     changing = next((each.name for p in programs for each in p.operators.values() if each.links is not None), None)
     if changing is not None:
@@ -203,7 +208,8 @@ def _take(catalog: Catalog, application: str, programs: Sequence[PeProgram], dir
     """Read the cut of the held application, and copy its state files into the savepoint. `_described` checks them.
 
     Raises:
-        SavepointError: the application processed more batches meanwhile, or a file cannot be copied.
+        SavepointError: the application processed more batches meanwhile, or the files of a sink cannot be listed.
+        OSError: a state cannot be copied.
     """
     units = {program.unit for program in programs}
     with catalog.read() as connection:
@@ -257,7 +263,12 @@ def _imports(connection: Connection, application: str, cut: CommonCut) -> Iterab
 
 
 def _described(directory: SavepointPlace, name: str, taken: _Taken) -> Manifest:
-    """Write the plan, check every state file against the catalog by reading it, and return the manifest."""
+    """Write the plan, check every state file against the catalog by reading it, and return the manifest.
+
+    Raises:
+        OperatorError: a state cannot be read.
+        OSError: the plan cannot be written, or a state cannot be synced.
+    """
     cut, row = taken.cut, taken.row
     directory.store.sync_contents(file.path for state in cut.states.values() for file in state.files)
     ended = tuple(sorted(cut.exhausted))

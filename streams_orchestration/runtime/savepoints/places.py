@@ -30,10 +30,10 @@ _PARTIAL = ".partial"
 
 
 def saved(home: Home, application: str | None = None) -> Iterator[SavepointPlace]:
-    """Return the complete savepoints of one application, or of all, ordered by name.
+    """Return the complete savepoints of one application, or of all, ordered by application and name.
 
     Raises:
-        SavepointError: their directory cannot be listed.
+        SavepointError: their directory cannot be listed; this may be raised when the iterator is used.
     """
     directory = home.store.path(SAVEPOINTS)
     names = _in_storage(home) if directory is None else _in_directory(directory)
@@ -98,7 +98,7 @@ def place_of(home: Home, application: str, name: str) -> SavepointPlace:
 
 
 def savepoint_of(home: Home, reference: str, application: str | None = None) -> SavepointPlace:
-    """Find the savepoint to which a user refers.
+    """Find the savepoint to which a user refers. An existing directory matches, even if it holds no savepoint.
 
     Args:
         home: the state directory.
@@ -106,7 +106,7 @@ def savepoint_of(home: Home, reference: str, application: str | None = None) -> 
         application: the application to prefer if several have a savepoint of that name.
 
     Raises:
-        SavepointError: no savepoint or several savepoints match.
+        SavepointError: no savepoint or several savepoints match, or the existing ones cannot be listed.
     """
     known = list(saved(home))
     titles = {_title(place): place for place in known}
@@ -215,6 +215,7 @@ def sweep(home: Home, application: str) -> None:
 
     Raises:
         SavepointError: their directory cannot be listed.
+        OSError: an object store does not remove one.
     """
     directory = home.store.path(f"{SAVEPOINTS}/{application}")
     if directory is None:

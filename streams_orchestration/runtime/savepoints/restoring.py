@@ -75,9 +75,12 @@ class _Restoring:
     def restore(self) -> Restored:
         """Carry the states over, and insert the application into the catalog; on failure, remove the written files.
 
+        The files stay if it is unknown whether the application was inserted.
+
         Raises:
             SavepointError: the states cannot be written, or an Import would read the same tuples twice.
             StateRefusedError, MisplacedKeysError, OperatorError: see `Carrier.carry`.
+            CatalogError: see `Catalog.write`.
         """
         accepted, manifest, positions = self._accepted, self._manifest, self._manifest.positions
         cut = CommonCut(
@@ -107,7 +110,13 @@ class _Restoring:
             raise
 
     def _own(self, after: Compilation, carried: Carried) -> Carried:
-        """Copy the savepoint's state files into the application's directories, and point the carried states to them."""
+        """Copy the savepoint's state files into the application's directories, and point the carried states to them.
+
+        Sources adapt their offsets (`SourceOperator.restored`).
+
+        Raises:
+            OSError: a file cannot be read or written.
+        """
         programs = after.plan.programs
         operators = {operator.name: operator for program in programs for operator in program.operators.values()}
         places = {

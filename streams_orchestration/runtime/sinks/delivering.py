@@ -59,7 +59,7 @@ class Deliverer:
         The call may be repeated after a crash at any point.
 
         Returns:
-            The number of deliveries.
+            The number of deliveries, also of those that another process has made meanwhile.
 
         Raises:
             OutputError: a delivery failed; later ones were not tried.
@@ -132,7 +132,7 @@ class Deliverer:
             forget_file(store, row.pending)
 
     def _checked(self, outputs: Iterable[DueOutput]) -> dict[Path, str]:
-        """Map the path of each output's file, whose checksum is right, to its pending name.
+        """Map the path of each output's file, whose checksum is right, to its pending name; a missing file passes.
 
         Raises:
             OutputError: a file was altered, or cannot be read.

@@ -65,7 +65,10 @@ class SinkDirectories:
         return None if reached is None else reached.watermark
 
     def is_past(self, directory: str, watermark: int | None) -> bool:
-        """Return True if a directory is complete at a watermark in microseconds; False if it is None or never due."""
+        """Return True if a directory is complete at a watermark in microseconds.
+
+        False if the watermark is None, or the directory is never due.
+        """
         due = self._sink.complete_at(directory)
         return due is not None and watermark is not None and watermark >= due
 
@@ -88,7 +91,9 @@ class SinkDirectories:
         return [row for row in past if not any(each.endswith(f"/{row.directory}") for each in waiting)]
 
     def mark(self) -> int:
-        """Mark the directories that are complete, remove their entries, and return their number.
+        """Mark the directories that are complete, and return their number.
+
+        Their entries are removed, except of directories that have got a further file meanwhile.
 
         Raises:
             OutputError: the mark cannot be written.
@@ -154,7 +159,7 @@ class SinkDirectories:
 
 
 def enter_directory(connection: Connection, application: str, place: str, directory: str) -> None:
-    """Note that a directory of a sink's place is to be marked."""
+    """Note that a directory of a sink's place is to be marked, with a new token, since it gets a file."""
     values = {"application": application, "place": place, "directory": directory}
     connection.execute(upsert(connection, _d).values(**values, token=world.new_id()))
 

@@ -79,7 +79,10 @@ class Gatherer:
         return self._directories.marks
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
-        """Read the watermark; return True if the sink has work to do for these outputs of `outstanding`."""
+        """Return True if the sink has work to do for these outputs of `outstanding`.
+
+        Read the watermark, and note which outputs are seen for the first time.
+        """
         unnamed, named = _divided(rows)
         self._look(unnamed)
         full = bool(named) or any(len(group) >= MANY or self._leading(group) for group in self._groups(unnamed))
@@ -103,8 +106,9 @@ class Gatherer:
     def deliver(self, rows: Sequence[DueOutput]) -> int:
         """Merge the outputs that are to be published now, give the result a final name, and mark complete directories.
 
-        The first call removes leftover merged files. Outputs with a final name in an object store are sent there. The
-        call may be repeated after a crash at any point.
+        The first call with outputs removes leftover merged files. Outputs with a final name in an object store are sent
+        there. If `MANY` outputs of a directory wait on, they are merged without a final name. The call may be repeated
+        after a crash at any point.
 
         Args:
             rows: outputs of the sink, as `outstanding` returns them.
@@ -278,7 +282,7 @@ class Gatherer:
         """Write a file with the tuples of several, and sync its name; None if another process has taken them.
 
         Raises:
-            OutputError: a file is gone, or the files cannot be merged now.
+            OutputError: a file is gone or was altered, or the files cannot be merged now.
         """
         store, files = self._store, [path_of(self._store, row.pending) for row in rows]
         merged = files[0].with_name(f"{MERGED}-{self._channel}-{world.new_id()}{files[0].suffix}")
@@ -362,10 +366,10 @@ def _divided(rows: Sequence[DueOutput]) -> tuple[list[DueOutput], list[DueOutput
 
 
 def _tail(sizes: Sequence[int]) -> int:
-    """Return the index of the first file to merge.
+    """Return the index of the first file to merge; the last `MANY` // 2 files are always merged.
 
-    From there on, each file is no larger than all later files together, so a byte is rewritten only once for every
-    doubling of the waiting bytes.
+    Each earlier file that is merged is no larger than all later files together, so a byte is rewritten only once for
+    every doubling of the waiting bytes.
     """
     begin, total = len(sizes), 0
     while begin and (sizes[begin - 1] <= total or len(sizes) - begin < MANY // 2):

@@ -40,7 +40,12 @@ def newest_name(files: Collection[File]) -> str | None:
 
 
 def operators_of(home: Home, program: PeProgram) -> Iterator[tuple[str, type[Operator], OperatorContext, BaseModel]]:
-    """Yield name, class, context and parameters of each operator of a PE."""
+    """Yield name, class, context and parameters of each operator of a PE.
+
+    Raises:
+        ImplementationError: the class of an operator cannot be imported.
+        ValidationError: the class has other parameters than at the compilation.
+    """
     directories = directories_of(home, program.application, program.pe)
     for operator in program.operators.values():
         implementation = import_operator(operator.implementation)

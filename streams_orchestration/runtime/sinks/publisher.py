@@ -148,7 +148,10 @@ class Publisher:
         return count
 
     def deliver(self, operator: str, outputs: Sequence[DueOutput]) -> None:
-        """Deliver outputs of one sink, and record the success or failure."""
+        """Deliver outputs of one sink; record a failure, or the first success after one, and wake the publisher.
+
+        Errors of the catalog are logged, and not raised.
+        """
         try:
             try:
                 self.deliverers[operator].deliver(outputs)

@@ -124,12 +124,13 @@ def publish_files(
 
     A file is moved if its epoch is complete, or if its sink shows uncommitted outputs.
 
-    The call may be repeated after a crash at any point, and several processes may do this at the same time.
+    The call may be repeated after a crash at any point, and several processes may do this at the same time. A sink with
+    retracted outputs that cannot be removed is skipped.
 
     Args:
         catalog: the catalog of the application.
         application: the name of the application.
-        leave_out: names of sinks to skip.
+        leave_out: names of sinks whose files are not moved.
         seen: the outputs, if they were read already.
 
     Returns:
@@ -170,7 +171,13 @@ def waits(catalog: Catalog, application: str, pending: str) -> bool:
 
 
 def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple[int, OutputError | None]:
-    """Publish files of one sink until one fails, and record which are visible; return their number and the error."""
+    """Publish files of one sink until one fails, and record which are visible.
+
+    Return the number of files that became visible, and the error of the one that failed, if any.
+
+    Raises:
+        BrokenPromiseError: a file would become visible before its epoch is complete.
+    """
     done: list[DueOutput] = []
     error: OutputError | None = None
     for row in rows:
@@ -206,8 +213,11 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
 def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
     """Give a file its final name; an existing file is never replaced.
 
+    Do nothing if another process has published or retracted the file.
+
     Raises:
-        OutputError: a file that the sink has not written has the name, the file is gone, or the name cannot be written.
+        OutputError: a file that the sink has not written has the name, the file is gone or was altered, or the name
+            cannot be written.
     """
     final = row.place
     try:
@@ -228,7 +238,11 @@ def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
 
 
 def _settle(store: Store, linked: Sequence[DueOutput]) -> None:
-    """Sync the final names of files to disk, then remove their pending names."""
+    """Sync the final names of files to disk, then remove their pending names.
+
+    Raises:
+        OSError: a directory cannot be synced, or a pending name cannot be removed.
+    """
     for directory in sorted({row.place.parent for row in linked}):
         # another process published the file, and its directory was removed since
         with contextlib.suppress(FileNotFoundError):
@@ -351,5 +365,8 @@ def _pending_directories(catalog: Catalog, application: str) -> set[Path]:
 
 
 def _outermost(directory: Path, place: Path) -> Path:
-    """Return the outermost directory for the pending files of a sink, which may have subdirectories."""
+    """Return the directory directly in a sink's place that holds a directory of pending files.
+
+    Return the directory of pending files itself if it is not below the place.
+    """
     return place / directory.relative_to(place).parts[0] if place in directory.parents else directory

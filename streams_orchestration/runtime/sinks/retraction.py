@@ -65,7 +65,7 @@ def mark_retracted(connection: Connection, application: str, unit: str, epoch: i
 
 
 def retract(catalog: Catalog, application: str, garbage: Iterable[str] = ()) -> list[OutputError]:
-    """Remove the outputs of sinks that resets have retracted; may be repeated after a crash at any point.
+    """Remove the outputs of sinks that resets have retracted, and their rows; a call may be repeated after a crash.
 
     Args:
         catalog: the catalog.
@@ -87,7 +87,7 @@ def retracted_outputs(connection: Connection, application: str) -> list[Output]:
 
 
 def take_back(catalog: Catalog, application: str, rows: Iterable[Output]) -> list[OutputError]:
-    """Remove outputs that were read before; see `retract`."""
+    """Remove the given retracted outputs, and their rows; return the errors as `retract` does."""
     errors: dict[str, OutputError] = {}
     done: list[str] = []
     shown: list[Output] = []

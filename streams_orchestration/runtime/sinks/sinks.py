@@ -101,7 +101,15 @@ _LATE = (  # made once: making a statement takes longer than running it
 def count_output(
     connection: Connection, application: str, row: SinkFileRow, outputs: int = 1, undeliverable: int = 0
 ) -> bool:
-    """Count a visible output that no reset can retract, and delete its row. Return False if that was done before."""
+    """Count a visible output that no reset can retract, and delete its row. Return False if that was done before.
+
+    Args:
+        connection: a connection in a write transaction.
+        application: the name of the application.
+        row: the row of the output.
+        outputs: the number to add to the sink's outputs; 0 for a further file of one delivery.
+        undeliverable: how many of its rows were set aside, and so do not count as visible.
+    """
     f, s = tables.sink_file, tables.sink
     seen = {} if row.published else {"delivered_at": clock.now()}
     gone = connection.execute(f.delete().where(f.c.application == application, f.c.pending == row.pending))
@@ -121,7 +129,7 @@ def count_output(
 
 
 def show_early(connection: Connection, application: str, row: SinkFileRow) -> None:
-    """Record that an output is visible although a reset can take it back."""
+    """Record that an output is visible although a reset can take it back, and that its sink has delivered now."""
     f, s = tables.sink_file, tables.sink
     mine = (f.c.application == application, f.c.pending == row.pending)
     connection.execute(update(f).where(*mine).values(published=True))
@@ -241,7 +249,7 @@ _SINKS = select(_s).where(_s.c.application == bindparam("of")).order_by(_s.c.ope
 
 
 def sinks_lag(connection: Connection, application: str, unit: str, completed: int) -> bool:
-    """Return True if too many complete epochs of a sink are not visible yet; then no further epoch may end."""
+    """Return True if `OUTSTANDING_LIMIT` complete epochs of a sink are not visible yet; then no further one may end."""
     counts = connection.scalars(_LAG, {"of": application, "in_unit": unit, "completed": completed})
     return any(count >= OUTSTANDING_LIMIT for count in counts)
 
@@ -316,7 +324,7 @@ def _complete_until(cuts: Sequence[Any], sink: SinkRow, epoch: int) -> int | Non
 def _least_watermark(position: StoredPosition, operator: str) -> int | None:
     """Return the least watermark of a sink's connections at a position in microseconds.
 
-    The result is None if a connection has no watermark.
+    The result is None if a connection has no watermark, or there is no connection.
     """
     least = min(position.get("watermarks", {}).get(operator, {}).values(), default=IDLE)
     return None if least == IDLE else least
