@@ -88,7 +88,9 @@ class Agent:
         self._ended = False
 
     def run(self) -> None:
-        """Run until `end` is called.
+        """Register the machine, and run until `end` is called; then end the standbys, and mark the machine as down.
+
+        Outages of the catalog are waited out. `STREAMS_MACHINE` is set in this process.
 
         Raises:
             MachineError: the machine cannot be registered, or another agent has registered it since.
@@ -112,7 +114,7 @@ class Agent:
         self._catalog.changes.wake()
 
     def _rest(self, mark: int) -> None:
-        """Wait until the catalog changes, a host ends, or `TURN_SECONDS` have passed."""
+        """Wait until the catalog changes, a host ends, or `TURN_SECONDS` have passed; at least `LOOK_SECONDS`."""
         until = world.monotonic() + TURN_SECONDS
         world.sleep(LOOK_SECONDS)
         while not self._ended and world.monotonic() < until and not any(map(self._has_ended, self._hosts)):
@@ -122,7 +124,8 @@ class Agent:
     def turn(self) -> None:
         """Renew the lease, start wanted hosts, report ended ones, answer requests for logs, and keep standbys.
 
-        At longer intervals, also kill orphans, delete leftover files, and drop old requests for logs.
+        At longer intervals, also kill orphans, delete leftover files, and drop old requests for logs. As the first
+        process of a container, collect the adopted children that have ended.
 
         Raises:
             MachineError: the machine was removed, or another agent has registered it.
@@ -153,7 +156,8 @@ class Agent:
     def _await_former(self) -> None:
         """Wait until a lease of this machine's name, held by an agent of another boot or container, has expired.
 
-        If that lease is renewed meanwhile, return at once; `_register` then raises MachineError.
+        If that lease is renewed meanwhile, return at once; `_register` then raises MachineError. Before the wait,
+        leases are shortened that last too long (`shorten_leases`).
         """
         named = select(tables.machine).where(tables.machine.c.name == self._machine.name)
         lease: float | None = None
@@ -264,7 +268,7 @@ class Agent:
         return working and host.space == process_space() and not is_alive(host.pid, host.process_started)
 
     def _report(self, host: HostRow, error: str) -> None:
-        """Record why a host has ended, unless the host has recorded that itself or was replaced."""
+        """Record that and why a host has failed, unless the host has recorded its end itself or was replaced."""
         h = tables.host
         mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
         with self._catalog.write() as connection:

@@ -27,7 +27,8 @@ def remove_leftovers(catalog: Catalog, home: Home, machine: str) -> list[str]:
     """Remove Spark's scratch directories that no process uses, and private segments of PEs that run elsewhere.
 
     A PE runs elsewhere if its host is on a machine with another state directory. A host that starts here removes the
-    leftovers of its predecessor; this function covers hosts that never start here again.
+    leftovers of its predecessor; this function covers hosts that never start here again. A file that cannot be removed
+    is skipped in silence.
 
     Args:
         catalog: the catalog.
@@ -35,7 +36,7 @@ def remove_leftovers(catalog: Catalog, home: Home, machine: str) -> list[str]:
         machine: name of the machine.
 
     Returns:
-        The removed directories.
+        The removed directories, also if some of their files are left.
     """
     # Path.glob fails if a directory is removed between its listing and its reading
     found = glob.glob("data/*/spark/*", root_dir=home.root)  # noqa: PTH207
@@ -46,7 +47,10 @@ def remove_leftovers(catalog: Catalog, home: Home, machine: str) -> list[str]:
 
 
 def _remove_segments(catalog: Catalog, home: Home, machine: str) -> list[str]:
-    """Remove this machine's private segments of PEs whose hosts now run on machines with another state directory."""
+    """Remove this machine's private segments of PEs whose hosts now run on machines with another state directory.
+
+    Return their directories; none if the shared storage is the state directory.
+    """
     store = catalog.store
     if not store.address:
         return []

@@ -78,7 +78,7 @@ def _unavailable(machine: str, application: str, row: MachineRow | None, reason:
 
 
 def answer_log_requests(catalog: Catalog, home: Home, machine: str) -> int:
-    """Answer the open requests to a machine; return their number.
+    """Answer the open requests to a machine, with at most `ANSWER_BYTES` each; return their number.
 
     Args:
         catalog: the catalog.

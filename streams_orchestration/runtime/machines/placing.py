@@ -55,7 +55,9 @@ def residents(
     now: float,
     failed: Mapping[int, Mapping[str, int]] = NONE_FAILED,
 ) -> Residents:
-    """Find where the live hosts of all applications are.
+    """Return the missing and live hosts of an application, and where the live hosts of all applications are.
+
+    A missing host that could not use the files of its machine counts as one more failure there.
 
     Args:
         rows: the hosts of all applications.
@@ -198,7 +200,8 @@ class _Search:
     def _ways(self, host: int, moves: int) -> Iterator[str]:
         """Return the machines to try for a host, the best first.
 
-        Of the machines of one kind without a placed host, only one is returned.
+        Of the machines of one kind without a placed host, only one is returned. If `moves` is 0, a live host gets no
+        machine but its own.
         """
         tried = dict[object, str]()
         for name in sorted(self._candidates(host), key=lambda each: self._order(host, each)):

@@ -87,7 +87,7 @@ class Standbys:
         return sum(standby.up for standby in self._waiting)
 
     def launch(self, start: HostStart) -> ProcessIdentity:
-        """Make a standby the host, or start a new process. See `HostLauncher.launch`."""
+        """Make a standby the host, if the engine settings fit, or start a new process. See `HostLauncher.launch`."""
         self._launched = world.monotonic()
         self._forget_ended()
         while self._waiting and replace(start.engine, queries=True) == self._engine:
@@ -99,7 +99,10 @@ class Standbys:
         return self._launcher.launch(start)
 
     def keep(self) -> None:
-        """Start missing standbys, one at a time and not right after another start; rotate their log; log failures."""
+        """Start a missing standby, unless a host or standby was started in the last `REST_SECONDS`; log a failure.
+
+        Standbys that have ended are dropped, and their log is rotated.
+        """
         self._forget_ended()
         place = self._home.standby_log(self._machine)
         with self._errors.survived(f"{place} is not rotated"):
@@ -112,7 +115,7 @@ class Standbys:
                 log.error("no host can be kept on standby: %s", error)
 
     def end(self) -> None:
-        """End all standbys."""
+        """Make all standbys end by closing their input, without waiting for them."""
         for standby in tuple(self._waiting):
             assert standby.process.stdin is not None
             standby.process.stdin.close()
