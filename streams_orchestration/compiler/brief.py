@@ -15,7 +15,8 @@ def without_channels(name: str) -> str:
 def short_list(operators: Iterable[str], width: int = 48) -> str:
     """Return the operators' names as one text of about `width` characters, in which all replicas are one name.
 
-    Replicas are written as `Out.A ×3`, and names that do not fit as their number: `A, B +3`.
+    Replicas are written as `Out.A ×3`, and names that do not fit as their number: `A, B +3`. The first name is
+    written whatever its length.
 
     Args:
         operators: physical names.
@@ -34,7 +35,7 @@ def short_list(operators: Iterable[str], width: int = 48) -> str:
 
 
 def count(number: float) -> str:
-    """Return the number with separators: 1,234,567."""
+    """Return the number, rounded to a whole number, with separators: 1,234,567."""
     return f"{number:,.0f}"
 
 

@@ -51,7 +51,8 @@ def column_influences(
 ) -> dict[Pair, frozenset[ColumnUse]]:
     """Return the attributes of the input ports that decide which tuples are submitted, and how each of them decides.
 
-    Attributes that only decide when a tuple is submitted, as in Gate, Switch or Throttle, are not among them.
+    Attributes that only decide when a tuple is submitted, as in Gate, Switch or Throttle, are not among them. Nor are
+    attributes of expressions and windows with mistakes, which checking reports, and attributes that a port lacks.
 
     Args:
         kind: the name of a standard operator, without its namespace.

@@ -63,7 +63,10 @@ class ColumnOrigins:
         self._influences: dict[int, Influences] = {}
 
     def of_output(self, operator: int, port: int) -> Origins:
-        """Return the origin of each column of an output port; columns whose origin no expression shows are left out."""
+        """Return the origin of each column of an output port; columns whose origin no expression shows are left out.
+
+        A column of an operator without inputs is its own origin.
+        """
         if (operator, port) not in self._known:
             self._known[operator, port] = {}  # a loop back to this port adds no origins
             self._known[operator, port] = self._origins(operator, port)
@@ -171,7 +174,7 @@ class ColumnOrigins:
 
 
 def _looked_up(model: LogicalOperator, columns: Collection[str]) -> Origins:
-    """Return the origins of the attributes that a Lookup takes from its table."""
+    """Return the origins of the attributes that a Lookup takes from its table; other operators have none."""
     taken: Mapping[str, Any] = model.parameters.get("take") or {} if short_kind(model.kind) == "Lookup" else {}
     table = reference_node(model.name, "table")
     return {name: Origin({(table, str(taken[name])): frozenset({IDENTITY})}) for name in columns if name in taken}

@@ -60,7 +60,7 @@ _TYPED: Mapping[str, Mapping[str, int]] = {
 
 
 def port_of(ddl: str) -> Port:
-    """Return the tuple type of a port from its DDL."""
+    """Return the tuple type of a port from its DDL; a DDL that cannot be read to its end gives no attributes."""
     return {each.name: parse_type(each.type) for each in parse_schema(ddl).attributes}
 
 
@@ -80,7 +80,8 @@ def column_sources(
         output: the number of the output port.
 
     Returns:
-        Attribute -> its sources; empty for operators whose code computes the values.
+        Attribute -> its sources. An attribute has none if the operator's code computes it, if a Lookup takes it from
+        its table, or if its expression has a mistake.
     """
     if kind == "Join" and output:  # the unmatched tuples of one side, alone
         side = 1 if output == 2 or parameters.get("algorithm") == "rightOuter" else 0
@@ -100,8 +101,8 @@ def column_sources(
 def expression_types(kind: str, parameters: Mapping[str, Any], ports: Sequence[Port]) -> dict[str, str]:
     """Return the types of an operator's expressions by their parameters, such as `output.late`.
 
-    The types of a list of expressions are one text, in order. Expressions without a type, which checking reports, are
-    left out.
+    The types of a list of expressions are one text, in order. Expressions without a type, which checking reports, and
+    the outputs of Aggregate are left out.
 
     Args:
         kind: the name of a standard operator, without its namespace.
@@ -130,14 +131,15 @@ def expression_types(kind: str, parameters: Mapping[str, Any], ports: Sequence[P
 
 
 def types_of(kind: str, ports: Sequence[Port]) -> Port:
-    """Return the types of the names that the expressions of an operator may use; of several ports the first counts."""
+    """Return the types of the names that an operator's expressions may use; a name of several ports has the first."""
     return {name: ports[min(of)[0]][min(of)[1]] for name, of in scope_of(kind, ports).items()}
 
 
 def scope_of(kind: str, ports: Sequence[Port]) -> dict[str, Sources]:
     """Return the names that expressions of an operator may use, each with the attributes to which it refers.
 
-    There are none for an operator whose code computes the values.
+    An attribute that several ports of a Join or Barrier have is named with its port, as in `lhs_a` and `in0_a`. An
+    operator whose code computes the values has no names.
     """
     if kind in _JOINED:
         several = Counter(name for port in ports for name in port)
@@ -161,7 +163,10 @@ def _renamed(forms: Sequence[str], number: int, name: str) -> str:
 
 
 def _assigned(parameters: Mapping[str, Any], output: int) -> dict[str, str]:
-    """Return the expression of each attribute of one output port."""
+    """Return the expression of each attribute of one output port; `output` is one clause for all ports, or a list.
+
+    Without a clause for the port there are none.
+    """
     clause: Any = parameters.get("output") or {}
     ports = cast("list[Mapping[str, Any]]", clause if isinstance(clause, list) else [clause] * (output + 1))
     return {name: str(text) for name, text in ports[output].items()} if output < len(ports) else {}

@@ -26,7 +26,7 @@ class ColumnUse(NamedTuple):
     subtype: str
 
     def __str__(self) -> str:
-        """Return type and subtype, separated by a space."""
+        """Return type and subtype, separated by a space; only the type if the subtype is empty."""
         return f"{self.type} {self.subtype}".rstrip()
 
 
@@ -94,7 +94,7 @@ def through(uses: Uses[Thing], ways: Iterable[ColumnUse]) -> dict[Thing, frozens
 def _joined(first: ColumnUse, then: ColumnUse) -> ColumnUse:
     """Combine the use of an attribute in a value with the use of that value in a result.
 
-    If one of the two is indirect, the combination is indirect, too. Otherwise it is the stronger of the two.
+    If one of the two is indirect, it is the combination, and `then` if both are. Otherwise the stronger one is it.
     """
     if then.type == INDIRECT:
         return then

@@ -46,7 +46,10 @@ class Compilation:
         return need(self.deployment)
 
     def with_columns_of(self, deployed: Compilation) -> Compilation:
-        """Return the compilation with query columns taken from an earlier one, for Spark queries that are unchanged."""
+        """Return the compilation with the query columns of an earlier one, for Spark queries that are unchanged.
+
+        All other queries have no columns afterwards.
+        """
         before = {each.name: each for each in deployed.logical.operators}
         same = {
             each.name

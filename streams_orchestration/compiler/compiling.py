@@ -74,7 +74,11 @@ def compile_again(compilation: Compilation) -> Compilation:
 
 
 def compute(stage: Stage, done: Progress) -> tuple[Progress, list[Diagnostic]]:
-    """Run one stage; return the results with its own added, and its findings."""
+    """Run one stage; return the results with its own added, and its findings.
+
+    Raises:
+        ValueError: a stage whose result it reads has not run.
+    """
     result, diagnostics = stage.compute(done)
     return replace(done, **{stage.field: result}), [replace(each, stage=stage.name) for each in diagnostics]
 
@@ -89,7 +93,9 @@ def broken_conditions(compilation: Compilation) -> str | None:
 def _compile(
     application: Application, options: Options, checked: Sequence[Diagnostic], stages: tuple[Stage, ...]
 ) -> Compilation:
-    """Run the stages. After an error, skip the stages whose findings could be mere effects of the error.
+    """Run the stages, and drop findings that could be mere effects of an error.
+
+    Stop as soon as an error makes the findings of all remaining stages doubtful.
 
     Args:
         application: the application, without the parts in error.

@@ -21,7 +21,7 @@ class DisjointSets:
         return item
 
     def union(self, first: int, second: int) -> int:
-        """Join two sets and return the name of the result."""
+        """Join the sets of two items, and return the name of the joined set, which is its smallest member."""
         first, second = self.find(first), self.find(second)
         if first == second:
             return first
@@ -48,5 +48,5 @@ class DisjointSets:
         return result
 
     def larger_groups(self) -> list[list[int]]:
-        """Return the sets with several members, in the form of `groups`."""
+        """Return the members of every set with several members in ascending order, sorted by the set's name."""
         return [] if self._apart else [members for members in self.groups().values() if len(members) > 1]

@@ -36,7 +36,7 @@ def identity(compilation: Compilation) -> dict[str, Any]:
 
 
 def _event_time(operator: LogicalOperator) -> dict[str, Any]:
-    """Return an operator's `eventTime` annotation without its location in the spec."""
+    """Return an operator's `eventTime` annotation without its location in the spec; empty if it has none."""
     annotation = operator.event_time
     return {} if annotation is None else {"eventTime": asdict(replace(annotation, location=None))}
 
@@ -50,7 +50,7 @@ def fingerprint(compilation: Compilation) -> str:
 def difference(old: Compilation, new: Compilation) -> str:
     """Describe the first kind of difference between two applications in a few words.
 
-    It is the version of the product if no fact of `identity` differs.
+    At most `_NAMED` regions or operators are named. It is the version of the product if no fact of `identity` differs.
     """
     if widths := list(_widths(old, new)):
         return "; ".join(widths[:_NAMED])
@@ -78,7 +78,7 @@ def difference(old: Compilation, new: Compilation) -> str:
 
 
 def _widths(old: Compilation, new: Compilation) -> Iterator[str]:
-    """Name each parallel region whose width differs between two plans, with both widths."""
+    """Name each parallel region of both plans whose width differs between them, with both widths."""
     before = {region.name: region.width for region in old.logical.regions}
     for region in new.logical.regions:
         if before.get(region.name, region.width) != region.width:

@@ -26,7 +26,7 @@ class NoImplementationError(ImplementationError):
 
 
 def implementation_name(operator: LogicalOperator) -> str:
-    """Return the `package.module:Class` that implements an operator.
+    """Return the `package.module:Class` of an operator, followed by `LOGIC_SUFFIX` if logic of SPL runs beside it.
 
     Raises:
         NoImplementationError: the operator is compile-only.
@@ -43,7 +43,10 @@ def implementation_name(operator: LogicalOperator) -> str:
 
 
 def _special(operator: LogicalOperator) -> dict[str, str]:
-    """Return kinds of standard operators whose class depends on ports and parameters, with the class to use."""
+    """Return kinds of standard operators whose class depends on ports and parameters, with the class to use.
+
+    It is empty if ports and parameters are such that every kind has the class in `STANDARD`.
+    """
     if operator.inputs:
         return TO_DEVICES if operator.parameters.get("file") in DEVICES else WITH_INPUTS
     if has_process(operator.parameters):

@@ -63,9 +63,10 @@ _NEED_SCHEMAS = frozenset(("SO5004", "SO5005", "SO5006"))
 
 
 def misled(errors: Iterable[Diagnostic]) -> Subjects:
-    """Return the subjects that cannot be judged in the presence of some errors.
+    """Return the subjects that cannot be judged in the presence of some errors; warnings make none doubtful.
 
-    Findings on these subjects could be mere effects of the errors.
+    Findings on these subjects could be mere effects of the errors. An error without a path in the spec, and with a
+    code that `_BY_CODE` lacks, makes all subjects doubtful.
     """
     subjects: Subjects = _NOTHING
     for error in errors:

@@ -10,5 +10,8 @@ Made = TypeVar("Made", bound=tuple[Any, ...])
 
 
 def maker(kind: type[Made]) -> Callable[[tuple[Any, ...]], Made]:
-    """Return a constructor that takes all fields and is several times as fast as a call of the class."""
+    """Return a constructor that takes one tuple of all fields, and is several times as fast as a call of the class.
+
+    It neither checks the number of fields nor knows their defaults.
+    """
     return partial(vars(tuple)["__new__"], kind)

@@ -58,7 +58,8 @@ class GivenOptions:
     def over(self, kept: Options) -> Options:
         """Return the kept options, overridden by those that the user has set.
 
-        The name always comes from the user's options, where None means the name in the spec.
+        Submission values and widths are overridden one by one. The name always comes from the user's options, where
+        None means the name in the spec.
         """
         asked = {name: getattr(self.options, name) for name in self.plain}
         submission = {**kept.submission, **self.options.submission}

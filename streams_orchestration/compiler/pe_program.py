@@ -211,7 +211,7 @@ class PeProgram:
 
     @cached_property
     def task_of(self) -> dict[int, Task]:
-        """Maps the home operator of each task to the task."""
+        """Home operator -> its task; tasks that only forward streams are left out."""
         return {task.home: task for task in self.tasks if not task.forwards}
 
     @cached_property

@@ -51,7 +51,10 @@ class QueryColumns:
 
 
 def is_same_query(one: LogicalOperator, other: LogicalOperator) -> bool:
-    """Return True if two operators are equal Spark queries, so that the analysed columns of one apply to the other."""
+    """Return True if two Spark queries have equal kinds, parameters, names of inputs and output types.
+
+    The analysed columns of one then apply to the other.
+    """
     return _query(one) == _query(other)
 
 

@@ -1,4 +1,4 @@
-"""Reading of an application's file: a spec in YAML or Python, or a compiled application of IBM Streams."""
+"""Reading of an application's file: a spec in YAML or Python, SPL, or a compiled application of IBM Streams."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COMPILED = (".adl", ".sab")
 
 
 def load_application(path: str | Path) -> Application:
-    """Load the application of a file: YAML, Python (`app.py`, `app.py:name`), ADL or a bundle.
+    """Load the application of a file: YAML, Python (`app.py`, `app.py:name`), which is run, SPL, ADL or a bundle.
 
     Raises:
         ApplicationError: the file cannot be read or the application has errors; all are reported, each with its line.
@@ -47,7 +47,7 @@ class ReadSpec:
 
 
 def read_application(path: str | Path) -> ReadSpec:
-    """Read the file of an application; never raises.
+    """Read the file of an application, and run a spec in Python; problems become findings.
 
     Unusable parts of the spec are left out of the application, so that the compiler can find more errors at once.
     """
@@ -60,7 +60,7 @@ def read_application(path: str | Path) -> ReadSpec:
 
 
 def read_tree(file: Path) -> tuple[Any, list[Diagnostic]]:
-    """Return the document of a file, or None and the reason."""
+    """Return the document of a file and the findings, or None and the reason; run a spec in Python."""
     if is_python(file):
         return read_python(file)
     if file.suffix == ".splmm":

@@ -132,7 +132,7 @@ class ProcessingElement(NamedTuple):
     origin: int = -1
     """The fused PE that decoupling divided, whose number its operators still report; -1 for none."""
     machine: int = -1
-    """The number of the machine that the decoupling decision assigns to the PE."""
+    """The number of the machine that the decoupling decision assigns to the PE; -1 without a decision."""
     compiled: int = -1
     """The PE's number in the compilation, if it runs under an older number after a redeploy; else -1."""
 

@@ -72,7 +72,7 @@ _TAIL = """\
 
 
 def before(name: str) -> Progress:
-    """Return the results of the stages before the named one, for the application of the tour."""
+    """Return the results of the stages before the named one, or else of all, for the application of the tour."""
     done = Progress(OPTIONS, application_from_mapping(yaml.safe_load(SPEC)))
     for stage in STAGES:
         if stage.name == name:

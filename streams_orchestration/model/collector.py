@@ -15,7 +15,7 @@ def uncollected() -> Generator[None]:
     """Switch garbage collection off inside a `with` block that makes many objects and hardly any cycles.
 
     If the block made more than 200,000 objects, they are moved to the oldest generation at the end, so that the next
-    collection is short.
+    collection is short. If garbage collection was off before, it stays off, and nothing is moved.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -142,7 +142,10 @@ class _Builder:
         self.keys.pop()
 
     def alias(self, name: str, line: int) -> None:
-        """Add a copy of an anchor's value, which keeps the lines of the original."""
+        """Add a copy of an anchor's value, which keeps the lines of the original.
+
+        A wrong or too large alias is reported, and adds null.
+        """
         value = self.anchors.get(name)
         if name not in self.anchors:
             self.error("SO0003", f"there is no anchor &{name} before this alias", line)

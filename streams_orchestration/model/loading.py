@@ -127,6 +127,8 @@ def _scalars(value: Any) -> list[Any]:
 def finding(error: Any, tree: Any, classes: dict[int, Any]) -> Diagnostic:
     """Convert an error of pydantic to a diagnostic with its place.
 
+    The message hides the values below a key that names a secret.
+
     Args:
         error: one entry of `ValidationError.errors`.
         tree: the document.
@@ -191,7 +193,7 @@ def _dotted(path: KeyPath) -> str:
 
 
 def _operator(tree: Any, path: KeyPath) -> str:
-    """Return the name of the invocation that a path leads into, prefixed with its composite."""
+    """Return the name of the invocation that a path leads into, prefixed with its composite; empty for other paths."""
     for position, step in enumerate(path):
         if step == "graph" and len(path) > position + 1:
             invocation = _at(tree, path[: position + 2])
@@ -231,7 +233,10 @@ def _copy(node: Any) -> Any:
 
 
 def _without(tree: Any, paths: Iterable[KeyPath], lost: set[str]) -> Any:
-    """Return a copy of the tree without the elements at `paths`; the texts in these are added to `lost`."""
+    """Return a copy of the tree without the elements at `paths`; the texts in these are added to `lost`.
+
+    The empty path is of a missing key of the whole document: an application without a name gets one.
+    """
     tree = _copy(tree)
     order = [[(step if isinstance(step, int) else -1, str(step)) for step in path] for path in set(paths)]
     for keys in sorted(order, reverse=True):

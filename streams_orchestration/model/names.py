@@ -16,7 +16,7 @@ LONGEST_NAME = 200
 
 
 def application_name_of(text: str) -> str:
-    """Return an application name made from another text, such as the name of a main composite.
+    """Return an application name of at most 63 characters, made from a text such as the name of a main composite.
 
     >>> application_name_of("com.acme::Main")
     'com_acme_Main'

@@ -128,9 +128,9 @@ class OperatorSignature:
     """True if `onError: route` adds an output port for tuples on which an expression fails."""
 
     def input(self, port: int) -> InputPortModel:
-        """Return the model of an input port; the last model holds for all further ports."""
+        """Return the model of an input port; the last model holds for all further ports, without any the default."""
         return self.inputs[min(port, len(self.inputs) - 1)] if self.inputs else InputPortModel()
 
     def output(self, port: int) -> OutputPortModel:
-        """Return the model of an output port; the last model holds for all further ports."""
+        """Return the model of an output port; the last model holds for all further ports, without any the default."""
         return self.outputs[min(port, len(self.outputs) - 1)] if self.outputs else OutputPortModel()

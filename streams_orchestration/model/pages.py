@@ -14,6 +14,10 @@ def write_page(page: Path, make: Callable[[Path], str], arguments: Sequence[str]
         page: the default file.
         make: returns the text for a file; it may read the file.
         arguments: the arguments of the command line; None for the arguments of this process.
+
+    Raises:
+        SystemExit: the command line is wrong, or asks for help.
+        OSError: the file cannot be written.
     """
     parser = argparse.ArgumentParser(description=f"Write {page.name} from the product's tables and docstrings.")
     parser.add_argument("file", nargs="?", type=Path, default=page, help="file to write; by default %(default)s")

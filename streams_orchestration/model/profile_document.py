@@ -112,7 +112,7 @@ def read_profile(path: Path) -> Profile:
 
 
 def profile_from_mapping(tree: Mapping[str, Any]) -> Profile:
-    """Read a profile from a mapping.
+    """Read a profile from a mapping; a `measuredAt` without a time zone is in the machine's local time.
 
     Raises:
         ApplicationError: the mapping is not a profile.

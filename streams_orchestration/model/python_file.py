@@ -45,7 +45,7 @@ def specs_in(directory: Path) -> list[Path]:
 def may_be_spec(file: Path) -> bool:
     """Return True for a YAML file, and for a Python file that imports the builder.
 
-    Other Python files define operators.
+    Other Python files define operators. A Python file that cannot be read is not a spec.
     """
     try:
         return file.suffix in (".yaml", ".yml") or (file.suffix == ".py" and _BUILDER in file.read_text("utf-8"))
@@ -54,7 +54,10 @@ def may_be_spec(file: Path) -> bool:
 
 
 def read_python(spec: str | Path) -> tuple[Any, list[Diagnostic]]:
-    """Run a Python file and return its application's document, or None and the reason."""
+    """Run a Python file and return its application's document, or None and the reason.
+
+    Output that the file prints goes to standard error.
+    """
     match = _SPEC.fullmatch(str(spec))
     file = file_of(spec)
     if match is None or not file.is_file():
@@ -86,8 +89,12 @@ def _is_application(value: object) -> bool:
 def _run(file: Path) -> ModuleType:
     """Run a spec file as a new module, and make the module importable by its name.
 
+    Output that the file prints goes to standard error. If the file raises an error, a module that was loaded from an
+    earlier spec of the same name stays.
+
     Raises:
         ImportError: another module with this name is already loaded.
+        Exception: the file's code raises an error, or exits (SystemExit).
     """
     name, directory = file.stem, str(file.absolute().parent)
     known = sys.modules.get(name)

@@ -72,7 +72,10 @@ def without_secrets(value: Any) -> Any:
 
 
 def shown(name: str, value: Any) -> Any:
-    """Return the value of a parameter for a message; the value is hidden if the parameter's name is a secret's."""
+    """Return the value of a parameter for a message; the value is hidden if the parameter's name is a secret's.
+
+    References to secrets stay, and other values have their own secrets hidden.
+    """
     if not names_secret(name):
         return without_secrets(value)
     return value if _only_references(value) else HIDDEN
@@ -91,7 +94,7 @@ def masked(text: str) -> str:
 
 
 def hidden_in(text: str, parameters: Any) -> str:
-    """Return a text without the values of those parameters whose names say that they are secret."""
+    """Return a text in which the values of parameters with names of secrets are hidden, from 3 characters on."""
     for secret in sorted(set(_secrets(parameters, named=False)), key=len, reverse=True):
         text = _without(text, secret)
     return text
@@ -119,7 +122,10 @@ def remember_values(parameters: Any) -> None:
 
 
 def remember_environment(environment: Mapping[str, str]) -> None:
-    """Make `masked` hide environment variables whose names say that they are secret, and secrets within other ones."""
+    """Make `masked` hide environment variables whose names say that they are secret, and secrets within other ones.
+
+    Values of fewer than 6 characters, and variables that hold a path by their names, are not secrets.
+    """
     for name, value in environment.items():
         if names_secret(name) and not _FILES.search(name) and len(value.strip()) >= _SHORT:
             remember(value)

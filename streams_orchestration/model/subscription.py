@@ -26,7 +26,8 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 def parse_subscription(text: str) -> SubscriptionCondition:
     """Parse a subscription such as `kind == "delays" && (level >= 2 || "urgent" in tags)`.
 
-    A comparison is false if the stream lacks the property, or if it compares a number with a text.
+    A comparison is false if the stream lacks the property, or if it compares two of a number, a text and a list. With
+    `in`, the right side must be a property with a list.
 
     Raises:
         ValueError: the text is not a subscription; the message names the position of the fault.
@@ -55,7 +56,7 @@ def is_about(wanted: Mapping[str, Any], importer: str, offered: Mapping[str, Any
 
 
 def check_properties(properties: Any) -> str | None:
-    """Return a message about the first fault in an Export's properties, or None."""
+    """Return a message about the first fault in an Export's properties; None if they are right."""
     if not isinstance(properties, Mapping):
         return f"properties are a mapping of names to values, not {without_secrets(properties)!r}"
     for name, value in cast("Mapping[str, Any]", properties).items():

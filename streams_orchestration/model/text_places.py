@@ -78,6 +78,8 @@ class _Written(NamedTuple):
 def place_of_parameter(operator: Location, parameter: str, text: str, offset: int) -> TextPlace | None:
     """Return the place of a character in an operator's parameter, or None if the file does not contain the text.
 
+    None also if the file cannot be read as YAML, or if the parameters of several operators begin in one line.
+
     Args:
         operator: the place at which the operator begins.
         parameter: the keys of the parameter joined by dots, such as `output.n`, or the first of them.

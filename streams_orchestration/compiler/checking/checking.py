@@ -72,11 +72,12 @@ OPERATOR_CHECKS: tuple[tuple[Check, ...], ...] = (
 
 
 def check_parameters(done: Stages) -> list[Diagnostic]:
-    """Return the faults of standard and native operators that do not depend on where the application runs.
+    """Return the faults of operators that do not depend on where the application runs, and advice on parameters.
 
-    These are unknown parameters and values, values of a wrong type, and attributes that a stream does not have. Faults
-    that only matter when the application runs here, such as missing required parameters, are left to
-    `check_operators`, since an application may be compiled only. A missing input file is a warning.
+    These are unknown parameters and values, values of a wrong type, attributes that a stream does not have, and wrong
+    calls and native functions. Faults of standard operators that only matter when the application runs here, such as
+    missing required parameters, are left to `check_operators`, since an application may be compiled only. Of native
+    operators all faults are returned. A missing input file is a warning.
     """
     operators = checked_operators(done, deploys=False)
     standard = [each for each in operators if is_standard(each.operator)]
@@ -95,7 +96,7 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
     Args:
         done: the stages so far, at least the logical graph; the expanded graph is missing after errors in earlier
             stages.
-        notes: receives the expressions of each operator, by its number.
+        notes: receives the expressions of each operator that has any, by its number.
     """
     operators = checked_operators(done, deploys=True)
     diagnostics = [finding for check in GRAPH_CHECKS for finding in check(done)]

@@ -1,6 +1,7 @@
 """Checks of one operator that need its class: of parameters, expressions, attributes, ports and files.
 
-A check yields the faults of one operator; `checking.py` has the order of the checks.
+A check yields the faults of one operator; `checking.py` has the order of the checks. If the class or its parameters
+are wrong, which one of the checks reports, the checks that need them yield nothing.
 """
 
 from __future__ import annotations
@@ -144,7 +145,8 @@ def own_faults(each: CheckedOperator) -> Iterator[OperatorFault]:
 def shared_directory(each: CheckedOperator) -> Iterator[OperatorFault]:
     """Yield a fault if another operator publishes into the same directory, since each would remove the other's files.
 
-    An error that the code of the operator raises is a fault, too. Only an application that is to run is checked.
+    An error that the code of the operator raises is a fault, too. Only an application that is to run is checked. The
+    first operator of a directory is added to `each.directories`.
     """
     if not each.deploys or each.sound is None or each.context is None:
         return
@@ -230,7 +232,10 @@ def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -
 
 
 def _plainly_known(each: CheckedOperator, mentions: Mentions | None) -> bool:
-    """Return True if all names in the expressions are attributes of the streams, so that no full check is necessary."""
+    """Return True if all names in the expressions are attributes of the streams, so that no full check is necessary.
+
+    The result is False if the names, or the type of an input stream, are unknown.
+    """
     if mentions is None or each.inputs is None:
         return False
     inputs, outputs = each.inputs, [output.schema for output in each.operator.outputs]

@@ -62,11 +62,12 @@ def with_findings_of_operators(error: CompileError) -> ApplicationError:
 def findings_here(done: Stages, notes: dict[int, list[Noted]] | None = None) -> tuple[Diagnostic, ...]:
     """Return the errors that keep an application from running here, and the warnings on its operators.
 
-    An application that only compiles gets a single error that says so.
+    An application that only compiles gets a single error that says so. The refusal of the deployment plan is an error
+    only if the operators have none.
 
     Args:
         done: the results of the application's stages, including the deployment plan.
-        notes: receives the expressions of each operator, by its number.
+        notes: receives the expressions of each operator that has any, by its number.
 
     Raises:
         ValueError: there is no deployment plan.
@@ -87,8 +88,8 @@ def deployable(application: Compilation | Identified) -> Deployable:
     """Check that a compiled application can run here, and return it with the operators' expressions and all warnings.
 
     Raises:
-        ApplicationError: operators have wrong parameters or cannot be imported, or the PEs cannot run; the error holds
-            everything that was found.
+        ApplicationError: operators have wrong parameters or cannot be imported, the PEs cannot run, or the application
+            only compiles; the error holds everything that was found.
         ValueError: there is no deployment plan.
     """
     known = application if isinstance(application, Identified) else identified(application)

@@ -32,8 +32,8 @@ def without_python(each: CheckedOperator) -> Iterator[OperatorFault]:
 def faulty_natives(each: CheckedOperator) -> Iterator[OperatorFault]:
     """Yield a fault for each native function of an operator that cannot be called.
 
-    A native function without a Python function is an error if the application is to run. If it is only compiled, that
-    is a warning; for SPL, the front-end has already given this warning.
+    A native function without a Python function or without known types is an error if the application is to run. If it
+    is only compiled, that is a warning; for SPL, the front-end has already given this warning.
     """
     operator, place = each.operator, each.operator.location
     from_spl = place is not None and place.column > 0
@@ -47,7 +47,10 @@ def faulty_natives(each: CheckedOperator) -> Iterator[OperatorFault]:
 
 
 def varying_natives(operator: LogicalOperator) -> list[Diagnostic]:
-    """Return a warning for each native function that an operator of a consistent region calls and that is not pure."""
+    """Return a warning for each native function that an operator of a consistent region calls and that is not pure.
+
+    Functions without a Python function are left out, since another check reports them.
+    """
     found: dict[str, Diagnostic] = {}
     for entry, at in _entries(operator.parameters, str(operator.location or "")):
         if entry.python and not entry.pure:
@@ -60,7 +63,7 @@ def varying_natives(operator: LogicalOperator) -> list[Diagnostic]:
 
 
 def _entries(value: Any, at: str) -> Iterator[tuple[NativeEntry, str]]:
-    """Yield each native function in a parameter's value, with the place in the SPL source where it is called."""
+    """Yield each native function in a parameter's value, with the place in the SPL source of its call, else `at`."""
     if is_mapping(value):
         written = value.get("at")
         at = written if isinstance(written, str) else at
@@ -83,7 +86,7 @@ def _lacks(entry: NativeEntry) -> str:
 
 
 def _fault(entry: NativeEntry) -> str | None:
-    """Return the reason why a function cannot be called; None if it can."""
+    """Return the reason why a function cannot be called; None if it can, or if it does not show what it takes."""
     try:
         native = native_function(entry)
     except ImplementationError as error:

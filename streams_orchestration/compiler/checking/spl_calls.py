@@ -52,8 +52,9 @@ _OUTWARD = frozenset(
 def refused_calls(each: CheckedOperator) -> Iterator[OperatorFault]:
     """Yield a fault for each function that an operator's SPL programs call, but that cannot be called here.
 
-    Some functions never work here, others not in a consistent region. Clock windows and delays there are reported, too.
-    Only a function that never works here is decisive; it is an error if the application is to run.
+    Some functions never work here, others not in a consistent region. Clock windows, delays and native functions that
+    are not pure are reported there, too. Functions that never work here are reported only if the application is to
+    run; only their faults are decisive.
     """
     operator, inside = each.operator, each.in_region
     if inside and "window" in operator.parameters and operator.parameters.get("by") == "clock":
@@ -111,7 +112,10 @@ def _defined(value: Any) -> Iterator[str]:
 
 
 def _call_behind(at: str, name: str) -> str:
-    """Return the place of the first call of a function at or after `at`; return `at` if the file has no such call."""
+    """Return the place of the first call of a function at or after `at`, by the text of the file.
+
+    Return `at` if the file cannot be read or has no such call.
+    """
     file, line, column = place_of(at)
     try:
         lines = Path(file).read_text(encoding="utf-8").splitlines()
@@ -142,7 +146,7 @@ def _refused(name: str, *, inside: bool, deploys: bool) -> tuple[str, str]:
 
 
 def _is_missing(name: str) -> bool:
-    """Return True for a built-in function of SPL that has no implementation."""
+    """Return True for a built-in function of SPL that has no implementation; False in `spl.eventtime`."""
     from streams_orchestration.spl.programs.library import names
 
     signatures = () if name in _BY_OPERATORS or name in names() else builtin(name)

@@ -126,7 +126,7 @@ def decide(
         fusion: its PEs.
         costs: the measured costs.
         parts: the highest number of parts.
-        pe: the number of the PE; None for the busiest one.
+        pe: the number of the PE; None for the busiest one, or the first of several.
         solver: HiGHS, or a search.
         seconds: the time limit.
         gap: the relative difference from the optimum at which the solver may stop.

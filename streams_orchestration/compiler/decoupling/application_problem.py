@@ -31,7 +31,7 @@ class Outlet:
 
     output: PeOutputPort
     readers: tuple[int, ...]
-    """The names of the readers in the problem."""
+    """The numbers of the operators in the problem that read the outlet."""
     outside: bool
     """True if an operator outside of the problem reads the outlet, so that its stream is written in any case."""
     tuples: float | None
@@ -172,7 +172,7 @@ class _Builder:
                 yield Outlet(output, inside, outside, tuples, size, 0.0 if outside else send, receive)
 
     def leaves(self, output: PeOutputPort) -> bool:
-        """Return True if an operator outside of the problem reads the stream of an outlet."""
+        """Return True if an operator outside of the problem reads the stream of an outlet, or if it is exported."""
         return output in self.exported or any(each.target not in self.scope for each in self.readers[output])
 
     def carried(self, output: PeOutputPort) -> tuple[float | None, float]:

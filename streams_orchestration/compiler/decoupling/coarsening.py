@@ -18,7 +18,7 @@ def coarser(pieces: Pieces, heaviest: float, chance: Random) -> tuple[Pieces, li
         chance: the random generator for the order in which pieces choose a partner.
 
     Returns:
-        The pairs, and for every piece the number of its pair; None if hardly any pieces can be paired.
+        The pairs and unpaired pieces, and for every piece its new number; None if hardly any pieces can be paired.
     """
     near: list[dict[int, float]] = [{} for _ in pieces.weights]
     for fan in pieces.fans:

@@ -164,7 +164,7 @@ class _Stream(NamedTuple):
     def prices(self, params: ProblemParameters) -> tuple[float, float]:
         """Return two loads: of sending and of receiving all items of the stream (rule Q15).
 
-        Each item costs a fixed price and a price for each of its bytes.
+        Each item costs a fixed price and a price for each of its bytes. An unknown number of items counts as 0.
         """
         card = self.card or 0.0
         send = params.ser_per_item + params.ser_per_byte * self.bytes

@@ -76,12 +76,12 @@ class _Effort:
             self._report_progress()
 
     def prove_blocks(self, seconds: float) -> None:
-        """Raise the lower bound with `block_bound`, unless the task needs no bound."""
+        """Raise the lower bound with `block_bound` and report it, unless the task needs no bound."""
         if self._proves:
             self._raise_bound(block_bound(self.task.contraction, self._bound, seconds))
 
     def prove_distances(self, seconds: float) -> None:
-        """Raise the lower bound with `spreading_bound`.
+        """Raise the lower bound with `spreading_bound`, and report each better one.
 
         Nothing happens if the task needs no bound, if there is no decision yet, or if the decision is good enough.
         """
@@ -91,7 +91,7 @@ class _Effort:
             spreading_bound(self.task.contraction, self._bound, best, seconds, wanted, self._raise_bound)
 
     def solve(self) -> None:
-        """Solve the whole integer program, beginning with the best decision so far."""
+        """Solve the whole integer program, beginning with the best decision so far, and report what it finds."""
         start = None if self.search.best is None else tuple(self.search.best)
         rest = self.task._replace(start=start, seconds=max(0.01, self.remaining), bound=self._bound)
         solve_exactly(rest, self._report)

@@ -31,7 +31,11 @@ class SolverAnswer(NamedTuple):
 
 
 def solve_exactly(task: SolverTask, report: Callable[[SolverProgress], None]) -> None:
-    """Solve the problem in two steps (rule Q9), and report every better decision and bound at once."""
+    """Solve the problem in two steps (rule Q9), and report every better decision and bound at once.
+
+    If no decision is allowed, this is reported as `infeasible`, unless the task has a decision to start from. The
+    second step is left out if the first one takes all the time.
+    """
     begin = time.monotonic()
     deadline = begin + task.seconds
     contraction = task.contraction
@@ -80,7 +84,7 @@ def solve_exactly(task: SolverTask, report: Callable[[SolverProgress], None]) ->
 def run(
     formulation: Formulation, start: Values | None, gap: float, seconds: float, report: Callable[[SolverAnswer], None]
 ) -> SolverAnswer:
-    """Solve a program.
+    """Solve a program, and return the last answer of HiGHS.
 
     Args:
         formulation: the program.

@@ -15,7 +15,11 @@ _BLOCKS = 40
 
 
 def simple_bound(contraction: Contraction) -> float:
-    """Return the largest of the mean load, the heaviest class, and the loads pinned to one machine."""
+    """Return a lower bound on the objective from loads alone, without the costs of sending.
+
+    The load of a machine is at least the mean load, the heaviest class, and the load pinned to one machine. With a
+    budget of machines, only classes with state count as a whole, and pins do not count.
+    """
     params = contraction.flow.params
     total = math.fsum(contraction.weights)
     machines = len(contraction.machines)
@@ -32,11 +36,12 @@ def simple_bound(contraction: Contraction) -> float:
 
 
 def block_bound(contraction: Contraction, above: float, seconds: float) -> float:
-    """Return the least possible load of the machine with the heaviest block, the bottleneck.
+    """Return a lower bound on the objective, by the least possible load of the machine with the heaviest block.
 
-    For a class, it is the minimum over all sets around it of the set's load plus the cost of its border: a minimum cut,
-    solved as a linear program. Only classes that may beat `above` are examined, the most promising first. The result
-    is 0 for a single machine, or with a budget of machines.
+    For a class, the load is the minimum over all sets around it of the set's load plus the cost of its border: a
+    minimum cut, solved as a linear program. Only classes that may beat `above` are examined, the most promising first,
+    at most `_BLOCKS` and for at most `seconds`. The result is 0 if there are none, for a single machine, and with a
+    budget of machines.
     """
     params = contraction.flow.params
     if params.machine_budget is not None or len(contraction.machines) < 2:
@@ -59,7 +64,7 @@ def block_bound(contraction: Contraction, above: float, seconds: float) -> float
 
 
 def block_load(contraction: Contraction, seed: int, seconds: float) -> float:
-    """Return the least possible load of the machine on which the class `seed` is; 0 if the time is over."""
+    """Return the least possible load of the machine that has the class `seed`; 0 if it is not found in `seconds`."""
     program = pulp.LpProblem("block", pulp.LpMinimize)
     inside = [program.add_variable(f"i{number}", float(number == seed), 1) for number in range(contraction.size)]
     cost = {variable: weight for variable, weight in zip(inside, contraction.weights, strict=True) if weight}

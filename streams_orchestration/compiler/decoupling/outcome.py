@@ -95,7 +95,10 @@ class Outcome:
 
 
 def entering_rate(logical: LogicalGraph, physical: PhysicalGraph, costs: MeasuredCosts) -> float:
-    """Return the tuples a second that enter an application, from sources and from Imports."""
+    """Return the tuples a second that enter an application, from sources and from Imports.
+
+    Ports that were not measured count as 0.
+    """
     sources = {each.index for each in physical.operators if not logical.operators[each.logical].inputs}
     produced = sum(rate for (operator, _), rate in costs.tuples.items() if operator in sources)
     return produced + sum(costs.arriving.get((each.operator, each.port), 0.0) for each in physical.imports)
@@ -110,6 +113,8 @@ def outcome(
     decision: Mapping[str, Any],
 ) -> Outcome:
     """Compare a decision with a profile of the application that it was applied to.
+
+    PEs that the profile lacks are left out.
 
     Args:
         logical: the application.

@@ -23,7 +23,7 @@ _MOST_MARGIN = 0.5
 
 
 class SolverFailedError(Exception):
-    """A solver ended without an answer; the message is the last line of its error output."""
+    """A solver ended without an answer; the message is the last line of its error output, or else its exit status."""
 
 
 def solve_apart(task: SolverTask, seconds: float, report: Callable[[SolverProgress], None]) -> None:
@@ -36,6 +36,7 @@ def solve_apart(task: SolverTask, seconds: float, report: Callable[[SolverProgre
 
     Raises:
         SolverFailedError: the process ended with an error of its own.
+        OSError: the process cannot be started.
     """
     solver = _Solver(task, time.monotonic() + seconds, report)
     try:

@@ -98,7 +98,7 @@ class _Program:
         self._lengths: list[float] = []
 
     def solve(self) -> float | None:
-        """Solve the program with the current rows, and return the bound; None if the time is over."""
+        """Solve the program with the current rows, and return the bound; None if no optimum is found in time."""
         self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(0.1, self._deadline - time.monotonic()))
         self._highs.run()
         if self._highs.getModelStatus() != self._optimal:

@@ -59,8 +59,8 @@ def build_program(
         connections: the numbers of the PE's connections, from `connections_by_pe`; computed if None.
 
     Raises:
-        CannotRunError: a stream has no schema, two streams of a port differ in their schemas, or a loop goes through
-            the PE.
+        CannotRunError: a stream has no schema, two streams of a port differ in their schemas, a loop goes through the
+            PE, or an operator in a consistent region changes Imports or Exports.
         ImplementationError: an operator has no implementation, or it cannot be imported.
     """
     all_units = recovery_units(compilation) if units is None else units
@@ -96,7 +96,13 @@ class _Cut:
         self.streams = PeStreams(graph, unit)
 
     def program(self) -> PeProgram:
-        """Cut until no two tasks share a stateful operator. Each cut makes a task, which may share operators again."""
+        """Cut until no two tasks share a stateful operator, and return the program.
+
+        Each cut makes a task, which may share operators again.
+
+        Raises:
+            CannotRunError: see `build_program`.
+        """
         remote = self.streams.inputs()
         if self.graph.is_query:
             return self._whole(remote)
@@ -115,7 +121,11 @@ class _Cut:
         return self._program(tasks, breaks, "tuples")
 
     def _whole(self, remote: Mapping[int, list[InputStream]]) -> PeProgram:
-        """Return the program of a PE that is one Spark query: its operators are one task."""
+        """Return the program of a PE that is one Spark query: its operators are one task.
+
+        Raises:
+            CannotRunError: see `build_program`.
+        """
         calls = self._calls(set())
         operators = producers_first(self.graph.members, calls)
         reads = tuple(stream for operator in operators for stream in remote.get(operator, ()))

@@ -77,6 +77,7 @@ def plan_deployment(compilation: Compilation) -> DeploymentPlan:
     """Import all operators, and return the programs of PEs, units of recovery, sinks, wishes and initial positions.
 
     For an application that cannot run here, the plan holds only the reason; it can still be compiled and inspected.
+    Output that operators' modules print meanwhile goes to standard error.
     """
     try:
         _check_runnable(compilation.logical)
@@ -150,7 +151,13 @@ def _initial(program: PeProgram) -> dict[str, dict[str, object]]:
 
 
 def address_of(operator: OperatorProgram) -> str:
-    """Return the address that a source or a sink reads or writes, readable and without secrets; empty if unknown."""
+    """Return the address that a source or a sink reads or writes, readable and without secrets; empty if unknown.
+
+    It is also empty if the operator's parameters are wrong, or if its code raises an error.
+
+    Raises:
+        ImplementationError: the operator's class cannot be imported.
+    """
     implementation = import_operator(operator.implementation)
     context = OperatorContext(operator.name, channel=operator.channel, max_channels=operator.max_channels)
     try:

@@ -45,8 +45,8 @@ class OperatorPrograms:
         """Return the program of one operator.
 
         Raises:
-            CannotRunError: a stream that the operator reads has no schema, or two of its streams have different
-                schemas.
+            CannotRunError: a stream that the operator reads has no schema, two of its streams have different schemas,
+                or the operator changes Imports or Exports in a consistent region.
         """
         physical, logical = self.graph.physical.operators[index], self.graph.logical_of[index]
         implementation = self.graph.implementations[index]
@@ -116,7 +116,10 @@ class OperatorPrograms:
         return role_in(self.graph.compilation, found)
 
     def _entries(self, index: int) -> dict[int, str]:
-        """Map the number of each event-time connection into an operator to the name of its stream."""
+        """Map the number of each event-time connection into an operator to the name of its stream.
+
+        There are none outside of event-time graphs.
+        """
         found = self.graph.event_time.get(index)
         connections = self.graph.physical.connections
         names: dict[int, str] = {}

@@ -85,7 +85,7 @@ class PeGraph:
         return issubclass(self.implementations[operator], SourceOperator)
 
     def is_fed(self, operator: int) -> bool:
-        """Return True if a connection enters the operator."""
+        """Return True if a connection enters the operator, from its PE or from another; an Import does not count."""
         return any(self.incoming[operator, port] for port in range(len(self.logical_of[operator].inputs)))
 
     def _is_stateful(self, operator: int) -> bool:

@@ -40,7 +40,10 @@ class PeStreams:
         self._ports = dict.fromkeys([*graph.pe.inputs, *(PeInputPort(c.target, c.target_port) for c in ends)])
 
     def inputs(self) -> dict[int, list[InputStream]]:
-        """Return the streams that the PE reads from PEs, applications and loops of its own, by operator."""
+        """Return the streams that the PE reads from other PEs and from loops of its own, by operator.
+
+        An operator that reads Imports has an entry, too; the imported streams are not in it.
+        """
         streams: dict[int, list[InputStream]] = defaultdict(list)
         pe_of = self.graph.compilation.fusion.pe_of
         for operator, port in self._ports:

@@ -18,7 +18,8 @@ def recovery_units(compilation: Compilation) -> tuple[Unit, ...]:
     An autonomous operator that shares a PE with members of a region is reset with them (A45). Regions that share a PE
     are one unit with common epochs, since a PE is reset as a whole (A44). Units that read from one another are one
     unit, too; an example is a region and the autonomous PE through which its tuples come back. As two units, each
-    would wait for the other's end.
+    would wait for the other's end. They stay apart only if their PEs form a cycle, or if they hold several regions,
+    one of which is operator-driven.
 
     Raises:
         CannotRunError: a PE holds operators of two regions, one of which is operator-driven.
@@ -70,7 +71,10 @@ def _join_regions(compilation: Compilation, parts: _Parts) -> None:
 
 
 def _join_circles(compilation: Compilation, parts: _Parts) -> None:
-    """Join units that read from one another, unless their PEs form a cycle, where no PE could be drained first."""
+    """Join units that read from one another, unless their PEs form a cycle, where no PE could be drained first.
+
+    Units that hold several regions, one of which is operator-driven, are not joined, either.
+    """
     units: list[list[int]] = [[] for _ in parts.ids]
     for place, successors in enumerate(parts.successors):
         units[parts.sets.find(place)] += (parts.sets.find(each) for each in successors)
@@ -94,7 +98,10 @@ def _driven(compilation: Compilation, numbers: Set[int]) -> list[int]:
 
 
 def _unit(compilation: Compilation, parts: _Parts, places: Sequence[int]) -> Unit:
-    """Return the unit of one or several regions, their shortest period, longest timeouts and most attempts (A29)."""
+    """Return the unit of one or several regions, with the shortest period, longest timeouts and most attempts (A29).
+
+    A PE outside of regions is a unit with the default values.
+    """
     pes = tuple(sorted(parts.ids[place] for place in places))
     regions = [compilation.regions.expanded[number] for number in sorted(parts.regions_of(places))]
     if not regions:

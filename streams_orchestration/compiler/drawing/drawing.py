@@ -37,7 +37,7 @@ def draw_svg(drawn: Stages, fitted: float | None = None) -> str:
     """Return the application as a standalone SVG image, with the results of all stages that have run.
 
     Args:
-        drawn: the stages so far.
+        drawn: the stages so far, at least the logical graph.
         fitted: the usual width in pixels of the page area that shows the image. A wider image is scaled down to that
             area. None keeps the image's own size.
     """
@@ -198,7 +198,13 @@ def _legend(drawn: Stages, shown: Picture) -> list[tuple[float, str]]:
 
 
 def draw_text(drawn: Stages) -> str:
-    """Return the application as text: every PE with its operators, every operator with its consumers."""
+    """Return the application as text: every PE with its operators, every operator with its consumers.
+
+    Before fusion the operators are one list.
+
+    Args:
+        drawn: the stages so far, at least the logical graph.
+    """
     logical, physical = need(drawn.logical), drawn.physical
     if physical is None:
         names = [op.name for op in logical.operators]

@@ -63,7 +63,7 @@ class Picture:
 
 
 def picture(drawn: Stages) -> Picture:
-    """Lay out a compilation as far as its stages have run."""
+    """Return the geometry of the drawing of a compilation, as far as its stages have run, at least the first."""
     return _Painter(drawn).paint()
 
 

@@ -36,13 +36,18 @@ class TimeAttribute(NamedTuple):
 
 
 def default_resolution(kind: str) -> Literal["Milliseconds", "Nanoseconds"]:
-    """Return the resolution of an event-time attribute if the annotation gives none."""
+    """Return the resolution of an event-time attribute of a type if the annotation gives none.
+
+    It is nanoseconds for each kind of timestamp, and milliseconds for a bigint.
+    """
     return "Nanoseconds" if kind in TIMESTAMPS else "Milliseconds"
 
 
 @functools.lru_cache(maxsize=4096)
 def attribute_type(ddl: str | None, attribute: str) -> str | None:
-    """Return the type of an attribute of a tuple type; `a.b` is the field b of the struct a. None if there is none.
+    """Return the type of an attribute of a tuple type; `a.b` is the field b of the struct a.
+
+    None if there is no such attribute, or no tuple type.
 
     >>> attribute_type("k string, head struct<at: bigint>", "head.at")
     'bigint'

@@ -101,7 +101,10 @@ class _Checks:
                 yield _at(operator, "CDISP0868E", message)
 
     def clauses(self, operator: LogicalOperator) -> Iterator[Diagnostic]:
-        """Yield the findings on window clauses (EV14), and note the parameters that need event time."""
+        """Yield the findings on window clauses (EV14).
+
+        Note the parameters that need event time in `using`, and an operator with a wrong clause in `faulty`.
+        """
         try:
             uses = list(uses_of(operator))
             for text in windows_in(operator):
@@ -119,7 +122,8 @@ class _Checks:
     def need(self, operator: LogicalOperator, use: EventTimeUse) -> Iterator[Diagnostic]:
         """Yield a finding unless event time arrives where a parameter needs it.
 
-        Further findings are on lengths of time that are not whole ticks, and on windows with very many open panes.
+        Further findings are on lengths of time that are not whole ticks, and on windows with very many open panes. An
+        operator that event time might reach once faults upstream are corrected has no findings.
         """
         entered = self.index.entered.get(operator.index, {})
         wanted = [port for port in use.ports if port not in entered]
@@ -144,7 +148,10 @@ class _Checks:
             yield from _many_panes(operator, use)
 
     def promises(self) -> Iterator[Diagnostic]:
-        """Yield a diagnostic for each sink with `completeWithin` that no event time reaches (EV67)."""
+        """Yield a diagnostic for each sink with `completeWithin` that no event time reaches (EV67).
+
+        Sinks that it might reach once faults upstream are corrected are left out.
+        """
         for operator in self.logical.operators:
             missing = operator.complete_within is not None and not self.index.entered.get(operator.index)
             if missing and operator.index not in self.doubtful:

@@ -43,7 +43,7 @@ class EventTimeIndex:
         self.of_operator: dict[int, list[Reach]] = {}
         self.of_port: dict[tuple[int, int], list[Reach]] = {}
         self.entered: dict[int, dict[int, Reach]] = {}
-        """Operator -> its input ports that event-time connections enter, each with the event-time attribute."""
+        """Operator -> its input ports that event time enters, each with the first reach that enters it."""
         self._into: dict[int, list[Ends]] = {}
         for reach in reaches:
             for number in reach.operators:

@@ -37,7 +37,7 @@ def mode_of(operator: LogicalOperator) -> EventTimeMode:
 
 
 def _graphs(reaches: Sequence[Reach]) -> tuple[EventTimeGraph, ...]:
-    """Return the graphs in the order of their first annotated operators."""
+    """Return the graphs in the order of their first operators that are annotated or read an Import with event time."""
     found: list[tuple[int, EventTimeGraph]] = []
     for reach in reaches:
         for graph in reach.graphs:

@@ -79,7 +79,10 @@ class Reach:
 def grow(
     logical: LogicalGraph, starts: Iterable[EventTimeStart], imports: Iterable[EventTimeImport] = ()
 ) -> list[Reach]:
-    """Return the part of the graph that annotations and Imports reach, for each attribute, type and resolution."""
+    """Return the part of the graph that annotations and Imports reach, for each attribute, type and resolution.
+
+    Imports that an annotated operator reads are left out, since that operator sets its own watermark.
+    """
     by_time: dict[TimeAttribute, tuple[list[EventTimeStart], list[EventTimeImport]]] = {}
     annotated = {operator.index for operator in logical.operators if operator.event_time is not None}
     for start in starts:
@@ -223,7 +226,7 @@ class _Growth:
     def _greatest(
         self, value: Callable[[EventTimeStart], float], consumers: Mapping[int, list[int]]
     ) -> dict[int, float]:
-        """Return for each operator the greatest value of an annotation that reaches it.
+        """Return for each operator the greatest value of an annotation that reaches it; an Import counts as 0.
 
         Annotations are followed in order of falling values, so the first one that reaches an operator has the greatest.
         """

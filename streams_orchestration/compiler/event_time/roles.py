@@ -71,7 +71,10 @@ def triggers_region(operator: int, regions: RegionMap) -> bool:
 def _peers(
     operator: EventTimeOperator, graphs: EventTimeMap, physical: PhysicalGraph, logical: LogicalGraph
 ) -> tuple[str, ...]:
-    """Return the names of the other sources of a source's graph; none if no source of the graph has a `maxDrift`."""
+    """Return the names of the other sources of a source's graph; none if no source of the graph has a `maxDrift`.
+
+    An operator that is not an annotated source has none, either.
+    """
     annotations = {source: logical.operators[source].event_time for source in graphs.graphs[operator.graph].sources}
     sources = {source for source in annotations if not logical.operators[source].inputs}
     drifts = any(each is not None and each.max_drift is not None for each in annotations.values())

@@ -80,7 +80,10 @@ def event_time_leads_back_to_annotations(done: Stages) -> Iterator[str]:
 
 
 def _wrong_greatest(index: int, found: dict[int, EventTimeOperator], done: Stages) -> Iterator[str]:
-    """Yield a contradiction if an operator's lag or gap is not the greatest of its annotation or direct producers."""
+    """Yield a contradiction if an operator's lag or gap is not the greatest of its annotation or direct producers.
+
+    Also yield one if event time enters an annotated operator, or does not enter another one.
+    """
     physical, each = need(done.physical), found[index]
     operator = physical.operators[index]
     annotation = need(done.logical).operators[operator.logical].event_time

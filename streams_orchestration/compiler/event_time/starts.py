@@ -40,7 +40,8 @@ def find_starts(logical: LogicalGraph) -> tuple[list[EventTimeStart], list[Diagn
 def start_of(operator: LogicalOperator, annotation: EventTimeAnnotation) -> EventTimeStart:
     """Return the start of event time at an annotated operator.
 
-    For a timestamp attribute the annotation's resolution is ignored; timestamps always have their default resolution.
+    An output port must have the attribute, and its type on the first such port counts. For a timestamp attribute the
+    annotation's resolution is ignored; timestamps always have their default resolution.
     """
     types = _types(operator, annotation.attribute)
     kind = next(iter(types.values()))

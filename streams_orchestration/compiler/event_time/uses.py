@@ -103,7 +103,10 @@ def uses_of(operator: LogicalOperator) -> Iterator[EventTimeUse]:
 
 
 def uses_event_time(operator: LogicalOperator) -> bool:
-    """Return True if a parameter of an operator, or its config `completeWithin`, needs event time."""
+    """Return True if a parameter of an operator, or its config `completeWithin`, needs event time.
+
+    A wrong window clause, which the stage reports, does not need it.
+    """
     try:
         return operator.complete_within is not None or any(True for _ in uses_of(operator))
     except WindowClauseError:
@@ -111,7 +114,10 @@ def uses_event_time(operator: LogicalOperator) -> bool:
 
 
 def keeps_places(operator: LogicalOperator) -> bool:
-    """Return True if a standard operator takes a batch whole, with the watermarks in it."""
+    """Return True if a standard operator takes a batch whole, with the watermarks in it.
+
+    It is False if this depends on a window clause that is wrong.
+    """
     if not operator.standard or operator.kind not in PLACES_BY_EVENT_TIME:
         return operator.standard and operator.kind in PLACES_WATERMARKS
     try:

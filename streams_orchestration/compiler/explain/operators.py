@@ -31,7 +31,11 @@ from streams_orchestration.operators.contract import Operator, SourceOperator
 
 
 def operator_explanation(lookup: CompilationIndex, operators: list[int]) -> Explanation:
-    """Explain an operator. If it has several replicas, explain the first and list the places of the others."""
+    """Explain an operator. If it has several replicas, explain the first and list the places of the others.
+
+    Raises:
+        ImplementationError: see `state_facts`.
+    """
     operator, *others = operators
     model = lookup.model(operator)
     pe = lookup.fusion.pe_of[operator]
@@ -123,7 +127,7 @@ def pair_explanation(lookup: CompilationIndex, first: list[int], second: list[in
 def _connected(lookup: CompilationIndex, first: list[int], second: list[int]) -> tuple[int, int]:
     """Return a connected pair of replicas of two operators; a connection from the first to the second is preferred.
 
-    If no replicas are connected, return the first replica of each.
+    If no replicas are connected, return the first replica of each; of one operator, the first two replicas.
     """
     firsts, seconds = set(first), set(second)
     backwards: tuple[int, int] | None = None
@@ -175,7 +179,10 @@ def port_explanation(lookup: CompilationIndex, operator: int, port: int) -> Expl
 def state_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     """Explain which state an operator keeps, and the effect of a redeploy on that state.
 
-    Yield nothing for an operator that cannot run here.
+    Yield nothing for an operator that cannot run here, or whose parameters are wrong.
+
+    Raises:
+        ImplementationError: the operator's class can no longer be imported.
     """
     program = _program(lookup, operator)
     if program is None:

@@ -44,7 +44,7 @@ def loop_facts(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fa
 
 
 def load_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
-    """Explain how many processors a PE keeps busy; nothing if no costs were measured."""
+    """Explain how many processors a PE keeps busy; nothing if fusion did not use measured costs."""
     if lookup.costs is None:
         return
     from streams_orchestration.compiler.decoupling.application_decision import pe_loads
@@ -57,7 +57,7 @@ def load_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
 
 
 def number_facts(lookup: CompilationIndex) -> Iterator[Fact]:
-    """Explain the number of PEs; nothing if no costs were measured."""
+    """Explain the number of PEs; nothing if fusion did not use measured costs."""
     if lookup.costs is None:
         return
     if lookup.options.pes is None:
@@ -256,7 +256,7 @@ def _weights(lookup: CompilationIndex) -> str:
 
 
 def pe_reasons(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
-    """Explain why exactly these operators are in a PE."""
+    """Explain why exactly these operators are in a PE; of groups that must be together, at most six are named."""
     element = lookup.pes[pe]
     yield from part_facts(lookup, pe)
     units = sorted({lookup.unit_of[operator] for operator in element.operators})
@@ -293,7 +293,7 @@ def pe_flags(lookup: CompilationIndex, pe: int) -> Fact:
 
 
 def host_reasons(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
-    """Explain why a PE is on its host."""
+    """Explain why a PE is on its host; of its operators with host configs, at most six are named."""
     element = lookup.pes[pe]
     placements = lookup.placements
     wishes = 0

@@ -38,6 +38,7 @@ def explain(compilation: Compilation, what: str) -> Explanation:
 
     Raises:
         UnknownSubjectError: the application has nothing of that name, number or port, or there is no such code.
+        ImplementationError: the class of the operator can no longer be imported.
     """
     return _Question(CompilationIndex(compilation)).answer(" ".join(what.split()))
 

@@ -115,7 +115,7 @@ def queue_facts(lookup: CompilationIndex, operator: int, port: int) -> Iterator[
 
 
 def feed_facts(lookup: CompilationIndex, operator: int, port: int) -> Iterator[Fact]:
-    """Name the producers of an input port."""
+    """Name the producers and Imports that feed an input port, and connections to it that close a loop in its PE."""
     sources = [lookup.physical.connections[number] for number in lookup.incoming.get((operator, port), ())]
     pe = lookup.fusion.pe_of[operator]
     for where, feeding in (

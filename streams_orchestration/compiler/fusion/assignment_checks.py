@@ -31,6 +31,8 @@ def check_assignment(
 ) -> list[Diagnostic]:
     """Return the findings on a decision.
 
+    If it is for another application, names unknown operators, or has another fingerprint, only this is returned.
+
     Args:
         logical: the application.
         physical: its replicas.
@@ -61,7 +63,10 @@ def check_assignment(
 
 
 def atomic_groups(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan) -> list[list[int]]:
-    """Return the sets of operators of one fused PE with the same atomic tag, in all channels; none may be divided."""
+    """Return the sets of several operators of one fused PE with the same atomic tag, in all channels.
+
+    None of these sets may be divided.
+    """
     groups: dict[tuple[str, int], list[int]] = {}
     tags = [each.atomic for each in logical.operators]
     for operator in physical.operators if any(tags) else ():

@@ -43,7 +43,10 @@ def costs_of(
 
 
 def room(costs: MeasuredCosts, capacity: float) -> float:
-    """Return the processors that operators and streams of a PE may keep busy: its capacity without its overhead."""
+    """Return the processors that operators and streams of a PE may keep busy: its capacity without its overhead.
+
+    It is at least the part `_LEAST` of the capacity.
+    """
     return max(capacity - costs.overhead, capacity * _LEAST)
 
 
@@ -126,7 +129,8 @@ class LoadFusion:
 
         Args:
             shares: one problem for each class.
-            wanted: the number of PEs for all classes, each of which gets at least as many as it needs.
+            wanted: the number of PEs for all classes. Each class gets at least as many as it needs, which may make
+                more PEs in all, and at most as many as it has units, which may make fewer.
         """
         try:
             return self._best_use(shares, wanted)

@@ -58,7 +58,10 @@ class MoveChains:
         """Units near a moved unit, for which `_border` may be out of date."""
 
     def improve(self, units: Sequence[int]) -> None:
-        """Move `units` for as long as it saves traffic, then disturb the packing and try again."""
+        """Move `units` for as long as it saves traffic, then disturb the packing and try again.
+
+        It ends after `_TRIES` disturbances in a row without an improvement, or when `_STEPS` moves were considered.
+        """
         if not units:
             return
         while self._chain(units):
@@ -91,7 +94,10 @@ class MoveChains:
         return gained
 
     def _chain(self, units: Sequence[int]) -> float:
-        """Make one chain of moves, and return the traffic that is saved at its best point."""
+        """Make one chain of moves, undo it back to its best point, and return the traffic that is saved there.
+
+        Return 0 if no move saves traffic, or if the search has considered all its moves.
+        """
         if self._steps <= 0:
             return 0.0
         waiting: dict[int, list[tuple[float, int, int]]] = {container: [] for container in self._operators}

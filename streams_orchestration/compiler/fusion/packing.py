@@ -33,7 +33,10 @@ class Frontier:
         """A heap of the negated amounts of traffic that have a stack."""
 
     def reach(self, downstream: Iterable[Flow], upstream: Iterable[Flow]) -> None:
-        """Add the neighbours of a unit that was put into the container, largest numbers first."""
+        """Add the waiting neighbours of a unit that was put into the container.
+
+        Each direction lists the largest numbers first, so that among equals the smallest is taken first.
+        """
         waiting, shared, stacks = self._waiting, self._shared, self._stacks
         for direction, flows in enumerate((downstream, upstream)):
             for unit, weight in flows:
@@ -118,8 +121,9 @@ class Packing:
 
         The containers are filled one after the other, each up to an even share of the remaining operators. The first
         unit of a container follows rule 55. The next unit is always the one with the most traffic to the container. Of
-        equal units, a downstream one comes first, then the one that was reached last, so chains stay whole. One unit is
-        kept for every container that is still empty. Local moves then save further traffic.
+        equal units, a downstream one comes first, then the one that was reached last, so chains stay whole. One unit
+        is kept for every container that is still empty, and a container that no unit fits is removed. Local moves then
+        save further traffic.
         """
         if count == 1 and self._bound.isdisjoint(members):
             self._fill(members)

@@ -38,7 +38,9 @@ def without_loops(
     successors: Sequence[Sequence[int]],
     sharing: Sharing | None,
 ) -> list[list[int]]:
-    """Divide the PEs of one loop until the only loops left are loops of the operators themselves.
+    """Divide the PEs of one loop, and return the operators of each part.
+
+    The only loops of parts that are left are loops of the operators themselves.
 
     Args:
         looped: the operators of each of the PEs.
@@ -140,7 +142,9 @@ class _Pieces:
         return sum(map(bool, self.parts))
 
     def merge(self, kinds: Sequence[Hashable], may_share: Callable[[int, int], bool], wanted: int) -> None:
-        """Merge pairs of parts, small ones first, until `wanted` parts are left or any further merge would form a loop.
+        """Merge pairs of parts, small ones first, until `wanted` parts are left or further merges would form a loop.
+
+        For each part, at most `_TRIES` partners are tried.
 
         Args:
             kinds: a value for every part; only parts with equal values are merged, and parts with None never.

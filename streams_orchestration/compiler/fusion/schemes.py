@@ -83,7 +83,7 @@ def classes(units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]]) -> 
 def manual_sizes(groups: Sequence[Class], isolated: int, wanted: int) -> list[int]:
     """Share the wanted PEs out among the classes, after one PE for each isolated unit (rule 55).
 
-    Every class gets its minimum, even if that makes more PEs than wanted.
+    Every class gets its minimum, even if that makes more PEs than wanted, and at most one PE for each of its units.
     """
     return _allot(groups, wanted - isolated)
 
@@ -91,7 +91,10 @@ def manual_sizes(groups: Sequence[Class], isolated: int, wanted: int) -> list[in
 def automatic_sizes(
     groups: Sequence[Class], isolated: Mapping[HostSpec | None, int], pools: Sequence[HostPool]
 ) -> list[int]:
-    """Return about one PE per resource (rule 56): per named host, per host of a pool, and for the default host."""
+    """Return the number of PEs of each class: about one per resource, the PEs of isolated units included (rule 56).
+
+    Resources are each named host, each host of a pool, and the default host. Every class gets its minimum.
+    """
     sizes = [0] * len(groups)
     hosts = {pool.name: pool.size or 1 for pool in pools}
     by_host: dict[HostSpec | None, list[int]] = {}
@@ -108,7 +111,7 @@ def automatic_sizes(
 def _allot(groups: Sequence[Class], wanted: int) -> list[int]:
     """Share PEs out among classes so that the largest average PE is as small as possible.
 
-    Every class gets its minimum.
+    Every class gets its minimum, and at most one PE for each of its units.
     """
     sizes = [min(each.least, len(each.units)) for each in groups]
     room = [(-each.operators / size, number) for number, (each, size) in enumerate(zip(groups, sizes, strict=True))]

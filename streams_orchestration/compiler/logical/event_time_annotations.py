@@ -13,7 +13,8 @@ from streams_orchestration.model.diagnostics import Diagnostic
 def event_time_annotation(instance: PrimitiveInstance, substitution: Substitution) -> EventTimeAnnotation | None:
     """Return the annotation of an operator; None without one.
 
-    A `lag` or `minimumGap` that is negative or infinite is reported, and its default is taken.
+    A `lag` or `minimumGap` without a value, or with one that is not a finite number of at least 0, is reported, and
+    its default is taken.
     """
     written = instance.invocation.annotations.event_time
     if written is None:

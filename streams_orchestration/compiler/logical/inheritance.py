@@ -113,8 +113,8 @@ class Inheritance:
     def _complete_within(self, configs: list[_Introduced], operator: PrimitiveInstance) -> float | None:
         """Check and return the config `completeWithin` of a sink: the seconds that results may be behind the present.
 
-        The result is None without such a bound, and for an operator with output streams. A bound of such an operator is
-        reported, and one that is not above 0.
+        The result is None without such a bound, and for an operator with output streams, whose own bound is reported.
+        A bound that is not above 0 is reported, and returned all the same.
         """
         own = operator.invocation.config
         if operator.invocation.outputs:
@@ -155,7 +155,10 @@ class Inheritance:
         return None if text is None else str(self.substitution.value(text, placement, key, operator=operator))
 
     def _group(self, configs: list[_Introduced], prefix: str, operator: PrimitiveInstance) -> PlacementGroup:
-        """Return a placement group, entirely from the nearest config that sets any of its members (rule 42)."""
+        """Return a placement group, entirely from the nearest config that sets any of its members (rule 42).
+
+        It is empty without such a config. Wrong tags are reported.
+        """
         members = tuple(f"{prefix}_{member}" for member in ("isolation", "colocation", "exlocation"))
         for each in configs:
             placement = each.config.placement
@@ -216,9 +219,9 @@ class Inheritance:
         return None, None
 
     def _restart(self, configs: list[_Introduced], operator: str) -> tuple[bool, bool]:
-        """Return `restartable` and `relocatable`, which are true by default (A48).
+        """Return `restartable` and `relocatable`, which are true by default (A48); report wrong values.
 
-        If only one of them is set, it implies or forbids the other.
+        If only `restartable` is set, `relocatable` has its value; `relocatable` says nothing about `restartable`.
         """
         flags: list[bool | None] = []
         for key in ("restartable", "relocatable"):
@@ -247,7 +250,8 @@ class Inheritance:
     def threading(self, operator: PrimitiveInstance) -> Threading:
         """Return the nearest threading annotation: innermost composite first, invocation before definition.
 
-        Without one, the option `threading` sets the model. A number of threads below 1 is reported.
+        The application's annotation comes last, and without it the option `threading` sets the model. If a
+        submission-time value gives less than 1 thread, this is reported, and the number is returned all the same.
         """
         for instance in operator.parent.enclosing():
             invoked = [instance.invocation.annotations] if instance.invocation is not None else []

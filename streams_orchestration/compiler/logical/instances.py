@@ -38,7 +38,7 @@ class CompositeInstance:
 
     @property
     def ports(self) -> tuple[str, ...]:
-        """Names of the input ports."""
+        """Names of the input ports; the main composite has none."""
         return self.definition.inputs if isinstance(self.definition, Composite) else ()
 
     def enclosing(self) -> tuple[CompositeInstance, ...]:
@@ -78,7 +78,7 @@ class Terminal(NamedTuple):
 def count_operators(application: Application) -> int:
     """Return the number of primitive operators of an application after its composites are opened up.
 
-    Composites must not contain themselves.
+    Imports, Exports and job control planes count as well. Composites must not contain themselves.
     """
     counts: dict[str, int] = {}
 
@@ -160,7 +160,10 @@ class InstanceTree:
             pending.extend(reversed(instance.composites))
 
     def sources(self, scope: CompositeInstance, stream: str) -> tuple[Terminal, ...]:
-        """Return the producers of `stream` in the graph of `scope`; an input port of a composite may have several."""
+        """Return the producers of `stream` in the graph of `scope`; there are none if nothing produces it.
+
+        A stream that is an input port of a composite may have several.
+        """
         key = (id(scope), stream)
         sources = self._sources.get(key)
         if sources is None:

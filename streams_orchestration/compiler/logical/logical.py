@@ -52,7 +52,7 @@ def build_logical_graph(application: Application, options: Options) -> tuple[Log
     """Flatten an application.
 
     It always returns a graph: a part in error has a diagnostic, and is left out or takes a default, so that later
-    stages can find more errors.
+    stages can find more errors. The graph of an application with more than `MAX_OPERATORS` is empty.
 
     Args:
         application: the application; its names and declarations are checked, no composite contains itself.

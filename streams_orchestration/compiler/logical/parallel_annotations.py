@@ -23,7 +23,7 @@ MAX_WIDTH = 2**31 - 1
 
 
 def _annotation(instance: Instance) -> Parallel | None:
-    """Return the parallel annotation of a region; None for a query that Spark partitions itself."""
+    """Return the parallel annotation of an invocation; None without one, and for a width that is left to Spark."""
     parallel = instance.invocation.annotations.parallel if instance.invocation is not None else None
     return None if parallel is None or parallel.width == SPARK else parallel
 
@@ -49,10 +49,10 @@ def misplaced_widths(tree: InstanceTree) -> Iterator[Diagnostic]:
 def number_regions(tree: InstanceTree) -> list[Instance]:
     """Number the annotated invocations in the order of their expansion (rule 4), inner ones first, and return them.
 
-    Every instance also gets the numbers of the regions around it.
+    Every instance also gets the numbers of the regions around it, its own as the last.
 
     The annotated primitive operators of a composite come first. Then come the composites inside it, each after
-    everything that it contains.
+    everything that it contains. An annotation of an Import or Export makes no region.
     """
     order: list[Instance] = []
 
@@ -107,7 +107,7 @@ class RegionDeclarations:
         self._overrides = [(pattern, width_pattern(pattern), width) for pattern, width in options.widths]
 
     def regions(self, order: list[Instance]) -> Iterator[ParallelRegion]:
-        """Yield the regions by index, and report width patterns that match nothing."""
+        """Yield the regions by index; report wrong widths and routing, and width patterns that match nothing."""
         for index, instance in enumerate(order):
             parallel = _annotation(instance)
             assert parallel is not None

@@ -22,9 +22,10 @@ _RESTART = ("pause", "limit")
 
 
 def consistent_annotations(tree: InstanceTree, substitution: Substitution) -> Iterator[ConsistentAnnotation]:
-    """Yield all region annotations of operators, in the order of the walk of A13.
+    """Yield the region annotations of composites and operators, in the order of the walk of A13; report wrong values.
 
-    The order is: annotations of a composite, of the composites inside it, of its primitive operators.
+    The order is: annotations of a composite, of the composites inside it, of its primitive operators. Imports and
+    Exports are left out.
     """
 
     def visit(instance: CompositeInstance) -> Iterator[ConsistentAnnotation]:

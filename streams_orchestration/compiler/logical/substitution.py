@@ -68,11 +68,11 @@ class Substitution:
         return name not in self._submission
 
     def value(self, value: Any, element: Element, *path: str | int, operator: str, channels: bool = True) -> Any:
-        """Return a parameter or text with every `${name}` replaced; channel functions stay.
+        """Return a parameter or text with every `${name}` replaced; channel functions and references to secrets stay.
 
-        A text that is a single reference becomes the value with its type. If `channels` is False, channel functions are
-        errors. Wrong references are reported; a reference to an unknown or missing value becomes None, other wrong ones
-        stay.
+        A text that is a single reference becomes the value with its type. If `channels` is False, channel functions
+        are errors. Wrong references are reported; a reference to an unknown or missing value becomes None, which is
+        the word `None` within a longer text, and other wrong ones stay.
         """
         if isinstance(value, str):
             return self._text(value, element, path, operator, channels=channels)
@@ -93,7 +93,10 @@ class Substitution:
         return value
 
     def _logic(self, value: dict[str, Any], element: Element, *path: str | int, operator: str) -> dict[str, Any]:
-        """Return SPL logic or an SPL expression, whose constants get submission-time values in place of references."""
+        """Return SPL logic or an SPL expression, whose constants get submission-time values in place of references.
+
+        The program of a window becomes the window's text, see `_window`.
+        """
         constants = value.get(CONSTANTS)
         if constants is None:
             return value
@@ -118,7 +121,8 @@ class Substitution:
     def annotation(self, value: Any, element: Element, key: str, operator: str) -> tuple[Any, str]:
         """Return an annotation's value and the name of its submission-time value, empty for a literal (A5).
 
-        The value is None if it is missing, which is reported.
+        The value is None if it is missing or unknown, or if a function is called for it, which is reported. The name
+        is empty for an unknown value, too.
         """
         if not isinstance(value, str):
             return value, ""
@@ -137,7 +141,8 @@ class Substitution:
     ) -> tuple[Any, str]:
         """Return an annotation's number and the name of its submission-time value, like `annotation`.
 
-        A value of another type is reported (CDISP0811E) and becomes None.
+        The number is an int if `integer` is True, else a float. A value of another type is reported (CDISP0811E) and
+        becomes None.
         """
         resolved, origin = self.annotation(value, element, key, operator)
         fits = isinstance(resolved, int) if integer else isinstance(resolved, int | float)

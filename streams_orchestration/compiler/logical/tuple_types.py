@@ -20,7 +20,10 @@ Port = tuple[int, int]
 
 
 class TupleTypes:
-    """The tuple types of all output ports of an application, None for unknown ones."""
+    """The tuple types of all output ports of an application, None for unknown ones.
+
+    An input port that reads streams of different types is reported to `diagnostics`.
+    """
 
     def __init__(self, tree: InstanceTree, diagnostics: list[Diagnostic]) -> None:
         self._tree = tree
@@ -93,5 +96,5 @@ class TupleTypes:
         return self._types.get((id(producer), port))
 
     def of_stream(self, scope: CompositeInstance, stream: str) -> list[Schema | None]:
-        """Return the tuple types of the streams with a name."""
+        """Return the tuple types of the streams with a name, None for unknown ones; empty if nothing produces them."""
         return [self.of(terminal.producer, terminal.port) for terminal in self._tree.sources(scope, stream)]

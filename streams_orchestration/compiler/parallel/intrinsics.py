@@ -58,7 +58,9 @@ class ChannelContext(NamedTuple):
                 raise KeyError(message)
 
     def substitute(self, value: Any, *, bare: bool = False) -> Any:
-        """Return a parameter with every channel function replaced; a text of one function becomes a number.
+        """Return a parameter with every channel function replaced; other values stay.
+
+        A text of one function becomes its value, a number or a list of numbers.
 
         Args:
             value: a text, or a mapping or list of values.
@@ -92,9 +94,5 @@ class ChannelContext(NamedTuple):
 
 
 def substitute_channels(value: Any, operator: PhysicalOperator) -> Any:
-    """Return parameters of a logical operator, or a part of them, with the channel functions of a replica replaced.
-
-    Raises:
-        KeyError: see `ChannelContext.substitute`.
-    """
+    """Return parameters of a logical operator, or a part of them, with the channel functions of a replica replaced."""
     return ChannelContext.at(operator.channels, operator.widths).substitute(value)

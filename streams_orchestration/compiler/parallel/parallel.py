@@ -45,7 +45,7 @@ class HostPoolReplicas:
         self._pools = dict(self._declared)
 
     def pool_of(self, operator: LogicalOperator, channels: Sequence[int]) -> str | None:
-        """Return the pool of one replica: a clone if the innermost region around it replicates a tag of the pool.
+        """Return the name of the pool of one replica: of a clone if the innermost region replicates a tag of the pool.
 
         The clone is made at its first use. The result is None if the operator names no pool.
 

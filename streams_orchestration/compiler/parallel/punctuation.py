@@ -38,7 +38,7 @@ def _findings(
     consumer: LogicalOperator,
     port: int,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the fault of a port that expects window punctuation, found by a walk upstream.
+    """Yield the code and the message of each fault of a port that expects window punctuation, by a walk upstream.
 
     The walk passes ports that preserve punctuation, and ends at one that generates it. A Custom without `onPunctuation`
     is passed, too: it forwards markers, and its functions may submit some.

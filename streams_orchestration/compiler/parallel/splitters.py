@@ -28,7 +28,7 @@ class RegionEntry(NamedTuple):
 
     @property
     def routing(self) -> Routing:
-        """The routing of the port."""
+        """The routing of the port; round robin if the region declares none."""
         return self.region.routing.get(self.port, _ROUND_ROBIN)
 
 

@@ -48,7 +48,7 @@ class _PlacementCheck:
         return self._physical.operators[index].name
 
     def all(self) -> Iterator[_Contradiction]:
-        """Yield every contradiction; those within units come first."""
+        """Yield every contradiction: of single operators, then within groups that share a PE, then on hosts."""
         wrong = {each.index for each in self._logical.operators if each.relocatable and not each.restartable}
         for operator in self._physical.operators if wrong else ():
             if operator.logical in wrong:

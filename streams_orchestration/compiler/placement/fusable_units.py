@@ -236,9 +236,9 @@ def _innermost_channels(logical: LogicalGraph, physical: PhysicalGraph) -> list[
 
 
 def _claim_channels(logical: LogicalGraph, replicas: Sequence[PhysicalOperator], claims: list[Claim]) -> bool:
-    """Add a claim for the unit's channel in each region around it.
+    """Add a claim for the unit's channel in each region around it, and return True.
 
-    Return False if the unit has several channels of one.
+    If the unit has several channels of one region, add none, and return False.
     """
     channel_of: dict[int, int] = {}
     for each in replicas:

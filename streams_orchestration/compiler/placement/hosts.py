@@ -52,10 +52,10 @@ class _Pool:
         return self.size is not None and len(self.hosts) >= self.size
 
     def choose(self, bundle: _Bundle) -> _Host | None:
-        """Return an open host for the bundle, or None if a new host must be opened.
+        """Return an open host for the bundle, or None if a new host must be opened, or if no host of a full pool fits.
 
         A pool of known size first opens all its hosts, then uses them evenly. Other pools fill the first host that
-        takes the bundle.
+        takes the bundle, and note its tags in `taken`.
         """
         if self.size is not None:
             free = [host for host in self.hosts if host.takes(bundle)]
@@ -82,8 +82,8 @@ def place_on_hosts(
 
     Named hosts are numbered from 1 in the order of their PEs. Then come hosts of pools, and hosts that exlocation and
     isolation open. A pool spreads its PEs over as many hosts as it has. A pool without a size has as many hosts as are
-    needed; one that is too small is an error, CDISP0562E. Contradictions on a named host have been reported before,
-    since its operators are one host colocation.
+    needed; one that is too small is an error, CDISP0562E, and its first host is taken. Contradictions on a named host
+    have been reported before, since its operators are one host colocation.
     """
     if not (placements.host or placements.host_exlocation or placements.host_isolated):
         return [0] * len(pes), []
@@ -137,7 +137,10 @@ def _bundles(placements: Placements, pes: Sequence[Sequence[int]]) -> list[_Bund
 
 
 def _in_order(bundles: Sequence[_Bundle]) -> list[_Bundle]:
-    """Sort bundles: named hosts first, then bundles without a pool, then bundles in pools, the most demanding first."""
+    """Return the bundles in order: named hosts, bundles without a pool, bundles in pools.
+
+    Bundles with tags or isolation come last among those without a pool, and first among those in pools.
+    """
 
     def key(bundle: _Bundle) -> tuple[int, bool, bool]:
         asks = bundle.isolated or bool(bundle.tags)

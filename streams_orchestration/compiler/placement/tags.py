@@ -8,7 +8,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalOperator
 
 
 def resolve_text(text: str, operator: PhysicalOperator) -> str:
-    """Return a tag or host name with the channel functions replaced (rules 32, 37)."""
+    """Return a tag or host name with the channel functions replaced, and then without spaces (rules 32, 37)."""
     return str(substitute_channels(text, operator)).replace(" ", "") if "${" in text else text
 
 
@@ -16,7 +16,7 @@ def resolve_tag(tag: Tag, operator: PhysicalOperator) -> str:
     """Return the tag of one replica.
 
     `byChannel()` names the channel at the nesting level of the operator that has the config, or the outermost one if
-    the config is outside of all regions; `byReplica()` and plain tags have no channels.
+    the config is outside of all regions. `byReplica()` names no channel, nor does `byChannel()` outside of regions.
     """
     match tag.kind:
         case "plain":

@@ -43,8 +43,9 @@ class MeasuredCosts:
     def headroom(self, loads: Sequence[float]) -> float:
         """Return the factor by which the rates can grow if PEs have these loads, in percent of a processor.
 
-        The factor is limited by the busiest PE and by the processors of the machine. Spark, planning and commits use
-        some processors whatever the rates, but at least a tenth of the processors is left for tasks.
+        The factor is limited by the busiest PE and, if their number is known, by the processors of the machine. Spark,
+        planning and commits use some processors whatever the rates, but at least a tenth of the processors is left for
+        tasks. At least one load must be above 0.
         """
         busiest = 100.0 / max(loads)
         if self.processors is None:
@@ -58,7 +59,8 @@ def measured_costs(
 ) -> tuple[MeasuredCosts, list[Diagnostic]]:
     """Return the measured costs by physical operators, and warnings where profile and application do not match.
 
-    Replicas keep their measurements if all measured replicas still exist, else they share them evenly.
+    Replicas keep their measurements if all measured replicas still exist, and new replicas have none then. Otherwise
+    all replicas share the measurements evenly.
 
     Raises:
         ApplicationError: the profile is of another application (SO0210), or has no costs (SO0213).

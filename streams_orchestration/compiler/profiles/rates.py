@@ -22,11 +22,11 @@ _SHOWN = 5
 def measured_rates(
     logical: LogicalGraph, physical: PhysicalGraph, profile: Profile
 ) -> tuple[dict[tuple[int, int], float], list[Diagnostic]]:
-    """Return the measured rate of every output port, and warnings where the profile does not fit the application.
+    """Return the rate of every measured output port, and warnings where the profile does not fit the application.
 
-    Replicas keep their own rates if all measured replicas still exist. If the width differs, or if only the logical
-    operator was measured, the measured rates are added up, and the present replicas share the sum evenly. A profile of
-    another application gives no rates and the error SO0210.
+    Replicas keep their own rates if all measured replicas still exist, and new replicas have none then. If a measured
+    replica no longer exists, or if only the logical operator was measured, the measured rates are added up, and the
+    present replicas share the sum evenly. A profile of another application gives no rates and the error SO0210.
     """
     if profile.application != logical.application:
         message = f"the profile was measured on {profile.application}, but this is {logical.application}"
@@ -63,7 +63,10 @@ def measured_rates(
 def shares(
     replicas: Sequence[int], measured: Sequence[tuple[str, float]], names: Mapping[str, int]
 ) -> Iterator[tuple[int, float]]:
-    """Yield every replica of one logical operator with its share of the measured amounts.
+    """Yield the replicas of one logical operator, each with its share of the measured amounts.
+
+    If all measured replicas still exist, each has its own amount, and other replicas are left out. Otherwise all
+    replicas have equal shares.
 
     Args:
         replicas: all replicas of the operator.

@@ -118,7 +118,10 @@ def _regions(application: Application, options: Options) -> tuple[ParallelRegion
 
 
 def _suits(application: Application, options: Options) -> bool:
-    """Return False if the decoupling decision was made for another application, or other operators or PEs."""
+    """Return False if the decoupling decision was made for another application, or other operators or PEs.
+
+    Return True without a decision, and for a spec with errors.
+    """
     decision = options.decoupling
     if decision is None:
         return True

@@ -79,7 +79,10 @@ def _zones(old: OperatorProgram, new: OperatorProgram) -> str:
 
 
 def expressions_of(program: OperatorProgram, ports: OperatorProgram, kind: type[Operator]) -> Expressions:
-    """Return the expressions of one program, typed over the input streams of another; empty if they do not fit."""
+    """Return the expressions of one program, typed over the input streams of another.
+
+    The check of the operator's class notes them. There are none if the check fails, such as if they do not fit.
+    """
     text = json.dumps(program.parameters, sort_keys=True, default=str)
     return _noted(kind, text, ports.inputs, ports.outputs, ports.ports, program.time_zone)
 

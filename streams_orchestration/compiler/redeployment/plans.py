@@ -89,6 +89,9 @@ def paired(deployed: Compilation, wanted: Compilation) -> tuple[Operators, Opera
     """Return both plans, with equal identities for the same operators.
 
     An operator that gets or loses a uid is matched by its name, unless another operator has that name as its identity.
+
+    Raises:
+        ValueError: a deployment plan is missing.
     """
     return Operators(deployed), Operators(wanted, _identities(deployed.logical, wanted.logical))
 

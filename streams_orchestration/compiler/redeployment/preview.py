@@ -20,7 +20,12 @@ from streams_orchestration.operators.expressions import condition_of
 
 
 def zone_change(old: Operators, new: Operators) -> ZoneChange | None:
-    """Return the operators whose expressions a changed time zone affects; None if the zone stays the same."""
+    """Return the operators whose expressions a changed time zone affects; None if the zone stays the same.
+
+    Raises:
+        ImplementationError: a class of an operator cannot be imported.
+        ValueError: the filter of an Import is wrong.
+    """
     before, after = old.logical.time_zone, new.logical.time_zone
     if before == after:
         return None
@@ -70,7 +75,7 @@ def preview(
     Raises:
         NothingToDropError: a name in `drop` is unknown, or names an operator whose state is not lost.
         ImplementationError: an operator that is wanted cannot be imported.
-        ValueError: a deployment plan is missing.
+        ValueError: a deployment plan is missing, or the time zone changes and the filter of an Import is wrong.
     """
     old, new = paired(deployed, wanted)
     numbers = numbering(old, new)
@@ -137,7 +142,7 @@ class _Loss:
         """Physical names of the operators that may lose state."""
 
     def allow(self, decided: Decided) -> Decided:
-        """Mark lost state as dropped where the user allows it.
+        """Mark lost state as dropped where the user allows it, and add the names of these operators to `operators`.
 
         Plan no moves for an operator that loses its state in any channel.
         """

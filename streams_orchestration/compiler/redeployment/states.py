@@ -101,7 +101,11 @@ class Decisions:
         self._states = states
 
     def all(self) -> Iterator[Decided]:
-        """Yield the decisions about operators of the new plan in its order, then about removed ones."""
+        """Yield the decisions about operators of the new plan in its order, then about removed ones.
+
+        Raises:
+            ImplementationError: the class of an operator of both plans cannot be imported.
+        """
         for identity in self.new.by_identity:
             decided = self._stays(identity) if identity in self.old.by_identity else self._added(identity)
             yield decided._replace(names=self._names(identity))
@@ -284,7 +288,10 @@ class Decisions:
         return OperatorAction(name, verb, rows, size, reason, former)
 
     def _has_state(self, name: str) -> bool:
-        """Return True if the deployed operator may have state, which is assumed if its class cannot be imported."""
+        """Return True if the deployed operator may have state; each source has its offset.
+
+        State is assumed if the operator's class cannot be imported, or if its parameters are wrong.
+        """
         program = self.old.programs[name]
         return program.source or (program.stateful and _may_store(program))
 
@@ -297,7 +304,10 @@ class Decisions:
 
 
 def _may_store(program: OperatorProgram) -> bool:
-    """Return True if the operator keeps state with these parameters; assume so if its class cannot be imported."""
+    """Return True if the operator keeps state with these parameters.
+
+    State is assumed if the operator's class cannot be imported, or if its parameters are wrong.
+    """
     try:
         kind = import_operator(program.implementation)
         return kind.has_state(kind.Parameters.model_validate(program.parameters))
@@ -320,7 +330,7 @@ def _changed(old: Sequence[Level], new: Sequence[Level]) -> tuple[int, ...]:
 
 
 def _regions(levels: tuple[Sequence[Level], Sequence[Level]], changed: Sequence[int]) -> str:
-    """Return the names of the changed regions around an operator."""
+    """Return the names of the changed regions around an operator: of the new plan, or else of the old one."""
     before, after = ([each[place].region for place in changed if place < len(each)] for each in levels)
     return ", ".join(after or before)
 

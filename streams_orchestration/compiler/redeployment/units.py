@@ -71,7 +71,7 @@ def _with_moved_readers(old: Operators, new: Operators, numbers: RunTimeNumbers)
 
 
 def _readings(operators: Operators) -> Iterator[tuple[tuple[Replica, int, str], tuple[int, int]]]:
-    """Yield ((operator, port, stream), (producer, reader)) for each stream that a PE reads from another PE."""
+    """Yield ((operator, port, stream), (producer, reader)) for each stream that a PE reads from a PE."""
     for pe in operators.plan.pes:
         for stream in pe.program.inputs:
             reader = operators.replicas[pe.program.operators[stream.operator].name]

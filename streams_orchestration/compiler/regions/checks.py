@@ -114,7 +114,10 @@ def _at(operator: LogicalOperator, code: str, message: str) -> Diagnostic:
 
 
 def _imports_and_exports(logical: LogicalGraph, region_of: Sequence[int]) -> Iterator[Diagnostic]:
-    """Yield a finding for each Import in a consistent composite (A22), and each Export of a member (CDISP0697E)."""
+    """Yield a finding for each Import in a consistent composite (A22), and each Export of a member (CDISP0697E).
+
+    Imports and Exports that are autonomous themselves are in order.
+    """
     annotations = innermost_annotations(logical)
     for link in logical.imports:
         around = next((annotations[scope] for scope in reversed(link.composites) if scope in annotations), None)
@@ -131,7 +134,10 @@ def _imports_and_exports(logical: LogicalGraph, region_of: Sequence[int]) -> Ite
 def _ports(
     logical: LogicalGraph, regions: Sequence[ConsistentRegion], region_of: Sequence[int]
 ) -> Iterator[Diagnostic]:
-    """Yield ports of members that mix streams of a region with others (CDISP0670E) or with an import (A38, SO1002)."""
+    """Yield a finding for each port of a member that mixes streams of a region with others (A38).
+
+    The others are autonomous streams (CDISP0670E) or an import (SO1002).
+    """
     from_region: set[tuple[int, int]] = set()
     from_nowhere: set[tuple[int, int]] = set()
     for connection in logical.connections:
@@ -215,7 +221,7 @@ def _start_findings(operator: LogicalOperator) -> Iterator[_Finding]:
 
 
 def _member_findings(operator: LogicalOperator, region: ConsistentRegion, *, start: bool) -> Iterator[_Finding]:
-    """Yield the code and the message for each parameter of a member that its region forbids or requires."""
+    """Yield the code and the message for each parameter of a standard member that its region forbids or requires."""
     if not operator.standard:
         return
     parameters = operator.parameters
@@ -245,7 +251,7 @@ def _member_findings(operator: LogicalOperator, region: ConsistentRegion, *, sta
 
 
 def _outside_findings(operator: LogicalOperator) -> Iterator[_Finding]:
-    """Yield a finding if an operator outside of regions, or one of its parameters, only works in a region."""
+    """Yield a finding if a standard operator outside of regions, or one of its parameters, only works in a region."""
     if not operator.standard:
         return
     if operator.kind == "FileSink" and "truncateOnReset" in operator.parameters:

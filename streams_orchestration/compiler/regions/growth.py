@@ -46,7 +46,7 @@ class Growth:
 
 
 def grow(operators: int, edges: Iterable[Edge], starts: Mapping[int, int], barriers: Set[int], regions: int) -> Growth:
-    """Follow all streams from all starts and merge regions that meet (A23, A24, A27).
+    """Follow all streams from all starts up to other starts and barriers, and merge regions that meet (A23, A24, A27).
 
     An operator that is already in a region is not walked again: that region reaches all operators downstream, and the
     two regions are merged. Hence every connection is visited once, and since a merge is a union of sets, neither the

@@ -41,7 +41,7 @@ def grow_logical(logical: LogicalGraph, roots: RegionStarts) -> tuple[Growth, li
 def _logical_regions(
     logical: LogicalGraph, roots: RegionStarts, growth: Growth
 ) -> tuple[tuple[ConsistentRegion, ...], list[Diagnostic]]:
-    """Return the surviving regions in the order of creation (A31), with merged values (A29)."""
+    """Return the surviving regions in the order of creation (A31), with merged values (A29), and errors of merging."""
     ports = [len(operator.inputs) for operator in logical.operators]
     members = memberships(growth.region_of, logical.connections, roots.starts, ports)
     regions: list[ConsistentRegion] = []

@@ -25,8 +25,8 @@ def find_starts(logical: LogicalGraph) -> RegionStarts:
     """Find the starts and barriers of consistent regions from the annotations of an application (A13-A22).
 
     An annotated primitive operator decides for itself, otherwise the innermost annotated composite does (A16, A21). In
-    an `@autonomous` composite, an operator is a barrier only if all its streams come from outside (A20). So a region
-    can enter an operator inside whose ports have one inner and one outer producer.
+    a composite, an operator is a start or a barrier only if all its streams come from outside (A16, A20). So a region
+    can enter an operator inside an `@autonomous` composite whose ports have one inner and one outer producer.
     """
     deciding = innermost_annotations(logical)
     created = tuple(annotation for annotation in deciding.values() if annotation.kind == "consistent")

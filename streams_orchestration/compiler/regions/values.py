@@ -25,8 +25,9 @@ def merge_values(
     """Return the values of the region that merges some annotations, given in the order of creation; report errors.
 
     For each key the largest value is taken, where a missing key has its default. But a submission-time value precedes
-    every literal, and two different ones contradict each other (CDISP0684E). An operator-driven region merges with no
-    other (CDISP0835E). Each of these errors has details that name the annotations involved.
+    every literal, and two different ones contradict each other (CDISP0684E); the first name in alphabetical order
+    counts then. An operator-driven region merges with no other (CDISP0835E), and the first annotation's values are
+    returned then. Each of these errors has details that name the annotations involved.
     """
     diagnostics: list[Diagnostic] = []
     first = annotations[0]

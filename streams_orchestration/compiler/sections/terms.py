@@ -28,7 +28,7 @@ class Terms:
         connections = graph.connections if graph is not None else ()
         self.source = Numbered(self.end, connections, itemgetter(0, 1))
         self.target = Numbered(self.end, connections, itemgetter(2, 3))
-        """The encoder of a connection's number as the name of its target port; `source` encodes the source port."""
+        """The encoder of a connection's number as its target's operator and port; `source` encodes its source's."""
         ids = [splitter.id for splitter in graph.splitters] if isinstance(graph, PhysicalGraph) else []
         self.channel = Nullable(RecordCell({"id": Numbered(TEXT, ids), "channel": INTEGER}))
         """The encoder of a pair (number of a splitter, channel); None for a connection without a splitter."""

@@ -46,7 +46,7 @@ from streams_orchestration.model.diagnostics import Diagnostic
 def plan_threads(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, options: Options
 ) -> tuple[ThreadPlan, list[Diagnostic]]:
-    """Place the queues of every PE and count the threads that enter every operator.
+    """Place the queues of every PE, count the threads that enter every operator, and report waits for the own thread.
 
     An operator is single-threaded on inputs if at most one thread enters it, and its threading model is manual or it
     has at most one input port. Any other operator is locked (rule 77). An operator that is single-threaded on inputs is
