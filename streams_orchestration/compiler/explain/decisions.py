@@ -36,27 +36,27 @@ Decision = tuple[str, tuple[Fact, ...]]
 def decisions(compilation: Compilation) -> dict[str, tuple[Section, ...]]:
     """Return for every stage its decisions: a section for each subject, or for all subjects with equal decisions.
 
-    A stage with more than `MOST` different decisions has one more section, which counts the others.
+    A stage with more than `MOST` different decisions has one more section, which says that there are others.
     """
     lookup = CompilationIndex(compilation)
     return {stage: tuple(_grouped(decided(lookup))) for stage, decided in _DECIDED.items()}
 
 
 def _grouped(decided: Iterable[Decision]) -> Iterator[Section]:
-    """Join subjects with equal facts into one section."""
+    """Join subjects with equal facts into one section; leave out subjects without facts, and what exceeds `MOST`."""
     subjects: dict[tuple[Fact, ...], list[str]] = {}
-    more = 0
+    more = False
     for subject, facts in decided:
         if not facts:
             continue
         if facts in subjects or len(subjects) < MOST:
             subjects.setdefault(facts, []).append(subject)
         else:
-            more += 1
+            more = True
     for facts, names in subjects.items():
         yield Section(listed(names, 3), facts)
     if more:
-        yield Section("More", (Fact(f"{count(more, 'decision')} not listed"),))
+        yield Section("More", (Fact(f"only {MOST} different decisions are listed, and there are others"),))
 
 
 def _logical(lookup: CompilationIndex) -> Iterator[Decision]:

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application, compile_spec
 from streams_orchestration.compiler.explain import Explanation, UnknownSubjectError, code_explanation, explain
+from streams_orchestration.compiler.explain.decisions import MOST, decisions
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.placement import together_or_apart
 from streams_orchestration.compiler.explain.threads import threads_into
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.preview import preview
+from streams_orchestration.compiler.stage import PARALLEL
 from streams_orchestration.model.diagnostics import CODES, Diagnostic
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.nested_applications import applications
@@ -142,6 +144,19 @@ def test_a_document_lists_rules_one_by_one():
     document = explain(PLAN, "Work[1].0").document()
     facts = [fact for section in document["sections"] for fact in section["facts"]]
     assert any(fact["rules"] == ["75", "77"] for fact in facts)
+
+
+def test_a_stage_with_very_many_decisions_says_that_not_all_are_listed():
+    source = {"name": "S", "operator": "Source"}
+    wide = [
+        {"name": f"W{number}", "operator": "Work", "inputs": ["S"], "annotations": {"parallel": {"width": 1}}}
+        for number in range(2 * MOST)
+    ]
+    listed = decisions(compile_application(graph(source, *wide)))[PARALLEL]
+    assert len(listed) == MOST + 1
+    assert [fact.text for fact in listed[-1].facts] == [
+        f"only {MOST} different decisions are listed, and there are others"
+    ]
 
 
 @pytest.mark.parametrize("code", CODES)
