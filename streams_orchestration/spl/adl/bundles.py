@@ -25,10 +25,10 @@ _LARGEST_ADL = 512 * 2**20
 
 
 def adl_of(path: Path) -> bytes:
-    """Return the text of the ADL in a file.
+    """Return the text of the ADL in a file: a member of a `.sab` bundle; any other file is returned whole, unchecked.
 
     Raises:
-        AdlError: a bundle is damaged or has no ADL.
+        AdlError: a bundle is damaged, has no ADL, or its ADL or `bundleInfo.xml` is too large.
         OSError: the file cannot be read.
     """
     return _of_bundle(path) if path.suffix == ".sab" else path.read_bytes()
@@ -66,7 +66,7 @@ def _adl_member(info: bytes) -> str:
     """Return the path of the ADL within the archive, as `bundleInfo.xml` says it.
 
     Raises:
-        AdlError: `bundleInfo.xml` does not name the ADL.
+        AdlError: `bundleInfo.xml` is not readable XML, or does not name the ADL.
     """
     root = element_of(info)
     model = next((each for each in root.tree() if "adlFile" in each.attributes), None)

@@ -39,7 +39,8 @@ def document_of(path: Path) -> LocatedMapping:
     """Return the document of an `.adl` file or a `.sab` bundle.
 
     Raises:
-        AdlError: the file is neither an ADL file nor a bundle, or it is damaged.
+        AdlError: the file is neither an ADL file nor a bundle, is damaged, holds several applications, or has a type
+            that a spec cannot write.
         OSError: the file cannot be read.
     """
     return _Writer(compiled_application(element_of(adl_of(path))), str(path)).document()
@@ -83,7 +84,7 @@ class _Writer:
     def mapping(self, line: int, entries: Mapping[str, Any]) -> LocatedMapping:
         """Return a mapping whose keys all have the same line.
 
-        Empty values are left out, except for the keys `outputs` and `mutates`.
+        None, and empty mappings and lists, are left out; of the keys `outputs` and `mutates` only None is.
         """
         mapping = LocatedMapping(self.file, line)
         for key, value in entries.items():
@@ -94,7 +95,7 @@ class _Writer:
         return mapping
 
     def located(self, line: int, value: Any) -> Any:
-        """Return a value whose mappings and lists have a line number."""
+        """Return a value in which each mapping and list has a line: its own if it has one, or else `line`."""
         if is_mapping(value) and not isinstance(value, LocatedMapping):
             return self.mapping(line, value)
         if is_list(value) and not isinstance(value, LocatedList):
@@ -105,11 +106,15 @@ class _Writer:
         return value
 
     def graph(self, composite: AdlInstance) -> list[LocatedMapping]:
-        """Return the invocations in a composite, in the form of the document."""
+        """Return the invocations in a composite, in the form of the document (see `invocation`)."""
         return [self.invocation(each, composite) for each in composite.children or ()]
 
     def invocation(self, instance: AdlInstance, parent: AdlInstance) -> LocatedMapping:
-        """Return one invocation in the form of the document."""
+        """Return one invocation in the form of the document, and add its composite or its declaration to the document.
+
+        Raises:
+            AdlError: a connection, a type, a splitter or a submission-time value of the invocation is wrong.
+        """
         kind = self.composite(instance) if instance.children is not None else self.operator(instance)
         names = self.port_names(instance)
         annotations = annotations_of(instance, self.submission)
@@ -139,7 +144,7 @@ class _Writer:
         )
 
     def input(self, instance: AdlInstance, port: AdlInputPort, name: str, parent: AdlInstance) -> dict[str, Any]:
-        """Return one input port of an invocation in the form of the document."""
+        """Return one input port of an invocation in the form of the document; a composite's port has only streams."""
         entry: dict[str, Any] = {"streams": [self.stream(end, parent) for end in port.sources]}
         if instance.children is not None:
             return entry
@@ -151,10 +156,10 @@ class _Writer:
         return entry
 
     def output(self, instance: AdlInstance, number: int, parent: AdlInstance) -> dict[str, Any]:
-        """Return one output port of an invocation in the form of the document.
+        """Return one output port of an invocation in the form of the document, without a schema if its type is unknown.
 
         Raises:
-            AdlError: the type of a stream cannot be written in a spec.
+            AdlError: the type of a stream cannot be written in a spec, or the file connects a port that does not exist.
         """
         entry: dict[str, Any] = {"stream": self.stream(PortEnd(instance.index, number, is_input=False), parent)}
         type_ = instance.outputs[number].type
@@ -169,8 +174,10 @@ class _Writer:
     def stream(self, end: PortEnd, composite: AdlInstance) -> str:
         """Return the name, inside a composite, of the stream at one end of a connection.
 
+        If the stream has its name only outside of the composite, its port or the instance gives a name.
+
         Raises:
-            AdlError: the file connects a port that does not exist.
+            AdlError: the file connects an instance or a port that does not exist, or the connections form a cycle.
         """
         if end.is_input:
             self._checked(end, len(composite.inputs), composite.line)
@@ -190,7 +197,7 @@ class _Writer:
         return name if len(instance.outputs) == 1 or instance.outputs[end.port].name else f"{name}_{end.port}"
 
     def full_stream(self, instance: AdlInstance, port: int) -> str:
-        """Return the full name of the stream that leaves a port.
+        """Return the full name of the stream that leaves a port; empty if the port leads to an input or to no instance.
 
         Raises:
             AdlError: the connections form a cycle, or end at a port that does not exist.
@@ -213,7 +220,11 @@ class _Writer:
             raise AdlError(message, line)
 
     def composite_ports(self, composite: AdlInstance) -> list[str]:
-        """Return the names of a composite's input ports: the readers' names if these agree, otherwise `In0`, `In1`."""
+        """Return the names of a composite's input ports: the readers' names if these agree, otherwise `In0`, `In1`.
+
+        A port is also called `In` with its number if a stream or an earlier port of the composite has the readers'
+        name. Readers that merge several streams are left out.
+        """
         if composite.index in self.known_ports:
             return self.known_ports[composite.index]
         names: list[set[str]] = [set() for _ in composite.inputs]
@@ -235,7 +246,7 @@ class _Writer:
         return chosen
 
     def port_names(self, instance: AdlInstance) -> list[str]:
-        """Return the names of the input ports of an instance."""
+        """Return the names of the input ports of an instance; a port without a name is called `In0`, `In1`."""
         if instance.children is not None:
             return self.composite_ports(instance)
         return [port.name or f"In{number}" for number, port in enumerate(instance.inputs)]
@@ -244,7 +255,8 @@ class _Writer:
         """Return the annotation `parallel` for a parallel region.
 
         Raises:
-            AdlError: a splitter is at an input port that does not exist.
+            AdlError: a splitter is at an input port that does not exist, or the submission-time value of the width
+                does not exist.
         """
         for splitter in region.splitters:
             if splitter.port >= len(names):
@@ -272,7 +284,8 @@ class _Writer:
     def operator(self, instance: AdlInstance) -> str:
         """Return the name of an operator's kind.
 
-        A kind that is not standard is declared with the ports of this instance.
+        A kind that is not standard is declared with the ports of this instance. It gets a number (`kind#2`) if an
+        instance with other ports has the name.
         """
         last = instance.kind.rpartition("::")[2]
         if instance.kind.startswith("spl.") and (last in STANDARD or last in NO_NODES):
@@ -291,7 +304,7 @@ class _Writer:
         return self._shared(self.operators, instance.kind, declared)
 
     def composite(self, instance: AdlInstance) -> str:
-        """Return the name of the composite for an instance; instances with equal content share one composite."""
+        """Return the name of the composite for an instance, and add the composite unless an equal one exists."""
         graph = self.located(instance.line, self.graph(instance))
         body = self.mapping(
             instance.line,
@@ -320,6 +333,6 @@ def _all(instance: AdlInstance) -> Iterable[AdlInstance]:
 
 
 def _local(name: str, parent: AdlInstance, application: CompiledApplication) -> str:
-    """Return the name of an instance without the names of the composites around it."""
+    """Return the name of an instance without the names of the composites around it; `_` replaces dots and brackets."""
     prefix = "" if parent is application.main else f"{parent.name}."
     return re.sub(r"[.\[\]]", "_", name.removeprefix(prefix))

@@ -29,7 +29,7 @@ class XmlElement:
     children: list[XmlElement] = field(default_factory=list["XmlElement"])
 
     def all(self, *path: str) -> Iterator[XmlElement]:
-        """Yield the elements at a path of element names below this one, in order."""
+        """Yield the elements at a path of element names below this one, in order; without a path, this element."""
         if not path:
             yield self
             return
@@ -59,7 +59,7 @@ class XmlElement:
         return self.attributes[attribute]
 
     def number(self, attribute: str) -> int:
-        """Return the value of an attribute, which is a non-negative integer.
+        """Return the value of an attribute, which is a non-negative integer of at most 18 digits.
 
         Raises:
             AdlError: the element lacks the attribute, or its value is not such a number.
@@ -79,7 +79,8 @@ def element_of(text: bytes) -> XmlElement:
     """Return the root of an XML text.
 
     Raises:
-        AdlError: the text is not well-formed XML, has a document type, or is larger than any application.
+        AdlError: the text is not well-formed XML, has a document type, or is larger or nested more deeply than any
+            application.
     """
     parser = expat.ParserCreate(namespace_separator="\n")
     parser.buffer_text = True

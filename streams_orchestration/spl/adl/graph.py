@@ -65,7 +65,7 @@ class PlacementTags:
 
 @dataclass(frozen=True, slots=True)
 class AdlSettings:
-    """The configs of an operator, after inheritance."""
+    """The configs of an operator, after inheritance; None for a config that the file does not give."""
 
     partitions: PlacementTags = PlacementTags()
     hosts: PlacementTags = PlacementTags()

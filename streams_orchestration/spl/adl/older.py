@@ -40,7 +40,7 @@ class _Tables:
     types: Mapping[int, Tuple]
     pools: Mapping[int, str]
     operators: Mapping[str, tuple[XmlElement, XmlElement]]
-    """Name of an operator -> its element `operInstance`, and the number of its PE."""
+    """Name of an operator -> its element `operInstance`, and the element of its PE."""
     imports: Mapping[str, XmlElement]
     exports: Mapping[str, XmlElement]
 

@@ -29,7 +29,7 @@ def numbers(elements: Iterable[XmlElement]) -> list[int]:
     """Return the texts of elements as numbers.
 
     Raises:
-        AdlError: a text is not a number.
+        AdlError: a text is not an integer of at least 0.
     """
     found: list[int] = []
     for each in elements:
@@ -98,7 +98,7 @@ def in_order(ports: Iterable[XmlElement]) -> list[XmlElement]:
 
 
 def queue_of(port: XmlElement) -> AdlQueue | None:
-    """Return the queue of a threaded port, or None."""
+    """Return the queue of a threaded port; None for a port that is not threaded."""
     queue = port.first("threadedPort")
     if queue is None:
         return None
@@ -131,7 +131,10 @@ def settings_of(operator: XmlElement, pools: Mapping[int, str]) -> AdlSettings:
 
     Args:
         operator: the element `primitiveOperInstance` or `operInstance` of the operator.
-        pools: the names of the host pools by index.
+        pools: the names of the host pools by index; an operator of any other pool has no pool.
+
+    Raises:
+        AdlError: the period of checkpoints is not a number, or a required attribute is missing.
     """
     resources = operator.first("resources")
     host = None if resources is None else resources.first("hostLocation")

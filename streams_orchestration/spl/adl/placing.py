@@ -50,7 +50,7 @@ def _collect(instance: AdlInstance, around: tuple[AdlInstance, ...], configs: di
 
 
 def _simple(settings: AdlSettings) -> dict[str, Any]:
-    """Return the configs other than placement whose values differ from the defaults, which are true."""
+    """Return the configs other than placement: `restartable` and `relocatable` if False, and a given `checkpoint`."""
     config: dict[str, Any] = {}
     if settings.restartable is False:
         config["restartable"] = False
@@ -94,8 +94,9 @@ def _fuse(
 ) -> None:
     """Set the placement tags of an already fused application, so that each of its PEs stays one PE.
 
-    Operators of a PE get a common colocation tag, and all PEs get one exlocation tag. If all operators of a PE are in
-    one parallel region, there is one such PE for each channel.
+    Operators of a PE get a common colocation tag, and the first operator of each PE gets one exlocation tag for all.
+    These tags replace the operators' own tags for PEs. If all operators of a PE are in one parallel region, there is
+    one such PE for each channel.
     """
     members: dict[int, list[tuple[AdlInstance, int | None]]] = {}
 

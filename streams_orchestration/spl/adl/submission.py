@@ -52,7 +52,8 @@ class AdlSubmission:
     def document(self) -> dict[str, Any]:
         """Return the submission-time values as the document's entry `submission`.
 
-        A value that the plan does not depend on is optional, since it has no effect here.
+        A value that the plan does not depend on is optional, since it has no effect here. A default that does not have
+        the required type is left out. Values with one name are one entry, with the type that the plan requires.
         """
         entries: dict[str, Any] = {}
         for index, value in sorted(self._values.items()):
@@ -83,8 +84,10 @@ def _literal(text: str, type_: str) -> Any:
 def annotations_of(instance: AdlInstance, submission: AdlSubmission) -> dict[str, Any]:
     """Return the annotations of an instance, except `parallel`, as a spec's entry `annotations`.
 
+    Unknown annotations and keys are left out. The types that submission-time values need are recorded.
+
     Raises:
-        AdlError: a value does not have the type of its key.
+        AdlError: a value does not have the type of its key, or its submission-time value does not exist.
     """
     annotations: dict[str, Any] = {}
     for each in instance.annotations:

@@ -29,7 +29,9 @@ def check_actual(
 ) -> bool:
     """Report an actual parameter that does not match the mode and type of its formal.
 
-    Return True if the composite's body can use it.
+    Return False if the body cannot use it: it has several values, or is not an operator, a function, a value, or an
+    attribute of an input port as its mode requires. A mistake within an expression, an unknown function, and a value
+    that is not a type give True.
 
     Args:
         actual: the actual parameter.
@@ -64,8 +66,8 @@ def check_actual(
 def named_operator(name: tree.Name, scope: Scope, names: FileNames) -> tuple[FileNames, tree.Name] | None:
     """Return the name of an operator and the file in which the name is used.
 
-    For a formal parameter of mode `operator`, this is the name that the invocation passes for it. The result is None if
-    the passed value is not a name.
+    For a formal parameter of mode `operator`, this is the name that the invocation passes for it, found in at most
+    `_DEEPEST` steps. The result is None if the passed value is not a name.
     """
     for _ in range(_DEEPEST):
         meaning = scope.find(name.name) if name.name.startswith("$") else None
@@ -81,7 +83,10 @@ def named_operator(name: tree.Name, scope: Scope, names: FileNames) -> tuple[Fil
 
 
 def add_invocation(mistakes: list[Mistake], first: int, source: Source, within: str) -> None:
-    """Add the invocation of a composite to the mistakes in the composite's file, from index `first` in the list on."""
+    """Add the invocation of a composite to the mistakes in the composite's file, from index `first` in the list on.
+
+    A mistake that has an invocation already keeps it.
+    """
     for at, each in enumerate(mistakes[first:], first):
         if not each.within and each.span.source is source:
             mistakes[at] = replace(each, within=within)
@@ -93,7 +98,10 @@ def node_of(actual: Actual) -> tree.Node:
 
 
 def _is_value(actual: Actual, argument: Argument, mistakes: list[Mistake], report: Report) -> bool:
-    """Return True if an actual parameter is an expression, an attribute if its formal is; else report a mistake."""
+    """Return True if an actual parameter is an expression, an attribute if its formal is; else report a mistake.
+
+    Mistakes within the expression are reported, too, and do not make the result False.
+    """
     written = expression_of_values(actual.values)
     if written is None:
         report("CDISP0302E", f"the value of {argument.label} is a type, not an expression", node_of(actual))
@@ -107,7 +115,7 @@ def _is_value(actual: Actual, argument: Argument, mistakes: list[Mistake], repor
 
 
 def expression_of_values(values: tree.Type | tuple[tree.Expression, ...]) -> tree.Expression | None:
-    """Return an actual parameter as an expression, or None if it can only be a type.
+    """Return an actual parameter as an expression, the first of several; None if it can only be a type.
 
     The parser reads a plain name as a type, so a name is converted back.
     """

@@ -56,7 +56,8 @@ def adapted(
 ) -> dict[str, Any]:
     """Translate the parameters of Streams in place, and return those with which our operator behaves in the same way.
 
-    Parameters that the application sets take precedence over the defaults of Streams.
+    Parameters that the application sets take precedence over the defaults of Streams. Most parameters without effect
+    are removed.
 
     Args:
         kind: the standard operator.
@@ -132,7 +133,9 @@ def _make_binary_rows(invocation: _Invocation) -> None:
 
 
 def _use_texts_of_streams(parameters: dict[str, Any], ports: Sequence[Port]) -> None:
-    """Replace a format by the one with the texts of IBM Streams, and add types that columns do not tell.
+    """Replace the formats `csv` (the default) and `txt` by those with the texts of IBM Streams.
+
+    Add `types` for the attributes of the first port whose columns do not tell the type, with the format `bin` as well.
 
     Args:
         parameters: the parameters of the operator.
@@ -152,7 +155,10 @@ def _use_texts_of_streams(parameters: dict[str, Any], ports: Sequence[Port]) -> 
 
 
 def _receive(invocation: _Invocation) -> None:
-    """Replace parameters of a source of the network: lines are raw messages here, and `parsing` is `onBadTuple`."""
+    """Replace parameters of a source of the network: lines are raw messages here, and `parsing` is `onBadTuple`.
+
+    `permissive` becomes `drop`, any other value `fail`.
+    """
     parameters = invocation.parameters
     if parameters.get("format") == "line":
         parameters["format"] = "raw"
@@ -201,7 +207,10 @@ def _suppress_variables(invocation: _Invocation) -> None:
 
 
 def _own_texts(ports: Sequence[Port]) -> dict[str, str]:
-    """Return the types of the attributes of the first port whose texts do not follow from their columns."""
+    """Return the types of the attributes of the first port whose texts do not follow from their columns.
+
+    There are none without a port, or if its type is not known.
+    """
     attributes = ports[0].type.attributes if ports and ports[0].is_known else ()
     return {each.name: str(each.type) for each in attributes if not has_text_of_column(each.type)}
 
@@ -233,7 +242,10 @@ def _holds(condition: str, parameters: dict[str, Any], windows: Any) -> bool:
 
 
 def _partition_ports(invocation: _Invocation) -> None:
-    """Replace parameters for single ports, such as `partitionByLHS` and `partitionBy0`, by one `partitionBy`."""
+    """Replace parameters for single ports, such as `partitionByLHS` and `partitionBy0`, by one `partitionBy`.
+
+    If only one of `partitionByLHS` and `partitionByRHS` is given, the other side has no attributes.
+    """
     parameters = invocation.parameters
     if "partitionByLHS" in parameters or "partitionByRHS" in parameters:
         parameters["partitionBy"] = [parameters.pop(f"partitionBy{side}", []) for side in ("LHS", "RHS")]
@@ -245,7 +257,8 @@ def _partition_ports(invocation: _Invocation) -> None:
 def _within(directory: Path, name: Any) -> Any:
     """Return the path of a file to read; a relative path is below the data directory, and a URL is kept.
 
-    A name that only a run knows is a program, or `${name}` for a submission-time value; so is the path.
+    A name that only a run knows is a program, or `${name}` for a submission-time value; the path is a program then. Any
+    other value that is not a text is returned unchanged.
     """
     if is_program(name):
         text = f"({name[LOGIC]})"

@@ -51,7 +51,10 @@ _CALLS = ("byChannel", "byReplica", "getChannel", "getMaxChannels", "getLocalCha
 
 
 def annotations_of(annotations: tuple[Annotation, ...], reader: ConstantReader, report: Report) -> dict[str, Any]:
-    """Return the annotations of an invocation or composite; report mistakes and annotations without effect (SO0723)."""
+    """Return the annotations of an invocation or composite, the first of two with one name.
+
+    Report mistakes, and annotations without effect (SO0723, SO0730).
+    """
     found: dict[str, Any] = {}
     places = {each.name.name: each.name for each in annotations}
     for each in annotations:
@@ -125,6 +128,8 @@ def configs_of(
     configs: tuple[Labelled, ...], reader: ConstantReader, ports: list[str], report: Report
 ) -> dict[str, Any]:
     """Return the configs of an invocation or composite, except host pools (see `host_pools`).
+
+    `restartable` and `relocatable` are True if their values are not known.
 
     Args:
         configs: the configs.
@@ -265,7 +270,7 @@ def host_pools(configs: tuple[Labelled, ...], reader: ConstantReader) -> list[di
 
 
 def mistake_reporter(source: Any, mistakes: list[Mistake]) -> Report:
-    """Return a function that reports a mistake at a node of a file."""
+    """Return a function that adds a mistake at a node of a file to `mistakes`."""
 
     def report(code: str, message: str, node: tree.Node) -> None:
         mistakes.append(Mistake(code, message, Span(source, node.first, node.last)))

@@ -60,7 +60,7 @@ def check_composite_clauses(invocation: Invocation, kind: str, report: Report) -
 def check_result(
     output: InvocationOutput, kind: str, made: Meaning | None, wanted: Meaning | None, report: Report
 ) -> None:
-    """Report an output stream of an invocation whose type is not the one that the composite gives."""
+    """Report an output stream of an invocation whose type is not the composite's, if both types are known."""
     if (
         isinstance(made, StreamName)
         and isinstance(wanted, StreamName)
@@ -74,7 +74,10 @@ def check_result(
 def check_partitioning(
     annotations: Sequence[Annotation], inputs: Sequence[Port], reader: ConstantReader, report: Report
 ) -> None:
-    """Report ports and attributes that @parallel names and the invocation does not have, and decimals as keys."""
+    """Report ports and attributes that @parallel names and the invocation does not have, and decimals as keys (SO0735).
+
+    Attributes of a port whose type is not known are not checked.
+    """
     for annotation in annotations:
         entries = reader.named(annotation.entries) if annotation.name.name == "parallel" else {}
         for port in _elements(entries.get("broadcast")):
@@ -101,9 +104,9 @@ def _elements(written: tree.Expression | None) -> Iterator[tree.Expression]:
 
 
 def _named_port(written: tree.Expression | None, inputs: Sequence[Port], report: Report) -> Port | None:
-    """Return the input port that has a name, or whose stream has it. Report a name that none of them has.
+    """Return the input port that has a name, or whose stream has it; None without such a port.
 
-    None without such a port.
+    Report a name that no port has, except a formal parameter (`$name`).
     """
     if not isinstance(written, tree.Name) or written.name.startswith("$"):
         return None

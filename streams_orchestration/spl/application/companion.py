@@ -27,7 +27,7 @@ _KIND = re.compile(r"(?:[A-Za-z_]\w*(?:\.\w+)*::)?[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class Companion:
-    """The content of a companion file, in which options of the command line replace the file's own.
+    """The content of a companion file, with its options merged into the options of the command line.
 
     Attributes:
         file: the name of the companion file, for messages.
@@ -44,8 +44,8 @@ class Companion:
 def companion_of(path: Path, options: SplOptions) -> tuple[Companion, list[Diagnostic]]:
     """Read the companion of an SPL file, and return it with the findings; without a file it has only `options`.
 
-    Options of the command line replace the companion's own.
-    Relative paths in the companion start from its directory.
+    Options of the command line take precedence: they replace `main`, `data` and equal names of `define`, and their
+    toolkits come first. Relative paths in the companion start from its directory.
     """
     file = path.with_name(f"{path.name}.yaml")
     if not file.is_file():

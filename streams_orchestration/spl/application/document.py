@@ -41,7 +41,11 @@ PATH = "STREAMS_SPLPATH"
 
 
 def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None, list[Diagnostic]]:
-    """Return the document of a file of SPL, or None if it has errors; report the findings, at most `MOST_MISTAKES`."""
+    """Return the document of a file of SPL, or None if it has errors; report the findings as the second value.
+
+    A file that cannot be read is a finding, too. If the main composite is known, the findings are in order, and at
+    most `MOST_MISTAKES`.
+    """
     try:
         unit = load(path, str(path))
     except FileNotFoundError:
@@ -137,7 +141,10 @@ def _data(toolkits: Toolkits, options: SplOptions) -> Path:
 def _main(
     unit: LoadedUnit, options: SplOptions, toolkits: Toolkits, diagnostics: list[Diagnostic]
 ) -> CompositeOperator | None:
-    """Return the main composite, or None after reporting the reason, which earlier errors may have said already."""
+    """Return the main composite: the one that the options name, else the only possible one of the file, else `Main`.
+
+    Return None after reporting the reason. Without a name in the options, nothing is reported after earlier errors.
+    """
 
     def kind(of: LoadedUnit, name: str) -> str:
         return f"{of.namespace}::{name}" if of.namespace else name
@@ -184,7 +191,8 @@ def _checked(main: CompositeOperator, diagnostics: list[Diagnostic]) -> Composit
 def _known(call: Call, options: SplOptions, submission: Submission) -> Expression | None:
     """Return the value of a call such as `getSubmissionTimeValue` or `getCompileTimeValue`; None for other calls.
 
-    Submission-time values are recorded, with their defaults.
+    None, too, if the name or the default is not constant, or the options do not define a compile-time value without a
+    default (or any list). Submission-time values are recorded, with their defaults.
     """
     name = call.signature.name
     arguments = call.arguments

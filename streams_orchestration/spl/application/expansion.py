@@ -112,7 +112,7 @@ class _Body:
                 self.known.pending[name] = lambda of=invocation, written=output.type: self._output_type(of, written)
 
     def _output_type(self, invocation: Invocation, written: tree.Type) -> Tuple:
-        """Return the type of an output stream, whose declaration may name aliases of the invocation's input ports."""
+        """Return the type of an output stream, which may name aliases of the input ports; report mistakes in it."""
         aliases = StreamNames()
         for port in invocation.inputs:
             if port.alias is not None:
@@ -303,7 +303,7 @@ class _Body:
         return self.expansion.shared(operator.kind, content)
 
     def _actuals(self, composite: Composite, invocation: Invocation, inputs: tuple[Port, ...]) -> dict[str, Meaning]:
-        """Return the actual parameters, which may read the input streams; report unknown, missing and unfit ones."""
+        """Return the actuals, which may read input streams; report unknown, missing and unfit ones (`UNKNOWN`)."""
         scope = port_scope(self.scope, inputs, most=len(composite.inputs))
         formals = {each.name.name.removeprefix("$"): each for each in composite.formals}
         given: dict[str, Argument] = {each.label.name: each for each in invocation.arguments}
@@ -375,7 +375,7 @@ class Expansion:
         self.intrinsics.leave()
 
     def document(self, main: CompositeOperator, application: str, file: str) -> LocatedMapping:
-        """Expand an application and return its document; `file` is the path with which the compiler was called."""
+        """Expand an application, report its mistakes, and return its document; the compiler was called with `file`."""
         self.intrinsics.enter(main.unit.source, main.composite, main.kind)
         body = _Body(self, main, {}, (), (main.kind,))
         reader = ConstantReader(body.source, body.scope, self.mistakes)

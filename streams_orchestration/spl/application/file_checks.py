@@ -46,7 +46,10 @@ def check_file(names: FileNames, native: Container[str], report: Report) -> None
 
 
 def _check_names(names: FileNames, report: Report) -> None:
-    """Report names that are defined twice; two functions may share a name if their parameters differ."""
+    """Report names that are defined twice in the file, and ports, parameters and types twice in one composite.
+
+    Two functions may share a name if their parameters differ.
+    """
     kinds: dict[str, str] = {}
     functions: set[tuple[str, str]] = set()
     for each in names.unit.unit.definitions:
@@ -90,5 +93,5 @@ def _check_use(names: FileNames, use: UseDirective, report: Report) -> None:
 
 
 def _behind(directive: tree.Node) -> tree.Node:
-    """Return the place of the token after a directive's first word."""
+    """Return a node from the token after a directive's first word to the directive's end."""
     return tree.Node(min(directive.first + 1, directive.last), directive.last)

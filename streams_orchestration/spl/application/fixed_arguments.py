@@ -30,9 +30,11 @@ _SURE = frozenset(("spl.collection", "spl.math", "spl.string"))
 def with_fixed_arguments(call: Call, mistakes: list[Mistake]) -> Call:
     """Return a call with constants in place of its arguments, if it is one whose arguments must be constants.
 
+    Any other call is returned unchanged. An argument that is reported, or of unknown type, stays.
+
     Args:
         call: the call.
-        mistakes: the list that gets a mistake for each argument that is not a constant.
+        mistakes: the list that gets a mistake for each argument that is not a constant, or fails to be computed.
     """
     if call.signature.name not in _FIXED or not call.signature.is_standard:
         return call

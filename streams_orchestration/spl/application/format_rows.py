@@ -34,7 +34,10 @@ def without_row_parameters(
 def with_rows(
     kind: str, values: list[Assigned], inputs: Sequence[Port], given: Mapping[str, tuple[Expression, ...]]
 ) -> list[Assigned]:
-    """Return the assignments of an operator; in a Format, the row replaces `Output()` unless it is binary."""
+    """Return the assignments of an operator; in a Format, the row replaces `Output()` unless it is binary.
+
+    There, an argument of `AsIs` replaces the call as well. If the input's type is unknown, nothing is replaced.
+    """
     if kind != "Format" or not inputs or not inputs[0].is_known:
         return values
     binary = not _is_written(kind, given)

@@ -37,7 +37,7 @@ class Intrinsics:
         self.instances.pop()
 
     def value(self, call: Call) -> Constant | None:
-        """Return the value of a call such as `getThisLine()`; None if it is another call."""
+        """Return the value of a call such as `getThisLine()`; None if it is another call, or in no instance."""
         path = Path(call.span.source.file)
         match call.signature.name:
             case "getThisFileName":

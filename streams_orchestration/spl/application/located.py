@@ -17,7 +17,9 @@ _KEPT = ("outputs", "mutates", "parallel")
 def mapping(
     source: Source, node: Node, entries: Mapping[str, Any], at: Mapping[str, Node] | None = None
 ) -> LocatedMapping:
-    """Return a mapping with the place of a node; empty entries are left out.
+    """Return a mapping with the place of a node; entries that are None, or empty mappings or lists, are left out.
+
+    `outputs`, `mutates` and `parallel` are kept if they are empty.
 
     Args:
         source: the file.
@@ -46,7 +48,7 @@ def located(source: Source, node: Node, value: Any) -> Any:
 
 
 def sequence(source: Source, node: Node, values: Iterable[Any]) -> LocatedList:
-    """Return a list whose entries have places; an entry that is not a mapping has the place of `node`."""
+    """Return a list whose entries have places; an entry that is not a located mapping has the place of `node`."""
     line, column = source.place(node.first)
     made = LocatedList()
     for each in values:

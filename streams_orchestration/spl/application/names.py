@@ -84,7 +84,7 @@ class FileNames:
     # --- meanings
 
     def find(self, name: tree.Name) -> Meaning | None:
-        """Return the meaning, if any, of a name that neither a composite nor a block around its place defines."""
+        """Return a name's meaning outside of composites and blocks, or None; report its definition's mistakes once."""
         if name.namespace:
             return self._of_namespace(name.namespace, name) or BUILTINS.find(name)
         own = self._meaning([(self.unit, each) for each in self.unit.named(name.name)]) or self._word([self.unit], name)
@@ -110,7 +110,7 @@ class FileNames:
         return self.files.known(call)
 
     def assumed_function(self, name: tree.Name) -> Signature | None:
-        """Return a function without known types, if any: of a missing toolkit, or with an unreadable signature."""
+        """Return a function of unknown types (of a missing toolkit, in Java, or with an unreadable model), or None."""
         uses = self.unit.unit.uses
         named = [name.namespace] if name.namespace else [each.namespace for each in uses if each.name == name.name]
         wild = [] if name.namespace else [each.namespace for each in uses if each.name == "*"]
@@ -211,7 +211,7 @@ class FileNames:
     # --- definitions of this file
 
     def type(self, definition: tree.TypeDefinition) -> Type:
-        """Return the type of a definition in the file, `UNKNOWN` in a cycle; the first call reports its mistakes."""
+        """Return the type of a definition in the file; report its mistakes once, and a cycle (then `UNKNOWN`)."""
         key, pending = id(definition), self.files.pending
         if any(each is definition for _, each in pending):
             self._report_cycle(definition.name.name)
@@ -243,7 +243,7 @@ class FileNames:
                 self.files.mistakes.append(Mistake("CDISP0050E", f"the type {name} contains itself", span))
 
     def is_damaged(self, function: Function) -> bool:
-        """Return True if parts of a function are missing because of a syntax error in its text."""
+        """Return True if a finding of the file's parser is in the lines of a function, so parts may be missing."""
         first, last = (self.unit.source.place(at)[0] for at in (function.first, function.last))
         return any(first <= each.line <= last for each in self.unit.findings)
 
@@ -259,7 +259,7 @@ class FileNames:
     # --- operators
 
     def operator(self, name: tree.Name) -> Operator | None:
-        """Return the operator with a name; None if there is none, or if it is defined in several namespaces."""
+        """Return the operator with a name, None for none or several; a missing toolkit is assumed to have it."""
         own = next((each for each in self.unit.named(name.name) if isinstance(each, Composite)), None)
         if own is not None and name.namespace in ("", self.unit.namespace):
             return CompositeOperator(self.unit, own)

@@ -43,7 +43,8 @@ class NativeOperators:
     ) -> None:
         """Declare the native operator of an invocation; an operator without a Python class is reported once.
 
-        It has as many ports as the invocation with the most, and their properties come from the model.
+        It has as many ports as the invocation with the most, and their properties come from the model. Ports that the
+        companion declares take precedence.
         """
         own = self._own(kind)
         given = self.given.get(kind) if own is None else own.implementation
@@ -61,13 +62,17 @@ class NativeOperators:
             report("SO0710", message, invocation.operator)
 
     def _own(self, kind: str) -> SplOperatorModel | None:
-        """Return the model of an operator that is implemented here, unless the companion names another class."""
+        """Return the model of an operator that is implemented here, or None for any other operator.
+
+        It is None, too, if the companion has an entry for the operator.
+        """
         return None if kind in self.given else toolkit_operator(kind)
 
     def types_of_ports(self, kind: str, inputs: Sequence[Port], outputs: Sequence[Port]) -> dict[str, str]:
         """Return the parameters with types of attributes that columns cannot express.
 
-        Only an operator that is implemented here has such parameters.
+        They are about the first input port and the first output port. Only an operator that is implemented here has
+        such parameters.
         """
         if self._own(kind) is None:
             return {}
@@ -80,7 +85,7 @@ class NativeOperators:
 
 
 def is_mutable(kind: str, model: SplOperatorModel | None, number: int) -> bool:
-    """Return True if the operator's logic may change the tuples of an input port."""
+    """Return True if the operator's logic may change the tuples of an input port: of a Custom, or by the model."""
     port = None if model is None else model.input(number)
     return kind == "Custom" or (port is not None and port.mutable)
 

@@ -109,7 +109,7 @@ class Natives:
 
 
 def _signature(namespace: str, text: str, resolve: Resolve) -> Signature | None:
-    """Return the signature in a text, in which types may be named; None if a named type is unknown."""
+    """Return the signature in a text, in which types may be named; None if a type is unknown, or it cannot be read."""
     try:
         return signature_of_text(namespace, text)
     except UnreadableSignatureError:

@@ -56,7 +56,10 @@ def own_parameters(
 def _absent_partners(
     given: Mapping[str, tuple[Expression, ...]], inputs: Sequence[Port], place: Span
 ) -> dict[str, tuple[Expression, ...]]:
-    """Return the default tuples of a Join's sides, without the attributes whose columns have the same default."""
+    """Return the default tuples of a Join's sides that may lack a partner, by the algorithm.
+
+    Attributes whose columns have the same default are left out, and a tuple without any attribute as well.
+    """
     [algorithm] = given.get("algorithm", (None,))
     word = algorithm.value if isinstance(algorithm, Constant) else ""
     found: dict[str, tuple[Expression, ...]] = {}

@@ -110,11 +110,10 @@ class ParameterWriter:
     """The state variables of the logic, for parameters that are evaluated before the first tuple."""
 
     def parameters(self, invocation: Invocation) -> dict[str, Any]:
-        """Return the document's parameters, with `output`, and with `spl` for logic and functions; report mistakes."""
+        """Return the document's parameters, with `output` and `spl` (without logic after mistakes); report mistakes."""
         typed: list[Node] = []
         self._untyped = len(self.names.files.natives.untyped)
-        self.with_logic = bool(invocation.logic) and not self.native
-        self.with_logic = self.with_logic and runs_logic(self.kind)
+        self.with_logic = bool(invocation.logic) and not self.native and runs_logic(self.kind)
         logic, known = check_logic(
             invocation.logic,
             self.scope,
@@ -156,7 +155,7 @@ class ParameterWriter:
         return parameters
 
     def _ports(self) -> dict[str, Any]:
-        """Return the names and SPL types of ports that the columns of the streams do not determine."""
+        """Return ports with SPL types that columns do not determine; for several output ports, always their names."""
         found: dict[str, Any] = {}
         for side, ports, least in (("inputs", self.inputs, 0), ("outputs", self.outputs, 2)):
             types = {port.label: beyond_column(port.type) for port in ports}
@@ -167,7 +166,7 @@ class ParameterWriter:
     def _by_model(
         self, invocation: Invocation, model: SplOperatorModel, known: Scope, typed: list[Node]
     ) -> dict[str, Any]:
-        """Return the parameters of an operator, and report where they contradict its model."""
+        """Return the parameters of an operator; report where they contradict its model; add their trees to `typed`."""
         check_ports(invocation, model, self.source, self.mistakes)
         if self.native:
             check_windows(invocation, model, self.source, self.mistakes)
@@ -212,9 +211,8 @@ class ParameterWriter:
             implied = implied or self.native or (kind is not None and kind.mode == "Nonexistent")
             values = [each for each in assigned.get(number, ()) if each.written or not implied]
             values = with_rows(self.kind, values, self.inputs, given)
-            for call in (
-                [] if self.native else [call for each in values for call in nested_calls(self.kind, each.value)]
-            ):
+            calls = [] if self.native else [call for each in values for call in nested_calls(self.kind, each.value)]
+            for call in calls:
                 message = (
                     f"{call.name} is called within another expression, but an output function must be called alone"
                 )
@@ -229,7 +227,7 @@ class ParameterWriter:
         return parameters
 
     def _without_model(self, invocation: Invocation, scope: Scope, typed: list[Node]) -> dict[str, Any]:
-        """Return the parameters of an operator without a model: words, constants and expressions; report mistakes."""
+        """Return parameters without a model: words, constants, expressions; report mistakes; add trees to `typed`."""
         assumed = with_assumed_functions(scope, *(each.values for each in invocation.arguments))
         parameters = {each.label.name: self._argument(each, assumed, typed) for each in invocation.arguments}
         outputs = self._outputs(invocation.assignments, scope, typed)
@@ -277,7 +275,10 @@ class ParameterWriter:
         return self.program(checked, typed)
 
     def program(self, checked: Expression, typed: list[Node]) -> Any:
-        """Return the program of an expression, None after a mistake; add its tree to `typed`; report wrong reads."""
+        """Return an expression's program, None after a mistake; add its tree to `typed`; report wrong reads.
+
+        A program with a native function of unknown types has the source's text.
+        """
         if self.kind == "Format" and is_row(checked):
             return ROW
         self.mistakes += self.state.mistakes(checked)
@@ -332,7 +333,7 @@ class ParameterWriter:
         return maps[0] if len(maps) == 1 else maps
 
     def _entries(self, natives: Iterable[Signature]) -> list[dict[str, Any]]:
-        """Return native functions as entries of `functions`."""
+        """Return native functions as entries of `functions`, each once, sorted by name."""
         entry = self.names.files.natives.entry
         return [entry(each) for each in sorted(dict.fromkeys(natives), key=lambda each: (each.full_name, each.text))]
 

@@ -18,7 +18,7 @@ _PORTS = {
 
 
 def port_of(kind: str, parameter: str) -> int | None:
-    """Return the input port of an operator with several ones whose tuples a parameter is about; None for other ones.
+    """Return the number of the input port whose tuples a parameter is about; None for a parameter about all ports.
 
     >>> port_of("Switch", "status"), port_of("Barrier", "partitionBy2"), port_of("Join", "match")
     (1, 2, None)

@@ -83,7 +83,8 @@ class StateReading:
     def without(self, checked: Expression) -> Expression:
         """Replace state variables by their initial expressions, or by columns, which are noted in `columns`.
 
-        A variable that the expression cannot read (`changing`) is kept.
+        A variable that the expression cannot read (`changing`) is kept. If a state variable may change, reads of whole
+        tuples become tuple literals.
         """
         read = [each for each in _read(checked) if each.name in self.variables]
         constants = {each.name: self._value(each, ()) for each in read}

@@ -29,7 +29,10 @@ class StreamNames(dict[str, Meaning]):
         """Name of a type of the composite -> the computation of the type."""
 
     def declare_types(self, definitions: tuple[tree.TypeDefinition, ...], compute: Callable[[tree.Type], Type]) -> None:
-        """Add the types of a composite, which may name one another in any order."""
+        """Add the types of a composite, which may name one another in any order.
+
+        An enumeration is computed at once, and its words become names as well.
+        """
         for each in definitions:
             self.types[each.name.name] = lambda written=each.type: compute(written)
         for each in definitions:
@@ -38,7 +41,10 @@ class StreamNames(dict[str, Meaning]):
                 self.types.pop(each.name.name, None)
 
     def get(self, name: str, default: Any = None) -> Any:  # type: ignore[override]
-        """Return the meaning of a name; for a name in `pending` or `types`, compute its type first."""
+        """Return the meaning of a name, or `default`; for a name in `pending` or `types`, compute its type first.
+
+        While the type is computed, the name is `Unclear`, so a type that contains itself is reported.
+        """
         read = self.types.pop(name, None)
         if read is not None:
             self[name] = Unclear("CDISP0050E", f"the type {name} contains itself")
@@ -85,7 +91,7 @@ def written_names(ports: Sequence[InvocationInput], *, aliases: bool) -> list[st
 
 
 def stream_entry(stream: tree.Name, type_: Tuple, source: Source, report: Callable[[str, str, tree.Node], None]) -> Any:
-    """Return the entry of an output stream in the document, with its columns if their types are known.
+    """Return the entry of an output stream in the document, with its columns if their types are known and can run.
 
     Args:
         stream: the name of the stream.

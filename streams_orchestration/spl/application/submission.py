@@ -54,7 +54,10 @@ class Submission:
             self.types[name] = type_ if self.types.get(name, type_) == type_ else "rstring"
 
     def document(self) -> dict[str, Any]:
-        """Return the document's entry `submission`."""
+        """Return the document's entry `submission`, with defaults converted to their types.
+
+        A text that cannot be converted stays a text.
+        """
         entries: dict[str, Any] = {}
         for name, type_ in sorted(self.types.items()):
             entry: dict[str, Any] = {"type": type_}
@@ -117,7 +120,10 @@ def _typed(text: Any, type_: str) -> Any:
 
 
 def references(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (key, name) for each reference to a submission-time value in a nested value."""
+    """Yield (key, name) for each reference to a submission-time value in a nested value.
+
+    The key is the innermost one around the reference, empty without one. `${getChannel()}` is not such a reference.
+    """
     if isinstance(value, str) and value.startswith("${") and value.endswith("}") and "(" not in value:
         yield key, value[2:-1]
     elif is_mapping(value):

@@ -74,7 +74,7 @@ def _check(written: object, report: Report) -> None:
 
 
 def _plain(part: _Part) -> _Part:
-    """Return a syntax tree with the suffixes of its numbers removed."""
+    """Return a syntax tree with the suffixes of its numbers removed, except from a number too large for its type."""
     if isinstance(part, tree.Number):
         try:
             return cast("_Part", replace(part, text=str(number(part.text).value)))

@@ -44,7 +44,10 @@ class ConstantReader:
     mistakes: list[Mistake]
 
     def named(self, entries: tuple[tree.Entry, ...]) -> dict[str, tree.Expression]:
-        """Map the keys of an annotation or a tuple literal to their expressions."""
+        """Map the keys of an annotation or a tuple literal to their expressions, the last of two with one key.
+
+        Entries without a name as their key are left out.
+        """
         found: dict[str, tree.Expression] = {}
         for entry in entries:
             match entry.key:
@@ -57,7 +60,7 @@ class ConstantReader:
         return found
 
     def labels(self, entries: tuple[tree.Entry, ...]) -> dict[str, tree.Node]:
-        """Map the keys of an annotation or a tuple literal to their name nodes."""
+        """Map the keys of an annotation or a tuple literal to their name nodes, the last of two with one key."""
         found: dict[str, tree.Node] = {}
         for entry in entries:
             label = entry.key.left if isinstance(entry.key, tree.Binary) else entry.key
@@ -161,7 +164,7 @@ def parts_of(node: object) -> Iterator[Node]:
 
 
 def submission_call(call: Call, name: str) -> Call:
-    """Return the call of a submission-time value by its name in the document, which also holds the default."""
+    """Return a call of a submission-time value by its name in the document, which also holds the call's default."""
     [signature] = [each for each in builtin(call.signature.name) if len(each.parameters) == 1]
     named = replace(cast("Constant", call.arguments[0]), value=name)
     return Call(call.span, call.type, signature, (named,))

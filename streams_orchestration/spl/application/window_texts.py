@@ -38,7 +38,10 @@ class WindowText:
     """The text of each argument that a submission determines, with its typed expression if it is not a single value."""
 
     def of(self, parts: Sequence[tree.Expression], kind: str = "") -> Any:
-        """Return the text or the program of a clause; `kind` is its first word unless that is one of the parts."""
+        """Return the text or the program of a clause, and report mistakes in its arguments.
+
+        `kind` is its first word unless that is one of the parts.
+        """
         pieces = [*([kind] if kind else []), *(self._written(each) for each in parts)]
         clause = ", ".join(pieces)
         if all(checked is None for _, checked in self._open):
@@ -48,7 +51,7 @@ class WindowText:
         return self._program(clause)
 
     def plain(self, parts: Sequence[tree.Expression]) -> str:
-        """Return the text of a clause, with arguments that are not known as they are written."""
+        """Return the text of a clause, with arguments that are not known as they are written; report their mistakes."""
         clause = ", ".join(self._written(each) for each in parts)
         for number, (text, _) in enumerate(self._open):
             clause = clause.replace(_hole(number), text)
@@ -104,7 +107,7 @@ def _submitted(checked: Expression) -> list[str]:
 
 
 def _is_determined(checked: Expression) -> bool:
-    """Return True if submission-time values determine the value of an expression."""
+    """Return True if submission-time values determine the value of an expression; False if it reads none of them."""
     parts = list(parts_of(checked))
     if any(isinstance(each, PortAttribute | Variable) for each in parts) or not _submitted(checked):
         return False

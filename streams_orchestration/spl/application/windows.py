@@ -69,7 +69,7 @@ class WindowReading:
     def of_standard(self) -> dict[str, Any]:
         """Return the parameter `window` of a standard operator as a mapping with this one key; report mistakes.
 
-        Its value is a list for a Join. The mapping is empty without a window.
+        Its value is a list for a Join, otherwise the first window. The mapping is empty without a window.
         """
         texts = self.texts()
         several = self.model.name == "Join"
@@ -78,7 +78,8 @@ class WindowReading:
     def of_native(self) -> dict[str, Any]:
         """Return the parameter `window` of a native operator as a mapping with this one key; empty without a window.
 
-        Its value is a list if the operator has several input ports.
+        Its value is a list if the operator has several input ports, empty for a port without a window. Mistakes in
+        arguments are reported.
         """
         texts = {each.label.name: WindowText(self.reader).plain(each.values) for each in self.invocation.windows}
         by_port = [
@@ -87,7 +88,10 @@ class WindowReading:
         return {"window": by_port if len(by_port) > 1 else next(iter(texts.values()))} if texts else {}
 
     def texts(self) -> list[Any]:
-        """Return the window of each input port, a text or a program, empty without a window; report mistakes."""
+        """Return the window of each input port, a text or a program; report mistakes.
+
+        It is empty for a port without a window, or with a faulty one.
+        """
         found: list[Any] = [""] * len(self.inputs)
         missing = True
         for window in self.invocation.windows:
@@ -145,7 +149,10 @@ class WindowReading:
         return WindowText(self.reader).of([part.written for part in ordered], kind)
 
     def _check_part(self, part: _Part, port: Port) -> bool:
-        """Return True if a part of the clause has a known name and the right arguments; otherwise report a mistake."""
+        """Return True if a part of the clause has a known name and the right arguments; otherwise report a mistake.
+
+        A delta over a decimal is reported as well, and gives True. Arguments of unknown type give False.
+        """
         if not part.place:
             self.report("SO0706", f"{text_of(part.written)} is not a part of a window; {_CHOICE}", part.written)
             return False
@@ -170,7 +177,7 @@ class WindowReading:
         return not message
 
     def _wrong_arguments(self, part: _Part, values: list[Expression]) -> str:
-        """Return the message about wrong arguments of a policy; empty if the arguments are right."""
+        """Return the message about wrong arguments of a policy; empty if they are right, or not known yet."""
         shown = text_of(part.written)
         if part.name == "delta":
             attribute, amount = values

@@ -67,7 +67,7 @@ def choose(overloads: Sequence[Signature], arguments: Sequence[Type]) -> Match |
 
 
 def is_of_class(type_: Type, kind: str) -> bool:
-    """Return True if a type belongs to a class of types, such as `ordered`.
+    """Return True if a type belongs to a class of types, such as `ordered`; an unknown type belongs to every class.
 
     >>> is_of_class(BOOLEAN, "ordered"), is_of_class(BOOLEAN, "numeric")
     (True, False)
@@ -165,7 +165,10 @@ class _Binding:
         return bound is not None and self.bounds.setdefault(pattern, bound) == bound
 
     def concrete(self, pattern: Type) -> Type:
-        """Return a pattern with its type variables and variable bounds replaced by the values of the call."""
+        """Return a pattern with its type variables and variable bounds replaced by the values of the call.
+
+        A type variable without a value becomes `UNKNOWN`.
+        """
         match pattern:
             case Special(name=name) if name in self.classes:
                 return self.types.get(name, UNKNOWN)

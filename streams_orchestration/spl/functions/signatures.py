@@ -122,7 +122,7 @@ def builtin(name: str, namespace: str = "") -> tuple[Signature, ...]:
 
 
 def logic_function(name: str) -> tuple[Signature, ...]:
-    """Return the signatures of `submit` or `currentPunct`, which only the logic of an operator may call."""
+    """Return the signatures of `submit` or `currentPunct`, which only logic may call; none for any other name."""
     return tuple(_signature("spl", text) for text in _lines().functions.get(("logic", name), ()))
 
 
@@ -231,7 +231,7 @@ def _signature(namespace: str, text: str) -> Signature:
 
 
 def _separated(text: str) -> list[str]:
-    """Split a text at its commas outside of brackets."""
+    """Split a text at its commas outside of brackets; parts lose blanks at their ends, and empty parts are left out."""
     parts, level = [""], 0
     for sign in text:
         level += (sign in "<{[") - (sign in ">}]")
@@ -246,6 +246,9 @@ def _type(written: str, variables: tuple[str, ...]) -> Type:
     """Parse a type that may contain type parameters.
 
     `T` is parsed as `enum{T}`, and then replaced by the type variable.
+
+    Raises:
+        WrittenTypeError: the text is not a type.
     """
     written = _NAMED.sub(lambda match: _lines().types.get(match[0], match[0]), written)
     for variable in variables:

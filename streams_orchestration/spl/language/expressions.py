@@ -71,6 +71,10 @@ def expression_at(tokens: Tokens, first: int, values: frozenset[int]) -> Express
         tokens: the tokens of the file.
         first: the expression's first token.
         values: the first tokens of those apparent casts whose x is a value.
+
+    Raises:
+        FaultError: the tokens are not an expression.
+        NestingError: the expression is nested too deeply.
     """
     reader = ExpressionReader(tokens, first)
     reader.values = values
@@ -78,7 +82,7 @@ def expression_at(tokens: Tokens, first: int, values: frozenset[int]) -> Express
 
 
 class ExpressionReader(TypeReader):
-    """A parser of types and expressions."""
+    """A parser of types and expressions; `Reader` describes the errors of its methods."""
 
     values: frozenset[int] = frozenset()
 
@@ -145,7 +149,10 @@ class ExpressionReader(TypeReader):
         return Choice(first, self.at - 1, condition, positive, negative)
 
     def _infix(self) -> str:
-        """Return the next binary operator; adjacent tokens such as `>` and `=` are joined to one operator."""
+        """Return the next binary operator without reading it; adjacent tokens such as `>` and `=` are joined.
+
+        Any other token is returned as it is.
+        """
         text, at = self.texts[self.at], self.at
         if text != ">":
             return text
@@ -216,7 +223,7 @@ class ExpressionReader(TypeReader):
                 return False
 
     def _is_slice(self, at: int) -> bool:
-        """Return True if the brackets at a token contain a colon outside of inner brackets."""
+        """Return True if the brackets at a token contain a colon outside of inner brackets and of choices (`? :`)."""
         level, choices = 0, 0
         for index in range(at, len(self.texts)):
             text = self.texts[index]

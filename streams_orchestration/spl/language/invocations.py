@@ -44,7 +44,7 @@ class _InvocationBody:
 
 
 class InvocationReader(StatementReader):
-    """A parser of operator invocations."""
+    """A parser of operator invocations; `Reader` describes the errors of its methods."""
 
     def invocation(self) -> Invocation:
         """Read an invocation with its annotations."""

@@ -90,12 +90,17 @@ class _CompositeBody:
 
 
 class _UnitReader(InvocationReader):
-    """A parser of a whole file."""
+    """A parser of a whole file; `Reader` describes the errors of its methods."""
 
     _defines = False
 
     def unit(self) -> CompilationUnit:
-        """Read the whole file."""
+        """Read the whole file; report its faults, and leave out the definitions that they spoil.
+
+        Raises:
+            TooManyFindingsError: the limit of findings for one run is reached.
+            UnclosedStringError: a string probably lacks its closing quote, and the reader is not patient.
+        """
         namespace = None
         try:
             if self.texts[self.at] == "namespace":
@@ -166,7 +171,7 @@ class _UnitReader(InvocationReader):
     def _refuse_rest(self) -> NoReturn:
         """Raise a fault since no definition begins at this token.
 
-        Its `resume` is the beginning of the next definition.
+        Its `resume` is the beginning of the next definition, or the end of the file.
         """
         first = self.at
         try:

@@ -56,7 +56,7 @@ class FaultError(Exception):
 class NestingError(Exception):
     """A definition is nested too deeply.
 
-    Only the parser of whole definitions catches this error, so it is reported once.
+    The parser of a file catches this error only for a whole definition, so it is reported once.
     """
 
 
@@ -163,7 +163,7 @@ class Reader:
 
     @property
     def is_beyond(self) -> bool:
-        """True if the next token occurs only outside of invocations and functions."""
+        """True if the next token occurs only outside of invocations and functions, or is the end of the file."""
         text = self.texts[self.at]
         return (
             (text in BEYOND and not self.is_stray(self.at))

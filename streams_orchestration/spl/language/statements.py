@@ -26,7 +26,7 @@ _STOPS = CLAUSES | BEYOND
 
 
 class StatementReader(ExpressionReader):
-    """A parser of statements."""
+    """A parser of statements; `Reader` describes the errors of its methods."""
 
     def statement(self) -> Statement:
         """Read a statement, or a type definition within a block."""

@@ -91,7 +91,7 @@ class Tokens:
         return self.offsets[index] + len(self.texts[index]) == self.offsets[index + 1]
 
     def on_new_line(self, index: int) -> bool:
-        """Return True if a token begins on a later line than the token before it."""
+        """Return True if a token begins on a later line than the token before it, or is the first token."""
         before = index - 1
         return index == 0 or "\n" in self.text[self.offsets[before] + len(self.texts[before]) : self.offsets[index]]
 
@@ -103,6 +103,8 @@ def place_in(text: str, offset: int) -> tuple[int, int]:
 
 def tokenize(text: str, cut: frozenset[int] = frozenset()) -> Tokens:
     """Split a text into tokens; text that is not a token is skipped and reported.
+
+    After `MOST_FINDINGS` mistakes, the rest of the text is left out.
 
     Args:
         text: the text of a file.
@@ -187,7 +189,10 @@ class _Lexer:
                 return offset + len(written)
 
     def _cut_string(self, offset: int) -> int:
-        """Take the rest of the line as an unclosed string, except the brackets and semicolons at its end."""
+        """Report an unclosed string, and take the rest of its line as the string; return the offset after it.
+
+        Brackets, semicolons and blanks at the end of the line are not part of the string.
+        """
         quote = self.text[offset]
         self._report(f"the string that begins here does not end; {quote} is missing", offset)
         line = self.text.find("\n", offset)

@@ -31,7 +31,10 @@ TYPE_WORDS = PRIMITIVES | COLLECTIONS.keys() | {"tuple", "enum", "optional"}
 
 
 class TypeReader(Reader, ABC):
-    """A parser of types. Bounds in types are expressions, which a subclass parses."""
+    """A parser of types. Bounds in types are expressions, which a subclass parses.
+
+    `Reader` describes the errors of its methods.
+    """
 
     @abstractmethod
     def expression(self) -> Expression:

@@ -91,7 +91,8 @@ def check_parameters(
 ) -> dict[str, tuple[Expression, ...]]:
     """Return the typed values of the parameters; a word of a `CustomLiteral` becomes a constant of its enumeration.
 
-    Parameters of mode `Text` are left out. Mistakes are reported.
+    Parameters of mode `Text` are left out. Mistakes are reported; a parameter is left out, too, if the model lacks it,
+    it is a type, or the number of its values is wrong.
 
     Args:
         written: the invocation.
@@ -151,6 +152,8 @@ def check_outputs(
     outputs: Sequence[Port],
 ) -> dict[int, tuple[Assigned, ...]]:
     """Check the assignments, add defaults, and return them for each output port in the order of its attributes.
+
+    An attribute that has neither is left out.
 
     Args:
         written: the invocation.
@@ -224,7 +227,8 @@ def _complete(
 ) -> None:
     """Assign to each attribute without an assignment the input attribute of equal name and type.
 
-    Report an attribute without such an input attribute, if the model needs all (`complete`).
+    The port's default output function is applied to it. Report an attribute without such an input attribute, if the
+    model needs all (`complete`) and the types of all inputs are known.
     """
     span = typing.span(written.operator)
     for attribute in port.type.attributes:
@@ -320,7 +324,7 @@ def _value(
 
 
 def _varies(node: object) -> bool:
-    """Return True for a variable, and for a call whose result is known only at run time."""
+    """Return True for a state variable, and for a call of a stateful function."""
     if isinstance(node, Call):
         return node.signature.stateful
     return isinstance(node, Variable) and node.kind == "state"
@@ -331,7 +335,7 @@ def _word(
 ) -> Expression:
     """Return a word of a parameter's enumeration as a constant; a formal parameter is replaced by its actual.
 
-    Report any other value, and return an expression in error for it.
+    Any name is a word if the parameter declares none. Report any other value, and return an expression in error for it.
     """
     sought: tree.Expression = written
     scope = typing.scope

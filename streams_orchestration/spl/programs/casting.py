@@ -170,5 +170,8 @@ def bounded(target: Collection, cast: Function) -> Function:
 
 
 def makes_new(source: Type, target: Type) -> bool:
-    """Return True if the cast of a compound value gives a new value that shares no changeable part with it."""
+    """Return True if the cast gives a new value, or values of the type cannot be changed in place.
+
+    The new value may still share its compound parts with the old one.
+    """
     return not is_compound(target) or cast_function(source, target) is not same

@@ -38,7 +38,7 @@ STAMP = pa.timestamp("ns", "UTC")
 
 @functools.lru_cache(maxsize=1024)
 def arrow_type(type_: Type) -> pa.DataType:
-    """Return the Arrow type of a column that holds the values of an SPL type."""
+    """Return the Arrow type of a column that holds the values of an SPL type; decimals and enumerations are strings."""
     match type_:
         case Optional(content=content):
             return arrow_type(content)
@@ -77,6 +77,8 @@ def values_of(array: pa.Array, type_: Type) -> list[Any]:
 
     Raises:
         RunError: a value is null, but its type is not optional.
+        decimal.InvalidOperation: the text of a decimal is not a number.
+        pa.ArrowInvalid: a timestamp is outside of the years 1677 to 2262.
     """
     if isinstance(type_, Optional):
         return _optional_values(array, type_.content)

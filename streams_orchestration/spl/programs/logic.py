@@ -118,7 +118,7 @@ class Program:
                 self._marks[port] = PortProgram(environment, run, port, body)
 
     def initial_state(self) -> dict[str, Any]:
-        """Run the initialisers of the state variables, and return their values; the type's default without one."""
+        """Run the initialisers of state variables; return all values or defaults. Raises FailedError if one fails."""
         from streams_orchestration.spl.programs.values import default_of
 
         state = {name: default_of(type_) for name, type_ in self.variables}
@@ -135,7 +135,8 @@ class Program:
 
         Raises:
             FailedError: an operation fails for a tuple, or an attribute is null without being optional.
-            RunError: the value of an expression cannot be stored in a column.
+            RunError: the value of an expression cannot be stored in a column, or a part of an attribute is null
+                without being optional.
         """
         from streams_orchestration.spl.programs.columns import array_of, values_of
         from streams_orchestration.spl.programs.outcome import FailedError
@@ -181,7 +182,7 @@ class Program:
     def process(self) -> tuple[list[PortOutput], Iterator[float | None]]:
         """Start the program of a source.
 
-        Return its outputs, and the iterator that runs it (see `PortProgram.steps`).
+        Return its outputs, and its iterator (see `PortProgram.steps`). Raises FailedError like `initial_state`.
         """
         assert self._process is not None
         outputs = self._outcome()
@@ -275,11 +276,13 @@ def read_functions(
 
 
 def declared(texts: LogicTexts) -> list[tuple[str, Type]]:
-    """Return the names and types of the state variables of the logic; raise ProgramTextError if it is not valid SPL."""
+    """Return the names and types of the state variables; raise ProgramTextError for faulty syntax only."""
     return [(each.name, each.type) for each in _Reading((), (), submits=False).state(texts.state)]
 
 
 class _Reading:
+    """A reader of the texts of one operator's logic; mistakes in their types are added to `mistakes`."""
+
     def __init__(self, inputs: Ports, outputs: Ports, natives: Sequence[NativeFunction] = (), *, submits: bool) -> None:
         self.inputs = [Port(name, type_, mutable=True) for name, type_ in inputs]
         self.outputs = [Port(name, type_) for name, type_ in outputs]
@@ -310,7 +313,7 @@ class _Reading:
         """Read the declarations of the state variables, and add the variables to the scope.
 
         Raises:
-            ProgramTextError: the text is not valid SPL.
+            ProgramTextError: the syntax of the text is faulty.
         """
         written, (file, line, column), lines = text
         tokens = tokenize(written)
@@ -329,7 +332,7 @@ class _Reading:
         """Read the statements for an event of an input port: `onTuple`, or `onPunct` for a kind of punctuation mark.
 
         Raises:
-            ProgramTextError: there is no such input port, or the text is not valid SPL.
+            ProgramTextError: there is no such input port, or the syntax of the text is faulty.
         """
         if port >= len(self.inputs):
             message = f"{event}: there is no input port {port}"
@@ -342,7 +345,7 @@ class _Reading:
         return self._typed(statements, source, scope)
 
     def process(self, text: tuple[str, Place, tuple[int, ...]]) -> typed.Statement:
-        """Read the statements of `onProcess` of a source. Raise ProgramTextError if the text is not valid SPL."""
+        """Read the statements of `onProcess` of a source. Raise ProgramTextError if their syntax is faulty."""
         statements, source = self._statements(text)
         return self._typed(statements, source, logic_scope(self.scope, self._labelled(statements), *self.submit))
 
@@ -375,7 +378,7 @@ class _Reading:
         return [Port(self.outputs[0].label, self.outputs[0].type, (*names, self.outputs[0].label))]
 
     def value(self, port: int, text: str, place: Place) -> typed.Expression:
-        """Read an expression over an input port and the state variables. Raise ProgramTextError if it is not valid."""
+        """Read an expression over an input port and the state variables. Raise ProgramTextError for faulty syntax."""
         try:
             written = expression_of(text)
         except (FaultError, NestingError) as error:

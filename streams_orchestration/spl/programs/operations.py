@@ -204,7 +204,7 @@ def key_value(values: dict[Any, Any], key: Any) -> Any:
 
 
 def byte_at(text: str, at: int) -> str:
-    """Return the byte at an index of an rstring; raise IndexError if there is none."""
+    """Return the byte at an index of an rstring; raise IndexError if there is none, RunError if it is not ASCII."""
     if text.isascii():
         return element_at(text, at)
     return decoded(bytes([element_at(text.encode(), at)]))
@@ -212,6 +212,9 @@ def byte_at(text: str, at: int) -> str:
 
 def part(values: Any, lower: int | None, upper: int | None) -> Any:
     """Return the elements of a list from a lower bound up to, but not including, an upper bound.
+
+    Without a bound the slice reaches to that end of the list, as it does with an upper bound beyond it. There are no
+    elements if the upper bound is below the lower one.
 
     Raises:
         RunError: the lower bound is outside of the list.
@@ -224,14 +227,18 @@ def part(values: Any, lower: int | None, upper: int | None) -> Any:
 
 
 def byte_part(text: str, lower: int | None, upper: int | None) -> str:
-    """Return the bytes of an rstring from a lower bound up to, but not including, an upper bound; raise as `part`."""
+    """Return the bytes of an rstring from a lower bound up to, but not including, an upper bound, as `part` does.
+
+    Raises:
+        RunError: the lower bound is outside of the string, or a bound is within a character.
+    """
     return part(text, lower, upper) if text.isascii() else decoded(part(text.encode(), lower, upper))
 
 
 def index_function(container: Type) -> Callable[[Any, Any], Any]:
     """Return the function that implements `value[i]` for a type of container.
 
-    It raises IndexError or KeyError if there is no such element.
+    It raises IndexError or KeyError if there is no such element, and RunError for a byte that is not ASCII.
     """
     if isinstance(container, Collection):
         if container.kind == "map":
@@ -242,7 +249,7 @@ def index_function(container: Type) -> Callable[[Any, Any], Any]:
 
 
 def slice_function(container: Type) -> Callable[[Any, Any, Any], Any]:
-    """Return the function that implements `value[a:b]` for a type of container."""
+    """Return the function that implements `value[a:b]` for a type of container; it raises RunError like `part`."""
     by_elements = isinstance(container, Collection) or container in (USTRING, Primitive("blob"))
     return part if by_elements else byte_part
 

@@ -46,7 +46,7 @@ class PortOutput:
             self.order.append(self.number)
 
     def clear(self) -> None:
-        """Remove all tuples and punctuation marks."""
+        """Remove all tuples and punctuation marks, and empty `order` for all ports that share it."""
         for column in self.columns:
             column.clear()
         self.marks.clear()

@@ -77,7 +77,11 @@ def _stamp(value: int) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def from_python(type_: Type) -> Function:
-    """Return the function that converts Python values to SPL values of a type; it raises RunError for a misfit."""
+    """Return the function that converts Python values to SPL values of a type; it raises RunError for a misfit.
+
+    Raises:
+        RunError: values of the type compile but cannot run.
+    """
     match type_:
         case Optional(content=content):
             return nullable(from_python(content))

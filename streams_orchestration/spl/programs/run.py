@@ -97,7 +97,7 @@ class Run:
         self.generator.seed(value)
 
     def environment(self, name: str) -> str | None:
-        """Return a variable of the environment, or None."""
+        """Return a variable of the environment, or None if it is not set."""
         return os.environ.get(name)
 
     def address(self) -> str:

@@ -185,7 +185,10 @@ def freezing(type_: Type) -> Function:
 
 @functools.lru_cache(maxsize=1024)
 def thawing(type_: Type) -> Function:
-    """Return the function that converts keys back to values, the inverse of `freezing`."""
+    """Return the function that converts keys back to values, the inverse of `freezing`.
+
+    Keys of sets and maps have no order, so their elements come in the order of their texts.
+    """
     if is_key(type_):
         return same
     match type_:
@@ -292,7 +295,7 @@ def value_function(type_: Type) -> Function:
 
 
 def single(value: float) -> float:
-    """Round a float64 to the nearest float32."""
+    """Round a float64 to the nearest float32, which is an infinity for a number that is too large."""
     try:
         return struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:

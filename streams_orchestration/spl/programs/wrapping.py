@@ -33,7 +33,7 @@ from streams_orchestration.spl.types.types import (
 
 @functools.lru_cache(maxsize=64)
 def wrapper(type_: Type) -> Callable[[Any], Any]:
-    """Return the function that wraps or rounds a number to the range of its type."""
+    """Return the function that wraps or rounds a number to the range of its type; `same` for all other types."""
     if not isinstance(type_, Primitive):
         return same
     if type_ in FLOATS:

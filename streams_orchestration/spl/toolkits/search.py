@@ -56,7 +56,10 @@ class Toolkits:
         return any(each.is_dir() for root in self.roots for each in _directories(root, namespace))
 
     def mixed(self, namespace: str, name: str) -> Path | None:
-        """Return the mixed-mode file (`.splmm`) that seems to define a composite or type of a namespace, or None."""
+        """Return the mixed-mode file (`.splmm`) that seems to define a composite or type of a namespace, or None.
+
+        Raises OSError if such a file cannot be read.
+        """
         for root in self.roots:
             for directory in _directories(root, namespace):
                 for path in sorted(directory.glob("*.splmm")) if directory.is_dir() else ():
@@ -109,7 +112,8 @@ class Toolkits:
     def has_java(self, namespace: str, name: str) -> bool:
         """Return True if the Java sources of a toolkit define an operator or a function with a name in a namespace.
 
-        Only toolkits that are not built are searched, since a built toolkit has models.
+        Only toolkits that are not built are searched, since a built toolkit has models. Raises OSError if a source
+        cannot be read.
         """
         having = (root for root in self.roots if any(each.is_dir() for each in _directories(root, namespace)))
         return any(name in self._java_names(root) for root in having if _is_unbuilt(root))

@@ -42,8 +42,8 @@ def joined(tuples: Iterable[Tuple]) -> Tuple:
 def fits(source: Type, target: Type) -> bool:
     """Return True if a value of type `source` can be used as `target` without a cast.
 
-    Equal types fit, a value fits an optional of its type, and `{}` fits any set, map or tuple. Collections and tuples
-    fit if their elements or attributes do.
+    Equal types fit, an unknown type fits all, a value fits an optional of its type, and `{}` fits any set, map or
+    tuple. Collections and tuples fit if their elements or attributes do.
     """
     if UNKNOWN in (source, target) or (source == target and source != VOID):
         return True
@@ -69,7 +69,7 @@ def fits(source: Type, target: Type) -> bool:
 
 
 def common(first: Type, second: Type) -> Type | None:
-    """Return the common type of two values in one literal, or None if there is none.
+    """Return the common type of two values in one literal, or None if there is none; an unknown type takes the other.
 
     >>> from streams_orchestration.spl.types.types import INT32
     >>> str(common(INT32, NULL))

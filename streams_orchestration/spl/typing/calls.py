@@ -64,7 +64,7 @@ class CallTyping(Naming):
 
     @abstractmethod
     def value(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return the typed tree of an expression, and report mistakes; `expected` is the expected type, if any."""
+        """Return the typed tree of an expression of perhaps an expected type; report mistakes. Raises NoCastError."""
 
     @abstractmethod
     def expression(self, written: tree.Expression, expected: Type | None = None) -> Expression:
@@ -77,7 +77,7 @@ class CallTyping(Naming):
     # --- names
 
     def named(self, written: tree.Name, expected: Type | None) -> Expression:
-        """Return the value to which a name refers; report a name that is unknown or not a value."""
+        """Return the value of a name, or `wrong`; report a name that is not a value, or unknown in a scope not open."""
         meaning = self.find(written)
         span = self.span(written)
         match meaning:
@@ -173,7 +173,7 @@ class CallTyping(Naming):
     # --- calls
 
     def call(self, written: tree.Call, expected: Type | None = None) -> Expression:
-        """Return the typed tree of a call; report mistakes. A function of unknown types returns the expected type."""
+        """Return the typed tree of a call; report mistakes, record native calls. An untyped function has `expected`."""
         function = written.function
         if not isinstance(function, tree.Name):
             self.report("CDISP0052E", "only a function can be called", function)
@@ -346,7 +346,7 @@ class CallTyping(Naming):
     # --- what may be changed
 
     def is_mutable(self, written: tree.Expression, target: Expression, operator: str, code: str = "CDISP0378E") -> bool:
-        """Return True if an expression may be assigned to; otherwise report a mistake at the name that is constant."""
+        """Return True if an expression may be assigned to, or has an unknown type; else report the constant name."""
         if target.type == UNKNOWN or self._changes(written, target):
             return True
         if isinstance(target, Index) and is_string(target.operand.type):

@@ -120,7 +120,10 @@ def _lined(pieces: Iterable[tuple[int, str]]) -> Lined:
 
 
 def _pieces(node: Statement) -> Iterator[tuple[int, str]]:
-    """Yield the parts of a statement's canonical text, each with its source line; blanks join them to the text."""
+    """Yield the parts of a statement's canonical text, each with its source line; blanks join them to the text.
+
+    Raises ValueError like `canonical_text`.
+    """
     line = node.span.line
     match node:
         case Block(statements=statements):

@@ -74,7 +74,7 @@ class ExpressionTyping(OperationTyping):
         """Return the typed tree of a whole expression; report mistakes in it.
 
         A text such as `(a) - b` is first parsed as a cast. If `a` turns out to be a value, it is parsed again without
-        the cast.
+        the cast. An expression that is nested too deeply for the stack is reported as well.
         """
         values: frozenset[int] = frozenset()
         before = len(self.mistakes)
@@ -107,7 +107,10 @@ class ExpressionTyping(OperationTyping):
         return folded(Cast(value.span, target, value))
 
     def constant_integer(self, written: tree.Expression) -> int | None:
-        """Return the value of an integer expression that is known at compile time; None for any other expression."""
+        """Return the value of an integer expression that is known at compile time; None for any other expression.
+
+        Mistakes in the expression are not reported.
+        """
         before = len(self.mistakes)
         value = self.expression(written)
         del self.mistakes[before:]

@@ -29,7 +29,8 @@ from streams_orchestration.spl.typing.typed import (
 def converted(value: Expression, target: Type) -> Expression | None:
     """Return a typed value converted implicitly to another type, or None if the program must cast it.
 
-    The elements of a literal are converted one by one, so that a `Convert` node always has a single value.
+    A value is returned unchanged if it has the type, or if one of the types is unknown. The elements of a literal are
+    converted one by one, so that a `Convert` node always has a single value.
     """
     source = value.type
     if source == target or UNKNOWN in (source, target):

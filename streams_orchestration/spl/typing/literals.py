@@ -126,7 +126,8 @@ class LiteralTyping(CallTyping):
     ) -> Type:
         """Return the common type of a literal's elements; report an element that has no common type with the others.
 
-        Without elements it is `empty`, and if all are null, the expected type.
+        Without elements it is `empty`, and if all are null, the expected optional type, or else a mistake. After a
+        mistake it is `UNKNOWN`.
         """
         shared = empty
         for value, each in zip(values, written, strict=True):

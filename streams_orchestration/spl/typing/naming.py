@@ -199,7 +199,7 @@ class Naming:
         return bound
 
     def constant_integer(self, written: tree.Expression) -> int | None:
-        """Return the value of an integer expression that is known at compile time, or None."""
+        """Return the value of an integer expression that is known at compile time, or None; subclasses implement it."""
         raise NotImplementedError
 
     def _refuse_twice(self, names: tuple[tree.Name, ...], what: str) -> None:

@@ -70,7 +70,10 @@ def with_elements(collection: Type, element: Type) -> Type:
 
 
 def result_of(operator: str, left: Type, right: Type) -> Type | WrongOperands:
-    """Return the result type of a binary operation other than `in`, `?:` and assignments, or the reason of a misfit."""
+    """Return the result type of a binary operation other than `in`, `?:` and assignments, or the reason of a misfit.
+
+    With an operand of unknown type it is boolean for a comparison, `&&` and `||`, and otherwise `UNKNOWN`.
+    """
     if UNKNOWN in (left, right):
         return BOOLEAN if operator in COMPARISONS or operator in ("&&", "||") else UNKNOWN
     plain = operator.removeprefix(".")
@@ -132,7 +135,7 @@ def _shifted(operator: str, left: Type, right: Type) -> Type | WrongOperands:
 
 
 def is_in(element: Type, collection: Type) -> bool:
-    """Return True if `in` accepts two types: an element and its list or set, or a key and its map."""
+    """Return True if `in` accepts two types: an element and its list or set, or a key and its map, or `{}`."""
     if isinstance(collection, Collection):
         return UNKNOWN in (element, collection.elements[0]) or element == collection.elements[0]
     return collection == EMPTY_BRACES

@@ -57,7 +57,7 @@ class OperationTyping(LiteralTyping):
     """The typing of operations: determines their types, folds constants, and reports operands that do not fit."""
 
     def convert(self, value: Expression, target: Type, written: tree.Node) -> Expression:
-        """Return a value converted implicitly to a type; report a mistake if a cast is necessary."""
+        """Return a value converted implicitly to a type; report a value that needs a cast, and return one in error."""
         result = converted(value, target)
         if result is not None and value.type != VOID:
             return result
@@ -159,7 +159,7 @@ class OperationTyping(LiteralTyping):
         return folded(Choice(self.span(written), type_, condition, *parts))
 
     def condition(self, written: tree.Expression) -> Expression:
-        """Return the typed tree of a condition, and report a mistake if it is not boolean."""
+        """Return the typed tree of a condition; report mistakes in it, and one that is not boolean (then `wrong`)."""
         value = self.expression(written)
         if value.type not in (BOOLEAN, UNKNOWN):
             self.report("CDISP0045E", f"a condition must be boolean, but this is {value.type}", written)

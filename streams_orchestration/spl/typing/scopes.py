@@ -252,7 +252,10 @@ class Scope:
         return self.definitions.find(tree.Name(0, 0, namespace, name))
 
     def declare_type(self, name: str, type_: Type) -> None:
-        """Add a name for a type, and the words of an enumeration that have no other meaning here."""
+        """Add a name for a type, and the words of an enumeration that have no other meaning here.
+
+        A word of several enumerations means all of them.
+        """
         self.names[name] = TypeName(type_)
         if isinstance(type_, Enumeration):
             for word in type_.words:

@@ -229,7 +229,7 @@ class StatementTyping(ExpressionTyping):
         return Block(self.span(written), tuple(statements))
 
     def declaration(self, written: tree.LocalDeclaration, kind: str) -> list[Declare]:
-        """Type the variables of a declaration, add each to the scope, and return them.
+        """Type the variables of a declaration, add each to the scope, and return them; report mistakes.
 
         A later variable of the declaration may use an earlier one.
         """

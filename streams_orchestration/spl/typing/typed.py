@@ -53,7 +53,7 @@ class Span:
 
     @property
     def text(self) -> str:
-        """The source text of the span."""
+        """The source text of the span, with single blanks in place of all white space."""
         tokens = self.source.tokens
         end = tokens.offsets[self.last] + len(tokens.texts[self.last])
         return " ".join(tokens.text[tokens.offsets[self.first] : end].split())

@@ -43,7 +43,7 @@ def float_in_json(value: float) -> str:
 
 
 def seconds_in_json(timestamp: int) -> str:
-    """Return a timestamp in seconds since 1970 without trailing zeros.
+    """Return a timestamp, in nanoseconds since 1970, as the text of its seconds without trailing zeros.
 
     >>> seconds_in_json(1_500_000_000), seconds_in_json(2_000_000_000)
     ('1.5', '2')
@@ -54,7 +54,9 @@ def seconds_in_json(timestamp: int) -> str:
 
 
 def json_text(type_: Type, prefix: str = "", stamp: Writer = seconds_in_json) -> Writer:
-    """Return the function that writes values of a type; blobs, XML and complex numbers become null.
+    """Return the function that writes values of a type.
+
+    Blobs, XML, complex numbers, maps whose keys are not strings, infinities and NaN become null.
 
     Args:
         type_: the type.

@@ -50,7 +50,8 @@ ABSENT = object()
 def parse_json(text: str, *, whole: bool = True) -> Any:
     """Parse JSON.
 
-    If `whole` is false, text after the first value is left out, and of equal keys the first counts.
+    Of equal keys in an object the last counts. If `whole` is false, the first counts, and text after the first value is
+    left out.
 
     Raises:
         json.JSONDecodeError: the text is not JSON.
@@ -85,7 +86,7 @@ def _text(value: Any) -> str:
 def read_tuple(type_: Tuple, prefix: str = "") -> Reader:
     """Return the function from a JSON object to the values of the attributes that it has.
 
-    It raises RunError for JSON that is not an object, or that cannot be converted.
+    A null counts as missing. The function raises RunError for JSON that is not an object, or that cannot be converted.
 
     Args:
         type_: the tuple type.
@@ -108,8 +109,9 @@ def read_tuple(type_: Tuple, prefix: str = "") -> Reader:
 def read_value(type_: Type, prefix: str = "") -> Reader:
     """Return the function from a JSON value other than null to a value of a type.
 
-    Blobs, maps, enumerations, XML and complex numbers are `ABSENT`, as the toolkit does not read them. The function
-    raises RunError for JSON that cannot be converted.
+    Blobs, maps, enumerations, XML and complex numbers are `ABSENT`, as the toolkit does not read them. Timestamps are
+    seconds in JSON. Null elements are dropped, except from a list of optional values. The function raises RunError for
+    JSON that cannot be converted.
     """
     match type_:
         case Optional(content=content):
@@ -179,7 +181,7 @@ def _read_integer(type_: Primitive) -> Reader:
 
 
 def _number(value: Any, convert: Callable[[Any], Any], empty: Any) -> Any:
-    """Convert a number or the text of one; the empty text is `empty`."""
+    """Convert a number or the text of one; the empty text is `empty`. Raise RunError for anything else."""
     if isinstance(value, str | float | int) and not isinstance(value, bool):
         try:
             return empty if value == "" else convert(value)
@@ -202,7 +204,8 @@ def _misfit(value: Any, wanted: str) -> RunError:
 def extracted(type_: Tuple) -> Callable[[dict[str, Any], Any], dict[str, Any]]:
     """Return the function from a tuple and a JSON value to the tuple with the attributes that the JSON has.
 
-    Lists, sets and maps keep their elements and get the JSON's elements, too.
+    Lists, sets and maps keep their elements and get the JSON's elements, too; a map keeps the values of its own keys.
+    JSON of an unsuitable kind changes nothing, and null sets only optional attributes.
     """
     parts = {each.name: _part(each.type) for each in type_.attributes}
 
@@ -290,7 +293,10 @@ def is_hashable(value: Any) -> bool:
 
 
 def _simple(type_: Type) -> Reader:
-    """Return the function from JSON to a value of a type; `ABSENT` for JSON of another kind."""
+    """Return the function from JSON to a boolean, integer, float or string; `ABSENT` for JSON of another kind.
+
+    It is `ABSENT` for every other type as well.
+    """
     if type_ == BOOLEAN:
         return lambda found: found if isinstance(found, bool) else ABSENT
     if type_ in INTEGERS or type_ in FLOATS:
@@ -308,7 +314,10 @@ def is_number(found: Any) -> bool:
 
 
 def json_number(type_: Type) -> Reader:
-    """Return the function from a number of JSON to an integer, a float or a decimal; integers are cut to their bits."""
+    """Return the function from a number of JSON to an integer, a float or a decimal.
+
+    Integers are cut to their bits, and an infinity or NaN is the integer 0.
+    """
     if type_ in INTEGERS:
         wrap = wrapper(type_)
         return lambda found: wrap(int(found)) if math.isfinite(found) else 0

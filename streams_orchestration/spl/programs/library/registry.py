@@ -78,7 +78,7 @@ def plain(
     assigns: tuple[int, ...] = (),
     first: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function whose implementation does not depend on types."""
+    """Register a function whose implementation does not depend on types; the arguments mean the same as in `typed`."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         typed(*names, when=when, run=run, assigns=assigns, first=first)(lambda _types, _result: function)

@@ -77,7 +77,7 @@ def _seconds_of(tm: dict[str, Any], zone: ZoneInfo) -> int:
     """Return the seconds since 1970 of a `Sys.tm` in a zone; values beyond their ranges carry over.
 
     Raises:
-        RunError: the year is outside of 1677 to 2262.
+        RunError: the date is outside of the years 1 to 9999; the message names the years of timestamps.
     """
     years, month = divmod(tm["mon"], 12)
     try:
@@ -93,8 +93,8 @@ def _seconds_of(tm: dict[str, Any], zone: ZoneInfo) -> int:
 def timestamp_of_tm(run: Any, tm: dict[str, Any], default_zone: bool = False) -> int:  # noqa: FBT001, FBT002
     """Return the timestamp, in nanoseconds since 1970, of a `Sys.tm` in the zone that it names.
 
-    If it names no zone, its `gmtoff` applies, or, if `default_zone` is true, the operator's time zone. A year outside
-    of 1677 to 2262 raises RunError.
+    If it names no zone, its `gmtoff` applies, or, if `default_zone` is true, the operator's time zone. That zone also
+    applies if the name is unknown. A year outside of 1677 to 2262 raises RunError.
     """
     zone = tm["zone"]
     if zone in _UTC or not (zone or default_zone):
@@ -198,7 +198,8 @@ def time_string(run: Any, date: str, hours: str, *rest: Any) -> int:
     If the last argument is true, numbers may have fewer digits, and a wrong text gives 1970-01-01.
 
     Raises:
-        RunError: a text is wrong, and the last argument is not true.
+        RunError: a text is wrong, and the last argument is not true; or the zone is unknown, or the year is outside of
+            1677 to 2262.
     """
     lenient = bool(rest and rest[-1])
     found = (_LOCAL_TIME_STRING if lenient else _TIME_STRING).fullmatch(f"{date} {hours}")

@@ -36,12 +36,15 @@ def find_not_of(values: list[Any], unwanted: list[Any]) -> list[int]:
 
 
 def _forwards(values: list[Any], start: int = 0) -> range:
-    """Return the indexes from `start` to the end."""
+    """Return the indexes from `start`, or from 0 if `start` is negative, to the end."""
     return range(max(start, 0), len(values))
 
 
 def _backwards(values: list[Any], start: int) -> range:
-    """Return the indexes from `start`, or from the last element if `start` is beyond it, down to 0."""
+    """Return the indexes from `start`, or from the last element if `start` is beyond it, down to 0.
+
+    There are none if `start` is negative.
+    """
     return range(min(start, len(values) - 1), -1, -1)
 
 
@@ -63,7 +66,10 @@ def _find_first(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
 
 
 def find_first_part(values: list[Any], part: list[Any], start: int = 0) -> int:
-    """Return the first index from `start` on at which a sublist occurs, or -1."""
+    """Return the first index from `start` on at which a sublist occurs, or -1.
+
+    An empty sublist occurs at each index of the list.
+    """
     return _first(at for at in _forwards(values, start) if values[at : at + len(part)] == part)
 
 
@@ -75,7 +81,7 @@ def _find_last(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
 
 
 def find_last_part(values: list[Any], part: list[Any], last: int) -> int:
-    """Return the last index up to `last` at which a sublist occurs, or -1."""
+    """Return the last index of a sublist that ends at the index `last` or before; -1 without one, or if it is empty."""
     within = values[: last + 1] if last >= 0 else []
     return _first(at for at in _backwards(within, len(within)) if part and within[at : at + len(part)] == part)
 

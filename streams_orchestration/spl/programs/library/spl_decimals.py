@@ -61,7 +61,7 @@ _rounding("round", decimal.ROUND_HALF_UP)
 
 @plain("toDecimal128")
 def to_decimal(stamp: int) -> Decimal:
-    """Convert a timestamp to seconds since 1970, as a decimal."""
+    """Convert a timestamp, in nanoseconds since 1970, to seconds as a decimal without trailing zeros."""
     return Decimal(stamp).scaleb(-9).normalize()
 
 

@@ -67,7 +67,7 @@ def _sum(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 
 
 def _sum_of(element: Type) -> Callable[[Numbers], Any]:
-    """Return the function that adds the numbers of a list in order, rounding as their type does."""
+    """Return the function that adds the numbers of a list in order, rounding as their type does; 0 without any."""
     wrap = wrapper(element)
     if isinstance(element, Primitive) and element in INTEGERS:
         return lambda values: wrap(sum(values))
@@ -81,13 +81,19 @@ def _avg(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 
 
 def _avg_of(element: Type) -> Callable[[Numbers], Any]:
-    """Return the function that divides the sum of a list by its length, both in the type of the elements."""
+    """Return the function that divides the sum of a list by its length, both in the type of the elements.
+
+    An empty list gives 0. The function raises RunError if a length other than 0 becomes 0 in a small integer type.
+    """
     total, divide = _sum_of(element), _division(element)
     return lambda values: divide(total(values), len(values)) if values else default_of(element)
 
 
 def _division(element: Type) -> Callable[[Any, int], Any]:
-    """Return a function that divides a number by a count, after casting the count to the type of the number."""
+    """Return a function that divides a number by a count, after casting the count to the type of the number.
+
+    For integers it raises RunError if the cast count is 0.
+    """
     wrap = wrapper(element)
     if element in INTEGERS:
         return lambda value, count: wrap(quotient(value, wrap(count)))

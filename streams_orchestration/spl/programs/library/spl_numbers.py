@@ -56,6 +56,7 @@ def _converted(text: str, base: int, *, signed: bool) -> tuple[int, int, bool]:
     """Parse the integer at the beginning of a text, as C does for 64 bits.
 
     Return the integer, the number of characters read, and True if the integer is out of range or the base is invalid.
+    An integer out of range becomes the nearest limit of its type, or without a sign always the largest number.
     """
     value, end, valid = leading_integer(text, base)
     least, most = (-(2**63), 2**63 - 1) if signed else (1 - 2**64, 2**64 - 1)
@@ -65,7 +66,10 @@ def _converted(text: str, base: int, *, signed: bool) -> tuple[int, int, bool]:
 
 
 def _integers(name: str, *, signed: bool) -> None:
-    """Register a C function that parses integers, also with a last argument for the number of characters read."""
+    """Register a C function that parses integers, also with a last argument for the number of characters read.
+
+    That number is -1 if the integer is out of range or the base is invalid.
+    """
     plain(name, when=lambda types: len(types) == 2)(lambda text, base: _converted(text, base, signed=signed)[0])
 
     @plain(name, when=lambda types: len(types) == 3, assigns=(2,))
@@ -122,7 +126,10 @@ def _parse_float(before: float, text: str) -> tuple[int, float]:
 
 
 def _parse_integer_grouped(before: int, text: str) -> tuple[int, int]:
-    """Parse digits with commas between groups of thousands, as in English."""
+    """Parse an integer at the beginning of a text; commas may be anywhere after its first digit, as in `1,000`.
+
+    Return the number of characters read, and the integer; without a digit -1, and `before`.
+    """
     found = re.match(r"-?[0-9][0-9,]*", text)
     return (-1, before) if found is None else (found.end(), int(found[0].replace(",", "")))
 

@@ -76,7 +76,9 @@ typed("length", when=strings_first)(by_type(length, len))
 
 
 def substring(text: str, start: int, count: int) -> str:
-    """Return `count` characters from `start` on; a negative start shortens the result, which then begins at 0.
+    """Return `count` characters from `start` on, or as many as there are; a count of 0 or below gives an empty text.
+
+    A negative start shortens the result, which then begins at 0.
 
     Raises:
         RunError: the start is beyond the end of the text.
@@ -92,9 +94,10 @@ def substring(text: str, start: int, count: int) -> str:
 
 
 def substring_bytes(text: str, start: int, count: int) -> str:
-    """Return `count` bytes from the byte `start` on, as a string.
+    """Return `count` bytes from the byte `start` on, or as many as there are, as a string.
 
-    A negative start reads from the first byte, and shortens the count by as much.
+    A negative start reads from the first byte, and shortens the count by as much. A count of 0 or below gives an empty
+    string.
 
     Raises:
         RunError: `start` is beyond the end of the text, or the bytes begin or end within a character.
@@ -175,7 +178,10 @@ def _any_of(delimiters: str) -> re.Pattern[str]:
 
 @plain("tokenize", when=lambda types: len(types) == 3)
 def tokenize(text: str, delimiters: str, keep_empty: bool) -> list[str]:  # noqa: FBT001
-    """Split a text at each character of `delimiters`. Empty parts are dropped unless `keep_empty` is true."""
+    """Split a text at each character of `delimiters`; without delimiters, the text is the only part.
+
+    Empty parts are dropped unless `keep_empty` is true.
+    """
     if not delimiters:
         parts = [text]
     elif len(delimiters) == 1:
@@ -195,8 +201,8 @@ def tokenize_to(
 ) -> tuple[None, list[str]]:
     """Split a text at delimiters, and assign the parts to the last argument.
 
-    If `of_characters` is true, every character in `delimiter` is a delimiter, otherwise the whole string is one. Empty
-    parts are dropped unless `keep_empty` is true.
+    If `of_characters` is true, every character in `delimiter` is a delimiter, otherwise the whole string is one. With
+    an empty `delimiter`, the text is the only part. Empty parts are dropped unless `keep_empty` is true.
     """
     if of_characters or not delimiter:
         return None, tokenize(text, delimiter, keep_empty)
@@ -324,14 +330,20 @@ def _codec(name: str) -> codecs.CodecInfo:
 
 @plain("convertToUtf8")
 def convert_to_utf8(data: str | list[int], encoding: str) -> str:
-    """Decode bytes from an encoding to a text; raise RunError for an unknown encoding."""
+    """Decode bytes from an encoding to a text; raise RunError for an unknown encoding.
+
+    Bytes that are not of the encoding become U+FFFD.
+    """
     codec, given = _codec(encoding), data.encode() if isinstance(data, str) else bytes(data)
     return codec.decode(given, "replace")[0]
 
 
 @plain("convertFromUtf8")
 def convert_from_utf8(text: str, encoding: str) -> list[int]:
-    """Encode a text in an encoding, and return the bytes; raise RunError for an unknown encoding."""
+    """Encode a text in an encoding, and return the bytes; raise RunError for an unknown encoding.
+
+    A character that the encoding lacks becomes a question mark.
+    """
     return list(_codec(encoding).encode(text, "replace")[0])
 
 

@@ -46,7 +46,7 @@ def _called_with_level(types: tuple[Type, ...]) -> bool:
 
 @plain("appTrc", "appLog", "log", when=_called_with_level, run=True)
 def trace(run: Any, level: str, text: str, *_: str) -> None:
-    """Write a text to the operator's log."""
+    """Write a text to the operator's log at a level; further arguments are ignored."""
     run.log(level, text)
 
 
@@ -182,10 +182,10 @@ def submission_value(run: Any, name: str, default: str | None = None) -> str:
 
 @plain("getSubmissionTimeListValue", run=True)
 def submission_list(run: Any, name: str, default: list[str] | None = None) -> list[str]:
-    """Return a submission-time value that is a list, parsed from JSON.
+    """Return a submission-time value that is a list, parsed from JSON, or the default if it was not given.
 
     Raises:
-        RunError: the value is not a list of texts.
+        RunError: the value is not a list of texts, or was not given and has no default.
     """
     text = run.constants.get(name)
     if text is None and default is not None:

@@ -109,7 +109,8 @@ def _parse(run: Any, text: str, index: str) -> int:
 def _parsed(run: Any, text: str, status: str, offset: int, index: str) -> tuple[bool, str, int]:
     """Keep the JSON of a text for queries, an empty object if it is faulty.
 
-    Return True if it is right, its status, and the byte of the fault.
+    Return True if it is right, with `status` and `offset` as they were; else False, the status, and the byte of the
+    fault, counted from 0.
     """
     try:
         run.documents[index] = parse_json(text, whole=False)

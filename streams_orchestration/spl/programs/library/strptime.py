@@ -144,7 +144,10 @@ def _of_seconds(found: re.Match[str], parts: dict[str, Any]) -> int:
 
 
 def _tm_of(parts: dict[str, Any]) -> dict[str, Any]:
-    """Return the `Sys.tm` of the parsed parts; missing parts are 0, and the weekday follows from the date."""
+    """Return the `Sys.tm` of the parsed parts; missing parts are 0, `isdst` is always -1, and `zone` is empty.
+
+    Weekday and day of the year follow from a complete, existing date.
+    """
     year = parts.get("year")
     if year is None and "short" in parts:
         century = parts.get("century", 19 if parts["short"] >= _SHORT_YEAR else 20)

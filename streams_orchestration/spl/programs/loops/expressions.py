@@ -217,7 +217,7 @@ class Expressions:
                 return self.effect(expression)
 
     def effect(self, expression: typed.Expression) -> ast.expr:
-        """Refuse an expression that assigns or submits; the subclass for logic allows it."""
+        """Raise ProgramError for an expression that assigns or submits; the subclass for logic allows it."""
         message = f"{type(expression).__name__} within an expression"
         raise ProgramError(message, expression.span)
 
@@ -245,7 +245,7 @@ class Expressions:
                 return self.default(expression.type)
 
     def _within_bound(self, literal: ast.expr, type_: Type) -> ast.expr:
-        """Return code that raises an error if a literal has more elements than its type allows."""
+        """Return code that raises RunError if a literal has more elements than its type allows."""
         if not isinstance(type_, Collection) or type_.bound is None:
             return literal
         return self.writer.call(bounded(type_, same), literal, hint="bound")
@@ -285,7 +285,7 @@ class Expressions:
         return self.effect_prefix(operator, operand, type_)
 
     def effect_prefix(self, operator: str, operand: typed.Expression, type_: Type) -> ast.expr:
-        """Refuse an increment or decrement; the subclass for logic allows it."""
+        """Raise ProgramError for an increment or decrement; the subclass for logic allows it."""
         message = f"{operator} of {type_} within an expression"
         raise ProgramError(message, operand.span)
 
@@ -369,7 +369,7 @@ class Expressions:
         return _bound(function, self.scope.run), found.assigns
 
     def arguments(self, expression: typed.Call) -> list[ast.expr]:
-        """Return the arguments of a call; arguments that a built-in function may keep in its result are copied."""
+        """Return the arguments of a call, none of a special one; copy those that a built-in function may keep."""
         if not expression.signature.is_builtin:
             return [self.node(each) for each in expression.arguments]
         if expression.signature.name in self.scope.special:

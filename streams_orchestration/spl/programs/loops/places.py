@@ -16,7 +16,7 @@ from streams_orchestration.spl.typing import typed
 
 
 class PlaceExpressions(Expressions):
-    """A writer of expressions that assign, and of calls that change their arguments."""
+    """A writer of expressions that assign, and of calls that change their arguments; raises like `Expressions`."""
 
     def effect(self, expression: typed.Expression) -> ast.expr:
         """Return the Python expression for an assignment or a submission."""
@@ -34,7 +34,7 @@ class PlaceExpressions(Expressions):
                 return super().effect(expression)
 
     def submit(self, expression: typed.Submit) -> ast.expr:
-        """Refuse a submission; a subclass allows it for the logic of a Custom."""
+        """Raise ProgramError for a submission; a subclass allows it for the logic of a Custom."""
         message = "only a Custom submits"
         raise ProgramError(message, expression.span)
 

@@ -161,7 +161,10 @@ class _PortWriting(Statements):
         """Name of a local variable -> its value, for the assignments at the beginning of the function."""
 
     def module(self, body: typed.Statement | None, values: Sequence[ExpressionValue]) -> ast.Module:
-        """Return the Python module that defines the program's functions, and the port's own function as `program`."""
+        """Return the Python module that defines the program's functions, and the port's own function as `program`.
+
+        Set `attributes` to the attributes of the port that the program reads.
+        """
         self.scope.special["currentPunct"] = lambda: self.writer.name("mark")
         state = [self.scope.names.declare(each.name, each.type, mutable=True) for each in self.environment.state]
         definitions = [self.definition(each) for each in self.environment.functions]
@@ -233,7 +236,10 @@ class _PortWriting(Statements):
     # --- submitting
 
     def evaluated(self, expression: typed.Expression) -> list[ast.stmt]:
-        """Return the Python statements for an expression that is evaluated for its effect."""
+        """Return the Python statements for an expression that is evaluated for its effect.
+
+        In a pausing program, a call of `block` yields its seconds instead.
+        """
         match expression:
             case typed.Call(signature=signature, arguments=(seconds,)) if self._pausing and signature.name == "block":
                 return [self._pause(self.node(seconds))]
@@ -259,7 +265,11 @@ class _PortWriting(Statements):
         return writer.name(f"output{port}")
 
     def submitted(self, expression: typed.Submit) -> list[ast.stmt]:
-        """Return the Python statements that append each attribute of a submitted tuple to its column."""
+        """Return the Python statements for a submission.
+
+        If the order over all ports does not matter, they may append each attribute of a tuple to its column. In a
+        pausing program, they yield None afterwards.
+        """
         if self._pausing:
             return [*super().submitted(expression), self._pause(self.writer.constant(None))]
         value, port = expression.value, expression.port

@@ -19,7 +19,7 @@ class ReturnedError(Exception):
 
 
 class Statements(PlaceExpressions):
-    """A writer of Python statements for the statements of one program."""
+    """A writer of Python statements for the statements of one program; raises like `Expressions`."""
 
     returned: tuple[str, ...] | None = None
     """The mutable parameters whose final values the generated function returns; None outside of functions."""
@@ -73,13 +73,13 @@ class Statements(PlaceExpressions):
                 raise AssertionError(message)
 
     def declaration(self, statement: typed.Declare) -> ast.stmt:
-        """Return the Python statement for the declaration of a local variable."""
+        """Declare a local variable in the open block, and return the Python statement that assigns its first value."""
         value = self.initial(statement)
         slot = self.scope.names.declare(statement.name, statement.type, mutable=statement.mutable)
         return self.writer.assign(slot.name, value)
 
     def initial(self, statement: typed.Declare) -> ast.expr:
-        """Return the Python expression for a variable's initial value, cast to the variable's type."""
+        """Return the Python expression for a variable's initial value, cast to its type; the default without one."""
         value, target = statement.value, statement.type
         if value is None:
             return self.default(target)

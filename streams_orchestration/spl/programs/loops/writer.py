@@ -78,7 +78,7 @@ class Writer:
         return self.placed(ast.Name(name, ast.Load()))
 
     def constant(self, value: Any) -> ast.expr:
-        """Return a Python expression for a constant."""
+        """Return a Python expression for a constant; a decimal is added to `objects`."""
         if isinstance(value, Decimal):
             return self.known(value, "decimal")
         return self.placed(ast.Constant(value))
@@ -106,7 +106,7 @@ class Writer:
         return self.name(self._names[key])
 
     def call(self, function: Any, *arguments: ast.expr, hint: str = "f") -> ast.expr:
-        """Return the Python call of a function, which is given as an object or as a tree."""
+        """Return the Python call of a function: a tree, or an object, which is added to `objects`."""
         called = function if isinstance(function, ast.expr) else self.known(function, hint)
         return self.placed(ast.Call(called, list(arguments), []))
 
