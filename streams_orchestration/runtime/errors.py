@@ -31,9 +31,10 @@ class StreamsRuntimeError(Exception):
 
 
 def explained(error: Exception) -> str:
-    """Return an error in one line: of an `OSError` its file and a remedy, of a `StreamsRuntimeError` its message.
+    """Return an error in one line.
 
-    Any other error is its type and its message, without secrets.
+    An `OSError` of the system is its file, its reason and a remedy; a `StreamsRuntimeError` is its message. Any other
+    error is its type and its message, without secrets.
     """
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         where = "" if error.filename is None else f"{error.filename}: "

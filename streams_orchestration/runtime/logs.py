@@ -114,7 +114,10 @@ class _PeHandler(logging.FileHandler):
         self._next = 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record, and rotate the log if it is too long. A record that cannot be written is lost."""
+        """Write a record, and rotate the log if it is too long. A record that cannot be written is lost.
+
+        If the log cannot be rotated, that is tried again with a record after `_AGAIN_SECONDS`.
+        """
         # the log's directory is gone, or a disk is full; later records are written again
         with contextlib.suppress(OSError):
             super().emit(record)

@@ -101,7 +101,11 @@ class SteppedApplication:
         self.report_running()
 
     def plan(self, program: PeProgram) -> BatchPlan | None:
-        """Return the plan of a PE's next batch; None if there is nothing to do."""
+        """Return the plan of a PE's next batch; None if there is nothing to do.
+
+        Raises:
+            StaleGenerationError: the PE is no longer deployed.
+        """
         view = read_view(self.catalog, program)
         return plan_batch(program, view, source_limit=self.source_limit, now=world.now())
 
@@ -140,6 +144,7 @@ class SteppedApplication:
 
         Raises:
             StepError: an operator raised, or a Spark query has failed or makes no batch in time.
+            StreamsRuntimeError: see `commit_batch`.
             OutputError: an output cannot become visible.
         """
         if program.engine == "dataframe":

@@ -16,7 +16,11 @@ BUSY_SECONDS = 20.0
 
 
 def database_of(home: Home, *, busy_seconds: float = BUSY_SECONDS) -> Database:
-    """Return the database that STREAMS_CATALOG names, else the file in the state directory.
+    """Return the database that STREAMS_CATALOG names, else the file in the state directory; it is not opened.
+
+    Args:
+        home: the state directory.
+        busy_seconds: the seconds that a writer waits for its turn.
 
     Raises:
         CatalogPlaceError: STREAMS_CATALOG cannot be used, or names another catalog than the file that the state

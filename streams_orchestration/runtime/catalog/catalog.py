@@ -105,6 +105,7 @@ class Catalog:
             CatalogPlaceError: the home has its catalog somewhere else.
             CatalogVersionError: there are tables of unknown revision.
             CatalogError: the database cannot be written.
+            OSError: the file with the address cannot be read or written.
         """
         place = self.home.place
         if place.exists() and (before := place.read_text().strip()) != self.name:

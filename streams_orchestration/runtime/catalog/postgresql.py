@@ -136,7 +136,10 @@ class PostgresqlDatabase(Database):
             raise OSError(str(error)) from error
 
     def committed(self, connection: Connection, changed: str) -> None:
-        """Notify the listeners in a separate transaction, since notifying transactions commit one by one."""
+        """Notify the listeners in a separate transaction, since notifying transactions commit one by one.
+
+        A failure is ignored. A name of more than `LONGEST_NAME` characters is sent as `ANYTHING`.
+        """
         from psycopg import Error
 
         driver: Any = connection.connection.dbapi_connection

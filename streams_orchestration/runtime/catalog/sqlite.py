@@ -120,7 +120,7 @@ class SqliteDatabase(Database):
         """Do nothing: an SQLite file needs no preparation."""
 
     def damage(self, *, indexes: bool = False) -> str | None:
-        """Return the findings of SQLite's own check; None without any, also if it cannot read the file.
+        """Return the first `FINDINGS` findings of SQLite's own check; None without any, or if it cannot read the file.
 
         The check reads the whole file, about 1 GB a second, and ends after `CHECK_SECONDS` with the findings so far.
 

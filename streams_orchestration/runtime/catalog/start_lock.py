@@ -179,7 +179,10 @@ def _name(command: str) -> str:
 
 
 def _far_starter(shared: SharedLock) -> Starter | None:
-    """Return the process that holds the database's lock, which all machines see; None if its name cannot be read."""
+    """Return the process that holds the database's lock, which all machines see.
+
+    None if it is free, or the name of its holder cannot be read.
+    """
     name, since = shared.holder() or ("", None)
     match = _HOLDER.fullmatch(name)
     return match and Starter(int(match["pid"]), since, match["command"], match["machine"])

@@ -224,7 +224,7 @@ def _is_at_rest(
 def _task_input(
     task: Task, view: PeView, taken: Mapping[str, tuple[Segment, ...]], sources: _Sources, *, paused: bool
 ) -> TaskInput:
-    """Return the input of one task in a batch. The sources of a paused PE produce nothing."""
+    """Return the input of one task in a batch. With `paused`, its sources produce nothing."""
     imported = tuple(_imported(view, task))
     producing = [] if paused else [sources.producing[each] for each in task.sources if each in sources.producing]
     names = [sources.names[each] for each in task.sources]
@@ -272,7 +272,10 @@ def is_due(view: PeView, now: float | None) -> bool:
 
 
 def _left_unread(view: PeView, stream: InputStream, *, waits: bool) -> bool:
-    """Return True if the PE must not read a foreign stream now."""
+    """Return True if the PE must not read a stream now; its own region's streams are always read.
+
+    It must not if it waits for the end of an epoch (`waits`), or while it is drained and the stream is not.
+    """
     return stream.foreign and (waits or (view.draining is not None and stream.stream not in view.draining))
 
 

@@ -156,7 +156,10 @@ def _drained_streams(connection: Connection, program: PeProgram) -> frozenset[st
 def _streams(
     connection: Connection, program: PeProgram, inputs: Sequence[InputStream], position: Position, *, on_trial: bool
 ) -> dict[str, StreamView]:
-    """Return the PE's streams and their readable segments; uncommitted ones are read by producer, in whole batches."""
+    """Return the PE's streams and their readable segments; uncommitted ones are read by producer, in whole batches.
+
+    With `on_trial`, the PE also sees epochs of its own application that others do not see yet.
+    """
     views = {
         stream.stream: _stream(connection, program.application, stream, position, on_trial=on_trial)
         for stream in inputs
@@ -174,7 +177,7 @@ def _stream(
 ) -> StreamView:
     """Return the first segments of a stream that the PE has not read and may read, at most `SEGMENTS_LIMIT` + 1.
 
-    Segments from another unit of recovery are readable once their epoch is complete.
+    Segments from another unit of recovery are readable once their epoch is complete, and visible unless `on_trial`.
     """
     application, name = stream.exporter or application, stream.source or stream.stream
     key: dict[str, object] = {"of": application, "by": name}

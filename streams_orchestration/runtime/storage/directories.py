@@ -44,7 +44,17 @@ def directories_of(
     home: Home, application: str, pe: int, base: str = "", *, compression: str = "none",
     here: frozenset[str] = frozenset(), log_size: int = LOG_BYTES,
 ) -> Directories:  # fmt: skip
-    """Return the directories of one PE, with the settings of the files in them."""
+    """Return the directories of one PE, with the settings of the files in them.
+
+    Args:
+        home: the state directory.
+        application: the name of the application.
+        pe: the number of the PE.
+        base: the directory of the spec.
+        compression: `none`, `lz4` or `zstd`.
+        here: streams that only processes of this machine read; ignored if all files are in the state directory.
+        log_size: the size in bytes at which the log is rotated; 0 for never.
+    """
     data = data_of(application)
     return Directories(
         base=base,

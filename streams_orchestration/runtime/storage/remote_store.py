@@ -39,7 +39,10 @@ log = logging.getLogger("streams.files")
 
 @dataclass(frozen=True)
 class RemoteStore(Store):
-    """Files in an object store, below the address `root`. A file is written completely or not at all."""
+    """Files in an object store, below the address `root`. A file is written completely or not at all.
+
+    Methods raise StoreError if the storage stays unavailable or refuses, and FileNotFoundError for a missing file.
+    """
 
     options: str = "{}"
     """The access to the object store: `StorageOptions` as JSON, with references for secrets."""
@@ -152,6 +155,8 @@ class RemoteStore(Store):
 
     def _tried(self, action: Callable[[Storage], T]) -> T:
         """Return the result of an action; a patient store repeats it while the storage is unavailable.
+
+        It does so for `PATIENCE_SECONDS`.
 
         Raises:
             StoreError: the storage stays unavailable, or refuses.

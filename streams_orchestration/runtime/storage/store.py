@@ -182,7 +182,8 @@ def remove_files(store: Store, addresses: Iterable[str]) -> int:
     """Remove files, whose names are never used again.
 
     So this may happen at any time after their rows were deleted. A file that cannot be removed is skipped; it is swept
-    when its PE starts again. The rest is skipped, too, if the storage is away: then each file would be waited for.
+    when its PE starts again. The rest is skipped, too, if the storage is away, since each file would be waited for. It
+    counts as away after `FAILED_REMOVALS` failures in a row, or one that took more than `SLOW_SECONDS`.
 
     Returns:
         The number of files that are gone for certain.

@@ -15,7 +15,11 @@ from streams_orchestration.runtime.programs.codecs import result_codec
 
 
 def give_answer(directory: str, batch: int, result: TaskResult) -> None:
-    """Write the result of a task to its file, which appears whole or not at all."""
+    """Write the result of a task to its file, which appears whole or not at all.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     place = Path(directory) / f"{batch}-{result.level}-{result.partition}.json"
     write_whole(place, result_codec.dump_json(result), durably=False)
 

@@ -27,7 +27,10 @@ Send = Callable[[OperatorProgram, int, TupleBatch], None]
 
 
 class EventTimeCalls:
-    """The calls of one task for operators in event-time graphs."""
+    """The calls of one task for operators in event-time graphs.
+
+    Methods that call an operator raise OperatorError if that operator raises, or one that it submits to.
+    """
 
     def __init__(self, program: PeProgram, calls: OperatorCalls, process: Process, send: Send) -> None:
         """Prepare for the calls of a task.

@@ -45,7 +45,10 @@ from streams_orchestration.runtime.transport.segments import Item, SegmentError,
 
 
 class TaskRun:
-    """One task of one batch."""
+    """One task of one batch.
+
+    Methods that call an operator raise OperatorError if that operator raises, or one that it submits to.
+    """
 
     def __init__(
         self,
@@ -164,7 +167,7 @@ class TaskRun:
         )
 
     def _links(self) -> dict[str, list[LinkChange]]:
-        """Return the Imports and Exports of operators that have changed any of them in this batch."""
+        """Return for each operator that has changed an Import or Export in this batch all that it has ever changed."""
         changed: dict[str, list[LinkChange]] = {}
         for index in self.prepared:
             links = self.instances[index].operator.context.links

@@ -104,7 +104,11 @@ class FlooredOperator(Operator):
         call_between(batch, lambda tuples: self._divide(port, tuples), lambda steps: self._reach(port, steps))
 
     def on_watermark(self, watermark: int) -> None:
-        """Advance every object with a lower watermark to the given watermark."""
+        """Advance every object with a lower watermark to the given watermark.
+
+        Raises:
+            ResultError: the operator returns a value.
+        """
         self._begin()
         self._reached = watermark
         for part, floor in zip(self.parts, self._floors.watermarks, strict=True):

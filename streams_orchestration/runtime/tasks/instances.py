@@ -84,7 +84,7 @@ def make_instance(
 ) -> OperatorInstance:
     """Return a new operator object with a stored state, or with the initial one; open its PE's log.
 
-    Errors of the operator's own code are raised as they are.
+    Errors of the operator's own code are raised as they are. `resets` is the number of resets of the operator's unit.
 
     Raises:
         ImplementationError: its class cannot be imported.

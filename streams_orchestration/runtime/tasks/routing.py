@@ -100,7 +100,7 @@ def split_tuples(batch: TupleBatch, channels: np.ndarray, width: int) -> list[Tu
 
 
 def split_by(splitter: SplitDelivery, batch: TupleBatch, positions: dict[str, int]) -> list[TupleBatch | None]:
-    """Return the tuples of every channel of a splitter.
+    """Return the tuples of every channel of a splitter with all watermarks; None for a channel without either.
 
     Advance `positions`, which has the next channel of each round-robin splitter (rules 20, 21).
     """
@@ -132,7 +132,10 @@ def _mostly_differ(array: pa.Array) -> bool:
 
 
 def _hash_values(values: pa.Array) -> np.ndarray:
-    """Return the 64-bit hashes of values; values that are equal as keys have the same hash."""
+    """Return the 64-bit hashes of values; values that are equal as keys have the same hash.
+
+    The hash of null is the one of 0 or of an empty text.
+    """
     values = hashable(values)
     if pa.types.is_integer(values.type):
         return _mix(values.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64))

@@ -40,7 +40,7 @@ _KEPT = select(_t.c.files).where(_t.c.application == bindparam("of"))
 
 
 def newest_states(connection: Connection, application: str, pe: int) -> dict[str, StoredState]:
-    """Return the newest stored state of every operator of a PE."""
+    """Return the newest stored state of every operator of a PE that has one."""
     rows = connection.execute(_NEWEST_FILES, {"of": application, "at": pe})
     return {row.operator: StoredState(row.operator, tuple(StateFile(**file) for file in row.files)) for row in rows}
 
@@ -125,7 +125,7 @@ def drop_unneeded_states(
 
 
 def _drop(connection: Connection, rows: Iterable[StateRow], keep: set[tuple[str, int]]) -> list[str]:
-    """Delete rows except those in `keep`; return the files that only the deleted rows name."""
+    """Delete rows except those in `keep`; return the files that neither the other rows nor an open trial need."""
     rows = list(rows)
     kept = [row for row in rows if (row.operator, row.batch) in keep]
     dropped = [row for row in rows if (row.operator, row.batch) not in keep]

@@ -268,7 +268,7 @@ def carry_connections(
 def next_number(connection: Connection, application: str, stream: str) -> int:
     """Return the next segment number of a stream that an earlier plan wrote.
 
-    It is above every segment written, and not below the end that readers still wait for.
+    It is above every segment written, and not below the end that readers still wait for; 0 without either.
     """
     s = tables.segment
     written = connection.scalar(

@@ -63,7 +63,7 @@ class ImportingPe:
 def outstanding(
     connection: Connection, program: PeProgram, position: Position, completed: int, shown: int, now: float | None = None
 ) -> int:
-    """Return the largest lag of a reader that a PE waits for, in segments, over all streams that it writes.
+    """Return the largest lag of a reader that a PE waits for, in segments, over all streams that it writes, or 0.
 
     A reader outside of the region cannot read the open epoch, so only segments of earlier epochs count for it. If the
     PE waited for more, the epoch would never end. A result below OUTSTANDING_LIMIT may count segments that a reader

@@ -37,7 +37,7 @@ def write_segment(
 ) -> Segment:
     """Write items to a new file, and return it as a segment.
 
-    The file is durable after `Store.sync`, and garbage until a commit names it.
+    The file is durable after `Store.sync`, and garbage until a commit names it. `compression` is as for `encode`.
 
     Raises:
         OSError: the file cannot be written.

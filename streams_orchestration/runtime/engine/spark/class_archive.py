@@ -43,7 +43,8 @@ class ClassArchive:
     def find(cls, java: Path, options: str, home: Path, directory: Path | None = None) -> ClassArchive:
         """Find the archive for a JVM, and mark it as used.
 
-        If it is missing, its directory is created, and the JVM is to write it if the disk has `FREE_BYTES`.
+        If it is missing, its directory is created. The JVM is to write it if the directory can be written, and has more
+        than `FREE_BYTES` free on its disk.
 
         Args:
             java: the program of the JVM.
@@ -106,7 +107,8 @@ class ClassArchive:
     def keep(self) -> None:
         """Move the archive that the JVM has written to its place; do nothing if it has written none.
 
-        Incomplete archives of killed JVMs, and all but the last used archives, are removed. Failures are logged.
+        Incomplete archives that are older than `STALE_SECONDS`, and all but the `KEPT` last used archives, are removed.
+        Failures are logged.
         """
         if self.writes is None or not self.writes.exists():
             return

@@ -28,7 +28,7 @@ _FILE = b"file:"
 
 
 class RowSender:
-    """The `Sender` of tasks whose payloads are rows of Spark's.
+    """The `Sender` of tasks whose payloads are rows of Spark's; its methods raise OSError if a file cannot be written.
 
     Args:
         place: where payloads go that are too large for a row: a directory, or a function that holds them and returns

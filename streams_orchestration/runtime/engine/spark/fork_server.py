@@ -207,7 +207,7 @@ class ForkRequest(NamedTuple):
         """Receive the request that a client sends.
 
         Raises:
-            OSError: the client has gone, or sends nothing.
+            OSError: the client has gone, or sends nothing for `REQUEST_SECONDS`.
             EOFError, ValueError, TypeError: the request is incomplete or wrong.
         """
         client.settimeout(REQUEST_SECONDS)

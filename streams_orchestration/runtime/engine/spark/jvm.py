@@ -42,7 +42,7 @@ class Jvm:
     """The position in the output of this process at which the output of the JVM begins."""
 
     def gateway(self) -> Any:
-        """Wait until the JVM is up, and return PySpark's connection to it.
+        """Wait until the JVM is up, and return PySpark's connection to it; call this once, since its file is removed.
 
         Raises:
             StreamsRuntimeError: the JVM has ended; the message has the reason, if the output shows it.
@@ -86,7 +86,7 @@ class OutputMark:
 
     @classmethod
     def here(cls) -> OutputMark:
-        """Return the current end of the standard error."""
+        """Return the current end of the standard error; a mark without a file if that is not a file."""
         with contextlib.suppress(OSError):
             file = Path("/proc/self/fd/2").readlink()
             if file.is_file():

@@ -203,7 +203,10 @@ def _connected(address: str) -> socket.socket:
 
 
 def admit(connection: Connection, key: bytes) -> bool:
-    """Return True if the peer of a new connection knows the key; otherwise close the connection."""
+    """Return True if the peer of a new connection proves that it knows the key; otherwise close the connection.
+
+    It must do so within `HANDSHAKE_SECONDS`.
+    """
     try:
         _be_patient(connection, HANDSHAKE_SECONDS)
         deliver_challenge(connection, key)

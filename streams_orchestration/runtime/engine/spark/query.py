@@ -118,7 +118,9 @@ class SparkQuery(ScratchQuery):
         return self._query is not None and self._query.isActive
 
     def failure(self) -> StreamsRuntimeError | None:
-        """Return the error that ended the query; None while it runs or is about to be started again.
+        """Return the error that ended the query, and set `permanent` and `cause` by it.
+
+        Return None while the query runs or is about to be started again.
 
         A query that could not start because Python was slow to start is started again by this call, after a pause, up
         to `MOST_STARTS` times.

@@ -284,6 +284,8 @@ class QueryTime:
     def _input(self, plan: BatchPlan, each: _OperatorTime, *, ended: bool) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Process the input of one operator; yield the tuples that its watermark has now passed, with their ports.
 
+        With `ended`, the watermark then reaches its end.
+
         Raises:
             ValueError: a tuple has no event time, or the filter of an Import cannot be evaluated for it.
             SegmentError: a segment is gone or altered, or has other attributes.

@@ -48,7 +48,10 @@ UNKNOWN_DELAY = OutputDelay(waits=True, microseconds=None)
 
 
 def declared_delay(seconds: float, *, waits: bool) -> OutputDelay:
-    """Return the delay that a user declares; Spark removes the state of joins up to a millisecond later than that."""
+    """Return the delay that a user declares in seconds.
+
+    It is a millisecond longer if results wait for Spark's watermark, since Spark removes state up to that much later.
+    """
     return OutputDelay(waits, round(seconds * 1_000_000) + (MILLISECOND if waits else 0))
 
 

@@ -133,7 +133,8 @@ class FramePlanner(Planner):
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
         """Return the batch to run.
 
-        None if there is no plan. In the last epoch, a batch that closes all windows is inserted before the last batch.
+        None if there is no plan. If the query is to be flushed, a batch that closes all windows is inserted before the
+        last batch.
 
         Raises:
             StreamsRuntimeError: the checkpoint of Spark and the catalog are at different batches; the scratch directory
@@ -223,7 +224,7 @@ class FramePlanner(Planner):
         If the batch ends the epoch, also store the event time, and link the checkpoint, which is then in the result.
 
         Raises:
-            CheckpointError: the checkpoint has no committed batch.
+            CheckpointError, OSError: see `link_checkpoint`; or a file cannot be written.
         """
         answers = take_all_answers(self.scratch.answers, plan.batch)
         written = [answer for answer in answers if answer.level == WRITTEN]

@@ -78,7 +78,10 @@ class FrameQuery(SparkQuery):
             self.log.error("%s", self.error)
 
     def failure(self) -> StreamsRuntimeError | None:
-        """Return the error that ended the query. While the query runs, note its progress and return None."""
+        """Return the error that ended the query.
+
+        While the query runs, return None, and note its progress every `NOTE_SECONDS`.
+        """
         if self._query is None:
             return self.error
         failure = super().failure()

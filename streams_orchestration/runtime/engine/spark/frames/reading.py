@@ -43,7 +43,9 @@ def is_small(planned: PortBatch, attributes: str) -> bool:
 
 
 def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
-    """Divide a port's batch among tasks, and return the share of each task as JSON; none for a batch without rows.
+    """Divide a port's batch among tasks of about `ROWS` rows, and return the share of each task as JSON.
+
+    There is none for a batch without rows.
 
     Args:
         planned: the batch.
@@ -76,6 +78,9 @@ def released_segments(
         directory: the path of a directory of this machine.
         port: the name of the port, for messages.
         batches: the tuples.
+
+    Raises:
+        OSError: a segment cannot be written.
     """
     if not batches:
         return ()

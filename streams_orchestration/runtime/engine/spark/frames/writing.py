@@ -123,7 +123,11 @@ def _deliver(outbox: Outbox, delivery: Delivery, ddl: str | None, tuples: TupleB
 
 
 def mark_segments(program: PeProgram, directories: Directories, marks: Iterable[OutputMarks]) -> tuple[Segment, ...]:
-    """Write and sync the watermarks after a batch: a segment for each stream that gets any, to all channels (EV26)."""
+    """Write and sync the watermarks after a batch: a segment for each stream that gets any, to all channels (EV26).
+
+    Raises:
+        OSError: a segment cannot be written.
+    """
     outbox = Outbox(program, directories, _no_sender, NoMeter(program))
     for operator, port, watermarks in marks:
         source = program.operators[operator]
