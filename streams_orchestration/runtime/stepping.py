@@ -236,9 +236,8 @@ class SteppedApplication:
             trigger_every: the number of turns between two cuts of every region.
 
         Raises:
-            StepError: an operator raised, a Spark query has failed, or nothing is left to do although the application
-                has not ended.
-            OutputError: an output cannot become visible.
+            StepError: nothing is left to do although the application has not ended; see also `step`.
+            StreamsRuntimeError, OutputError: see `step`.
         """
         idle = 0
         for turn in itertools.count(1):

@@ -122,7 +122,8 @@ class SqliteDatabase(Database):
     def damage(self, *, indexes: bool = False) -> str | None:
         """Return the first `FINDINGS` findings of SQLite's own check; None without any, or if it cannot read the file.
 
-        The check reads the whole file, about 1 GB a second, and ends after `CHECK_SECONDS` with the findings so far.
+        The check reads the whole file, about 1 GB a second, and ends after `CHECK_SECONDS` with the findings so far. An
+        error that shows damage, with which it fails, is the result.
 
         Args:
             indexes: also compare the indexes with the tables.

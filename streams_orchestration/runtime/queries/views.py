@@ -62,7 +62,7 @@ _SEGMENTS = {
 
 
 def read_view(catalog: Catalog, program: PeProgram, generation: int | None = None) -> PeView:
-    """Read, in one transaction, the position of a PE and the segments of its streams.
+    """Read, in one transaction, all that planning needs: a PE's position and states, its unit, and unread segments.
 
     Args:
         catalog: the catalog of the application.
@@ -177,7 +177,8 @@ def _stream(
 ) -> StreamView:
     """Return the first segments of a stream that the PE has not read and may read, at most `SEGMENTS_LIMIT` + 1.
 
-    Segments from another unit of recovery are readable once their epoch is complete, and visible unless `on_trial`.
+    Segments from another unit of recovery are readable once their epoch is complete. With `on_trial`, these include
+    segments that a trial hides from others.
     """
     application, name = stream.exporter or application, stream.source or stream.stream
     key: dict[str, object] = {"of": application, "by": name}

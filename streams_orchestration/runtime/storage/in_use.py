@@ -30,7 +30,7 @@ def use(directory: Path) -> IO[str]:
 
 
 def is_left(directory: Path) -> bool:
-    """Return True if a directory was marked by a process that has ended."""
+    """Return True if a directory was marked by a process that has ended; False if it was never marked."""
     try:
         with (directory / MARK).open("r+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -40,7 +40,7 @@ class Checkpoint:
         """Addresses of written files that are not durable yet."""
 
     def take(self, program: OperatorProgram, instance: OperatorInstance, *, changed: bool) -> None:
-        """Store the state and the finished sink files of one operator, and add them to this checkpoint.
+        """Store the state of one operator, hand over its finished sink files, and add both to this checkpoint.
 
         Args:
             program: the program of the operator.

@@ -236,7 +236,7 @@ class EventTimeCalls:
         return reached
 
     def submit(self, program: OperatorProgram, steps: Watermarks | None, ports: Iterable[int]) -> None:
-        """Send watermarks without tuples to every connection of some output ports."""
+        """Send watermarks without tuples to every connection of some output ports; nothing if `steps` is None."""
         for port in ports if steps else ():
             assert steps is not None
             self._send(program, port, TupleBatch.bearing(steps, arrow_schema(program.outputs[port] or "")))

@@ -96,6 +96,8 @@ class TaskRun:
     def run(self, inputs: TaskInput | None, received: Iterator[tuple[int, int, Item]]) -> TaskResult:
         """Run the task on its sources and streams (level 0), or on the items from exchanges; return its result.
 
+        Also call the operators that use the clock, and at the end of an epoch drain operators, or end the last epoch.
+
         Args:
             inputs: the sources and segments of a task of level 0.
             received: the (operator, input port, item) of a task of a later level.

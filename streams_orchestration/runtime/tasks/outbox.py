@@ -99,7 +99,11 @@ class Outbox:
             yield operator, port, self._meter.sent_all(operator, port, sender.payload)
 
     def segments(self) -> Iterator[Segment]:
-        """Write the items of each stream as one segment, and yield the segments."""
+        """Write the items of each stream as one segment, and yield the segments.
+
+        Raises:
+            OSError: a segment cannot be written.
+        """
         for stream, items in self._remote.items():
             store, directory = self._directories.store, self._directories.streams
             if stream in self._directories.here:

@@ -28,7 +28,7 @@ class ChangeableLinks:
         self.load(())
 
     def load(self, changes: Iterable[LinkChange]) -> None:
-        """Begin a batch with the changes of earlier batches."""
+        """Return to the declared Imports and Exports with the changes of earlier batches, as a batch begins."""
         imports, exports = self._declared.imports, self._declared.exports
         self._imports = {
             port: LinkChange(each.name, port, each.subscription, each.filter) for port, each in imports.items()
@@ -57,7 +57,10 @@ class ChangeableLinks:
         return None if port not in self._imports else self._imports[port].subscription
 
     def subscribe(self, port: int, subscription: str) -> int:
-        """Change the subscription of an Import, and remove its filter; return `DONE`, `NO_PORT` or `WRONG`."""
+        """Change the subscription of an Import, and remove its filter, and return `DONE`.
+
+        Change nothing for a port without a subscription (`NO_PORT`), or for a text that is not one (`WRONG`).
+        """
         if self.subscription(port) is None:
             return NO_PORT
         try:
@@ -73,7 +76,10 @@ class ChangeableLinks:
         return None if port not in self._imports else self._imports[port].filter or ""
 
     def filter_by(self, port: int, condition: str) -> int:
-        """Change the filter of an Import, or remove it if the text is empty; return `DONE`, `NO_PORT` or `WRONG`."""
+        """Change the filter of an Import, or remove it if the text is empty, and return `DONE`.
+
+        Change nothing for a port without an Import (`NO_PORT`), or for a text that is not a filter (`WRONG`).
+        """
         if port not in self._imports:
             return NO_PORT
         text = None
@@ -91,7 +97,10 @@ class ChangeableLinks:
         return None if port not in self._exports else self._exports[port].properties
 
     def offer(self, port: int, properties: dict[str, Any]) -> int:
-        """Change the properties of an Export; return `DONE`, `NO_PORT` or `WRONG`."""
+        """Change the properties of an Export, and return `DONE`.
+
+        Change nothing for a port without an Export (`NO_PORT`), or for properties that cannot be used (`WRONG`).
+        """
         if port not in self._exports:
             return NO_PORT
         if check_properties(properties) is not None:

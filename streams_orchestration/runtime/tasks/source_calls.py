@@ -71,9 +71,9 @@ class SourceCalls:
         """Source -> its decisions that partitions are idle."""
 
     def produce(self, name: str, inputs: TaskInput) -> OperatorProgram | None:
-        """Let a source produce its tuples of the batch, and note its offset and pause.
+        """Let a source produce its tuples of the batch, and note its offset, and its pause or its end.
 
-        Return its program if it has no more tuples for good, else None.
+        Return its program if it has no more tuples for good; None otherwise, and at the end of a bounded run.
 
         Raises:
             OperatorError: the source raised, or an operator to which it submitted.

@@ -178,7 +178,11 @@ class SparkEngine:
                 streams.resetTerminated()
 
     def query(self, start: QueryStart) -> SparkQuery:
-        """Start a query of the session; on a cluster, first give up lost executors."""
+        """Wait until the session is up, and start a query of it; on a cluster, first give up lost executors.
+
+        Raises:
+            Exception: the error that kept the session from starting, or one of Spark's for the query.
+        """
         if self._elsewhere:
             self._give_up_executors()
         if start.program.engine == "dataframe":

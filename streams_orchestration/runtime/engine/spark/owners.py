@@ -73,7 +73,7 @@ class SilentOwnerError(StreamsRuntimeError):
 
 @cache
 def executor_id() -> str:
-    """Return the id of the cluster's executor that started this process; empty in a host without a cluster."""
+    """Return the id of the cluster's executor that started this process; empty if none has, or it cannot be found."""
     with contextlib.suppress(psutil.Error):
         for parent in psutil.Process().parents() if os.environ.get(DRIVER) else ():
             words = parent.cmdline()

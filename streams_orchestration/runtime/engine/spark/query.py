@@ -95,7 +95,7 @@ class SparkQuery(ScratchQuery):
         self.start()
 
     def start(self) -> None:
-        """Start the query with a new checkpoint directory, which serves this generation only."""
+        """Start the query with a checkpoint directory of this generation; an error of Spark's is raised as it is."""
         self._starts += 1
         self._again_at = None
         self._query = self._begin()

@@ -74,6 +74,9 @@ def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) ->
 
     The task's result goes into an answer for the planner. If the task fails, the failure is logged and in the answer,
     and it sends no tuples. The first task of level 0 also sends the plan to all tasks of later levels.
+
+    Raises:
+        OSError: the answer cannot be written.
     """
     launched = scratch.launched
     program, directories = launched.program, launched.directories

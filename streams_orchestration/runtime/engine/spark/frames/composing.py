@@ -239,6 +239,8 @@ class Composition:
     def _delay(self, frame: DataFrame, port: int, role: EventTimeRole, parameters: FrameParameters) -> OutputDelay:
         """Return the delay of an output port: how far its results may be behind the watermark of the input (EV66).
 
+        A declared delay has priority. If the delay is not known and not needed, it is `UNKNOWN_DELAY`.
+
         Raises:
             UnknownDelayError: the delay is not known, and an operator downstream uses the watermarks of the port.
         """
@@ -265,7 +267,7 @@ class Composition:
         """Return the DataFrame of an input port, with the rows from outside and from operators of the PE.
 
         Raises:
-            OperatorError: the port declares a watermark, but gets rows from operators of the PE.
+            OperatorError: the port declares a watermark, but gets rows from operators of the PE, or no event time.
         """
         inside = [
             self._made[index, number]
@@ -351,7 +353,7 @@ def _arrow(kind: Any) -> pa.DataType:
 
 
 def _in_words(error: Exception) -> str:
-    """Return the message of Spark or of a user's function, without the query plan."""
+    """Return the message of Spark or of a user's function, without the query plan; the remedy for a missing class."""
     if str(error) == NO_CLASS:
         return (
             "the JVM lacks the class that it calls. A host that had no queries when it started lacks Spark's machine "

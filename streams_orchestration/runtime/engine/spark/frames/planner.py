@@ -155,7 +155,11 @@ class FramePlanner(Planner):
         return planned
 
     def _ports(self, plan: BatchPlan) -> FrameBatch:
-        """Return the input of every port in a batch, under the key `operator:port`; write tuples that have waited."""
+        """Return the input of every port in a batch, under the key `operator:port`; write tuples that have waited.
+
+        Raises:
+            OperatorError, SegmentError: see `_released`.
+        """
         released = self._released(plan)
         ports = dict(released)
         (task,) = plan.inputs

@@ -52,7 +52,7 @@ class FrameWriter:
 
         Raises:
             StreamsRuntimeError: Spark has run a batch with rows that was not planned.
-            DataError: see `typed`.
+            DataError, ValueError: see `typed`.
         """
         from pyspark import TaskContext
 
