@@ -16,7 +16,7 @@ from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.errors import HostLaunchError, NothingFailedError
 from streams_orchestration.runtime.limits import AGENT_LIMIT, AHEAD_SECONDS, ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
 from streams_orchestration.runtime.units.broken_disks import kind_of_end
-from streams_orchestration.runtime.units.region_machine import TIMEOUT
+from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT
 from streams_orchestration.runtime.units.set_back import unit_changes
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log
 from streams_orchestration.runtime.units.unit_facts import ENDED, Health, Trouble
@@ -184,7 +184,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
         return None  # the hosts are on their way
     if failed is not None:
         return failure(pe_failure(failed.id, failed.error), failed, failed.kind, failed)
-    if unit.waits or unit.state == "MAXIMUM_RESET_ATTEMPTS_REACHED":
+    if unit.waits or unit.state == LIMIT:
         return failure(unit.cause or "it waits for a reset", None, unit.kind)
     if unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline:
         if unit.timer == "drain":
@@ -297,7 +297,7 @@ def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
     late = unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline
     waits = (unit.state == "UNHEALTHY" or unit.dirty) and unit.asked != unit.generation
     sick = health is not None and (health.trouble is not None or health.missing or health.ahead)
-    return late or waits or sick or bool(unit_changes(unit, now))
+    return unit.state == LIMIT or late or waits or sick or bool(unit_changes(unit, now))
 
 
 def pe_failure(pe: int, error: str | None) -> str:

@@ -39,6 +39,7 @@ from streams_orchestration.runtime.processes import ProcessIdentity, family, ide
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import StoreError
 from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
@@ -160,6 +161,15 @@ def test_a_host_that_dies_is_seen_by_who_watches(home: Home, launcher: FakeLaunc
     assert next(watching)["app"].troubled == ("region-0",)
     reset(home, "app", "region-0")
     assert next(watch(home, 0.0))["app"].troubled == (), "it is seen to"
+
+
+def test_a_unit_without_an_attempt_left_is_seen_by_who_watches_though_no_pe_has_failed(
+    home: Home, launcher: FakeLauncher
+):
+    launch(Catalog(home), "app")
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.unit).values(state=LIMIT))
+    assert next(watch(home, 0.0))["app"].troubled == ("region-0",)
 
 
 def test_a_catalog_that_takes_the_place_of_another_is_seen_by_who_watches(home: Home, tmp_path: Path):
