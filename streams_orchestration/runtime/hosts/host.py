@@ -326,17 +326,19 @@ class Host:
     def _clear(self, units: Collection[str]) -> bool:
         """Remove the garbage of complete units, whose queries start no more, and what killed processes have left.
 
-        Returns:
-            False if files are left that could not be removed.
+        Return False if files are left that could not be removed.
         """
         programs = self.queries.programs
         collect_garbage(self.catalog, self.application, programs.values(), units, self.plan)
+        self.heart.turned()  # each step may wait for the storage
         mine = {pe: program for pe, program in programs.items() if program.unit in units}
-        pes = (*mine, *unknown_pes(self.catalog, self.application))
-        return not sweep(self.catalog, self.application, pes, mine.values()).left
+        unknown = unknown_pes(self.catalog, self.application)
+        self.heart.turned()
+        return unknown is not None and not sweep(self.catalog, self.application, (*mine, *unknown), mine.values()).left
 
     def _clear_all(self) -> bool:
         is_clear = clear_after_publishers(self.catalog, self.application)
+        self.heart.turned()
         return is_clear & self._clear({program.unit for program in self.queries.programs.values()})
 
     def _see_start(self) -> None:

@@ -334,8 +334,11 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | Non
 
 
 def clear_after_publishers(catalog: Catalog, application: str) -> bool:
-    """Remove the files that killed publishers have left; return False if some may be left. See `remove_abandoned`."""
-    return remove_abandoned(catalog.store, application, _pending_directories(catalog, application))
+    """Remove the files that killed publishers have left; return False if some may be left. See `remove_abandoned`.
+
+    The storage is asked once, without waiting for it.
+    """
+    return remove_abandoned(catalog.store.hasty(), application, _pending_directories(catalog, application))
 
 
 def remove_empty(catalog: Catalog, application: str) -> None:

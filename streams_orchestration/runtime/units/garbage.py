@@ -269,8 +269,8 @@ def sweep(
 ) -> Swept:
     """Remove files of PEs that no commit names, such as files of killed or failed tasks.
 
-    Call this only while no query of these PEs runs. If the storage cannot be listed, this is logged and nothing is
-    removed. If there are states, expired holds of units are ended. During a redeploy, states are kept, because the
+    Call this only while no query of these PEs runs. If the storage cannot be listed at once, this is logged and nothing
+    is removed. If there are states, expired holds of units are ended. During a redeploy, states are kept, because the
     redeploy writes the states of its new plan, and only then the switch names them.
 
     Args:
@@ -283,7 +283,7 @@ def sweep(
     """
     data = data_of(application)
     numbers = list(pes)
-    store = catalog.store
+    store = catalog.store.hasty()  # the loop of a host waits for this, and tries again
     # The files are listed before the catalog is asked which host runs the PEs. So a host that was paused and replaced
     # meanwhile does not remove files that its successor has written and not committed. A redeploy holds units before
     # it writes.
@@ -331,18 +331,18 @@ def _unpublished(store: Store, application: str, pe: int) -> list[str]:
     return [address for address in files if not address.rpartition("/")[2].startswith(MERGED)]
 
 
-def unknown_pes(catalog: Catalog, application: str) -> tuple[int, ...]:
+def unknown_pes(catalog: Catalog, application: str) -> tuple[int, ...] | None:
     """Return PEs that have files but are not deployed, as after a redeploy that died early; end expired holds before.
 
-    The result is empty while a redeploy is under way, or if the storage cannot be listed. Without any files of PEs, no
-    holds are ended.
+    The result is empty while a redeploy is under way, and None if the storage cannot be listed at once. Without any
+    files of PEs, no holds are ended.
     """
     # the files are listed before the catalog is asked, as in `sweep`
-    data, store = data_of(application), catalog.store
+    data, store = data_of(application), catalog.store.hasty()
     try:
         files = [address for kind in ("streams", "states", "waiting") for address in store.below(f"{data}/{kind}")]
     except OSError:
-        return ()
+        return None
     numbers = {int(name) for file in files if (name := file.split("/")[3].removeprefix("pe-")).isdecimal()}
     p = tables.pe
     if not numbers or not end_expired_holds(catalog, application):

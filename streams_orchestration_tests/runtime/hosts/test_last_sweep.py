@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import errno
 import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from streams_orchestration import world
 from streams_orchestration.runtime import stepping
+from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.last_sweep import CLEAR_SECONDS, LastSweep
-from streams_orchestration.runtime.sinks.publishing import complete
+from streams_orchestration.runtime.sinks.publishing import clear_after_publishers, complete
 from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import Store, StoreError
 from streams_orchestration.runtime.storage.waiting import remove_abandoned
-from streams_orchestration.runtime.units.garbage import sweep
+from streams_orchestration.runtime.units.garbage import sweep, unknown_pes
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
+from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.running import joined
 
 
 @pytest.fixture
@@ -36,6 +41,25 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def broken(path: str | Path, *_: object, **__: object) -> None:
     raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+
+@dataclass(frozen=True)
+class Away(Store):
+    """A storage that is away; nobody may wait for it."""
+
+    away: str = ""
+    """The only directory for which it is away; empty for all."""
+    is_patient: bool = True
+
+    def hasty(self) -> Store:
+        return replace(self, is_patient=False)
+
+    def below(self, directory: str) -> list[str]:
+        assert not self.is_patient, f"{directory} is waited for"
+        if self.away not in ("", directory):
+            return []
+        message = f"{directory}: cannot be reached"
+        raise StoreError(message)
 
 
 def test_an_application_completes_once_its_files_could_be_removed(now: list[float]):
@@ -93,3 +117,27 @@ def test_files_of_killed_publishers_are_left_if_their_directory_is_broken(
         assert not remove_abandoned(local.catalog.store, local.name, [tmp_path])
     assert remove_abandoned(local.catalog.store, local.name, [tmp_path])
     assert not (tmp_path / "merged-1").exists()
+
+
+def test_a_sweep_does_not_wait_for_a_storage_that_is_away(
+    local: LocalApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    away = Away(str(tmp_path / "mounted"), str(local.home.root))
+    monkeypatch.setattr(Home, "store", property(lambda _: away))
+    assert not clear_after_publishers(local.catalog, local.name)
+    assert unknown_pes(local.catalog, local.name) is None, "there may be such PEs"
+    assert sweep(local.catalog, local.name, [0]) == (0, True)
+
+
+def test_a_host_is_heard_between_the_steps_of_its_last_sweep_of_which_each_must_succeed(
+    local: LocalApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    joined(local.home)
+    host = Host(local.home, local.name, 0, "mine", IdleEngine())
+    turns: list[None] = []
+    monkeypatch.setattr(host.heart, "turned", lambda: turns.append(None))
+    assert host.last_sweep()
+    assert len(turns) == 3
+    away = Away(str(tmp_path / "mounted"), str(local.home.root), f"data/{local.name}/states")
+    monkeypatch.setattr(Home, "store", property(lambda _: away))
+    assert not host.last_sweep(), "PEs that are not deployed may have files"
