@@ -70,5 +70,5 @@ class Stage:
 
     @property
     def invariant_description(self) -> str:
-        """The condition that the stage's result must meet, in a sentence."""
+        """The condition that the stage's result must meet, in a sentence: the first line of the check's docstring."""
         return (self.invariant.__doc__ or "").partition("\n")[0]

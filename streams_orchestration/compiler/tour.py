@@ -102,7 +102,11 @@ def _section(number: int, stage: Stage) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page to the file in the first argument, by default `docs/compiler-tour.md`."""
+    """Write the page to the file in the first argument, by default `docs/compiler-tour.md`.
+
+    Raises:
+        SystemExit, OSError: see `write_page`.
+    """
     write_page(PAGE, lambda _: tour_page(), arguments)
 
 

@@ -74,7 +74,11 @@ def _cell(text: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page to the file in the first argument, by default `docs/diagnostics.md`."""
+    """Write the page to the file in the first argument, by default `docs/diagnostics.md`.
+
+    Raises:
+        SystemExit, OSError: see `write_page`.
+    """
     write_page(PAGE, lambda _: diagnostics_page(), arguments)
 
 

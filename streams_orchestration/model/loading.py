@@ -52,7 +52,10 @@ def without_errors(application: Application | None, diagnostics: Iterable[Diagno
 
 
 def validate_document(tree: Any, location: str = "") -> tuple[Application | None, list[Diagnostic]]:
-    """Validate a parsed document. Return the application and all diagnostics; never raises."""
+    """Validate a parsed document. Return the application without its faulty parts, and all diagnostics; never raises.
+
+    The application is None if the document is not a mapping, or still faulty after `MOST_ATTEMPTS`.
+    """
     if not isinstance(tree, Mapping):
         return None, [Diagnostic.of("SO0009", f"the spec is a mapping, not {show(tree)}", location=location)]
     document = cast("Mapping[str, Any]", tree)

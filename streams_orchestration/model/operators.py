@@ -86,7 +86,10 @@ class OperatorModel(Element):
     watermark_mode: WatermarkMode | None = None
 
     def signature(self) -> OperatorSignature:
-        """Return the signature of the declared operator."""
+        """Return the signature of the declared operator.
+
+        Declared input ports require at least one of them. Only `[]` limits the number of ports.
+        """
         inputs = (InputPortModel(),) if self.inputs is None else self.inputs
         outputs = (OutputPortModel(mutable=True),) if self.outputs is None else self.outputs
         return OperatorSignature(

@@ -122,7 +122,7 @@ def _run(file: Path) -> ModuleType:
 
 
 def _raised(file: Path, error: BaseException) -> Diagnostic:
-    """Return a diagnostic for an error of the file's code, at the file's innermost line in the traceback."""
+    """Return a diagnostic for an error of the file's code, at its innermost line in the traceback, or at line 1."""
     place = getattr(error, "place", None)
     if place is not None:  # an error of the builder knows its line
         return Diagnostic.of("SO0011", getattr(error, "message", str(error)), location=Location(place.file, place.line))

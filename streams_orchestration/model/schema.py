@@ -48,7 +48,7 @@ class Schema:
 
     @property
     def ddl(self) -> str:
-        """The tuple type in canonical DDL."""
+        """The tuple type in canonical DDL; empty without attributes."""
         return ", ".join(
             f"{quoted(name)} {type_}{' NOT NULL' if required else ''}" for name, type_, required in self.attributes
         )

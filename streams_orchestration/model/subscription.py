@@ -38,6 +38,9 @@ def parse_subscription(text: str) -> SubscriptionCondition:
 def is_about(wanted: Mapping[str, Any], importer: str, offered: Mapping[str, Any], exporter: str) -> bool:
     """Return True if an Import matches an Export.
 
+    A subscription matches properties only, never a stream with a `streamId`. An Import by `streamId` means a stream of
+    its own application by default, and one with neither matches nothing.
+
     Args:
         wanted: the parameters of the Import.
         importer: the application with the Import.

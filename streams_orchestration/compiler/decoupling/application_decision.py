@@ -133,6 +133,7 @@ def decide(
 
     Raises:
         ApplicationError: nothing was measured, there is no such PE, or no decision was found in time.
+        OSError: the process of the solver cannot be started.
     """
     loads = pe_loads(logical, physical, fusion, costs)
     busiest = max(loads, key=lambda each: (loads[each], -each))

@@ -206,7 +206,10 @@ class _Builder:
         return self.scale * send.of(amount, amount * size), self.scale * receive.of(amount, amount * size)
 
     def load(self, operator: int) -> float:
-        """Return the load of an operator, together with its streams to and from operators outside of the problem."""
+        """Return the load of an operator, together with its streams to and from operators outside of the problem.
+
+        Missing measurements count as 0, and imported tuples have no cost for their bytes.
+        """
         load = self.scale * self.costs.cpu.get(operator, 0.0)
         load += sum(self.price(output)[0] for output in self.leaving[operator] if self.leaves(output))
         outside = {

@@ -71,6 +71,9 @@ def _fewest_of_large(problem: Problem, fits: Callable[[Decision | None], bool], 
     """Find by bisection how many machines filling needs, then remove machines while local moves still find a fit.
 
     Filling puts operators on machines in the order of the flow.
+
+    Raises:
+        ApplicationError: see `best_use`.
     """
     low, high = least, most
     while low < high:
@@ -108,6 +111,9 @@ def _approached(problem: Problem, steps: int) -> Decision | None:
     """Return a good decision, found by filling machines and then trying `steps` moves per class.
 
     The result is None if filling finds no legal decision.
+
+    Raises:
+        ApplicationError: see `contract`.
     """
     flow = dataflow(problem)
     contraction = contract(flow)
@@ -124,6 +130,9 @@ def _fitted(problem: Problem, capacity: float) -> Problem:
     """Return the problem with the load of too heavy operators reduced, so that each of them just fills one machine.
 
     Only the `_HEAVY` heaviest classes are reduced.
+
+    Raises:
+        ApplicationError: see `contract`.
     """
     flow = dataflow(problem.with_machines(2))
     contraction = contract(flow)

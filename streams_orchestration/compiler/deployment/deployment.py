@@ -136,6 +136,7 @@ def _initial(program: PeProgram) -> dict[str, dict[str, object]]:
 
     Raises:
         CannotRunError: the code of a source raises an error in `initial_offset`.
+        ImplementationError: the class of a source cannot be imported.
     """
     offsets: dict[str, dict[str, object]] = {}
     for source in program.sources:

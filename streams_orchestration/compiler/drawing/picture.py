@@ -168,7 +168,7 @@ class _Painter:
         return self.picture
 
     def title(self, pe: ProcessingElement) -> str:
-        """Return the text on the frame of a PE."""
+        """Return the text on the frame of a PE: its number, its region if it is in one, its machine if decoupled."""
         region = max(self.region_of[op] for op in pe.operators) if self.region_of else -1
         part = f" · machine {pe.machine} of PE {pe.origin}" if pe.origin >= 0 else ""
         return f"PE {pe.id}" + (f" · region {region}" if region >= 0 else "") + part

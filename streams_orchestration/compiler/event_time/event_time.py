@@ -28,7 +28,10 @@ def map_event_time(logical: LogicalGraph, physical: PhysicalGraph) -> tuple[Even
 
 
 def mode_of(operator: LogicalOperator) -> EventTimeMode:
-    """Return the watermark mode of an operator: the way in which its watermark arises (EV17, EV19, EV23, EV62)."""
+    """Return the watermark mode of an operator: the way in which its watermark arises (EV17, EV19, EV23, EV62).
+
+    `manual` by its model comes first, then its annotation, then another mode by its model, then `inputWatermark`.
+    """
     if operator.watermark_mode == "manual":
         return "manual"
     if operator.event_time is not None:

@@ -111,7 +111,10 @@ def _drift(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def _reached(lookup: CompilationIndex, model: LogicalOperator, role: EventTimeOperator) -> Iterator[Fact]:
-    """Explain by which path and from which annotations event time reaches an operator, and which lag is the largest."""
+    """Explain by which path and from which annotations event time reaches an operator, and which lag is the largest.
+
+    Of a path longer than `_SHOWN` operators, the first and the last half of these are named.
+    """
     operators = lookup.logical.operators
     for number in role.imports:
         name = lookup.physical.imports[number].name

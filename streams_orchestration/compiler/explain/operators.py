@@ -63,7 +63,10 @@ def operator_explanation(lookup: CompilationIndex, operators: list[int]) -> Expl
 
 
 def width_reason(lookup: CompilationIndex, region: ParallelRegion) -> str:
-    """Return a phrase that names the origin of a parallel region's width (rule 6)."""
+    """Return a phrase that names the origin of a parallel region's width: an option, a submission value, or the spec.
+
+    Rule 6 has their order.
+    """
     for pattern, _ in lookup.options.widths:
         if region.matches(pattern):
             return f"given with --width {pattern}"

@@ -33,7 +33,10 @@ def membership_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def _reached(lookup: CompilationIndex, operator: int) -> Fact:
-    """Explain how the region reached a member: as a start, or along the streams from a start."""
+    """Explain how the region reached a member: as a start, or along the streams from a start.
+
+    Of a path longer than `_SHOWN` operators, the first and the last half of these are named.
+    """
     model = lookup.model(operator)
     if model.index in lookup.starts.starts:
         annotation = deciding_annotation(model, lookup.annotations)

@@ -59,7 +59,7 @@ def model_fact(lookup: CompilationIndex, operator: int) -> Fact:
 
 
 def lock_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
-    """Name the threads that enter an operator, and say whether a lock protects the operator for that reason."""
+    """Name up to `_SHOWN` threads that enter an operator, and say if a lock protects the operator for that reason."""
     threads = lookup.compilation.threads.operators[operator]
     begins = threads_into(lookup, operator)
     if threads.threads < len(begins):
@@ -115,7 +115,10 @@ def queue_facts(lookup: CompilationIndex, operator: int, port: int) -> Iterator[
 
 
 def feed_facts(lookup: CompilationIndex, operator: int, port: int) -> Iterator[Fact]:
-    """Name the producers and Imports that feed an input port, and connections to it that close a loop in its PE."""
+    """Name the producers and Imports that feed an input port, and connections to it that close a loop in its PE.
+
+    Say so if nothing feeds it.
+    """
     sources = [lookup.physical.connections[number] for number in lookup.incoming.get((operator, port), ())]
     pe = lookup.fusion.pe_of[operator]
     for where, feeding in (

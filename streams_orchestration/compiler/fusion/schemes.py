@@ -41,7 +41,7 @@ def allot(
         units: all fusable units.
         tags: tags of host exlocation by host set.
         pools: all host pools.
-        options: the scheme, and the wanted number of PEs.
+        options: the scheme, and for the manual one the wanted number of PEs, 1 by default.
     """
     groups = classes(units, tags)
     alone = [number for number, unit in enumerate(units) if unit.isolated]

@@ -266,7 +266,7 @@ class Inheritance:
     def atomic(self, operator: PrimitiveInstance) -> str | None:
         """Return the tag of the operator's own `atomic`, or else the tag of its innermost enclosing invocation.
 
-        None if none has one.
+        None if none has one. Wrong references in the tag, and channel functions, are reported.
         """
         for instance in (operator, *operator.parent.enclosing()):
             annotations = instance.invocation.annotations if instance.invocation is not None else None

@@ -170,7 +170,11 @@ class Redeployment:
 
     @property
     def verdict(self) -> Verdict:
-        """The change of the application as a whole: the kind of redeploy."""
+        """The change of the application as a whole: the kind of redeploy.
+
+        It is `refused` if any state is refused, else `lossy` if any is lost, else `unchanged` if all units run on, else
+        `kept`.
+        """
         if any(each.action == "refused" for each in self.operators):
             return "refused"
         if any(each.lossy for each in self.operators):
