@@ -17,6 +17,7 @@ from streams_orchestration.compiler.decoupling.search import Search
 from streams_orchestration.compiler.decoupling.solver_task import SolverChoice
 from streams_orchestration.compiler.decoupling.solving import solve
 from streams_orchestration.model.decoupling import Problem
+from streams_orchestration.model.diagnostics import ApplicationError
 
 EXACT = 70
 """The product of classes and machines up to which a problem is solved exactly, in about a second."""
@@ -45,7 +46,7 @@ def fewest_machines(problem: Problem, capacity: float, *, most: int) -> Decision
         most: the most machines. If they are not enough, the decision with the smallest peak load is returned.
 
     Raises:
-        ApplicationError: no decision is allowed with `most` machines.
+        ApplicationError: no decision is allowed with `most` machines, or none was found in time.
     """
     fitted = _fitted(problem, capacity)
     total = math.fsum(each.cpu + each.recv_cpu for each in fitted.ops)
@@ -58,7 +59,9 @@ def fewest_machines(problem: Problem, capacity: float, *, most: int) -> Decision
         return _fewest_of_large(fitted, fits, least, most)
     best: Decision | None = None
     for count in range(least, most + 1):
-        decision = best_use(fitted.with_machines(count))
+        decision = _allowed_use(fitted.with_machines(count), last=count == most)
+        if decision is None:
+            continue
         if best is None or decision.evaluation.worst < best.evaluation.worst * (1 - _SAME):
             best = decision
         if fits(decision):
@@ -90,15 +93,47 @@ def _fewest_of_large(problem: Problem, fits: Callable[[Decision | None], bool], 
 
 
 def least_machines(problem: Problem) -> int:
-    """Return the least number of machines that keeps apart the operators which must be apart; 1 if none must."""
+    """Return the size of the largest set of operators that must be apart; 1 if none must.
+
+    If such sets overlap, more machines may be necessary.
+    """
     return max((len(set(members)) for members in problem.apart), default=1)
+
+
+def least_use(problem: Problem, *, most: int) -> Decision:
+    """Return the result of `best_use` on the least number of machines that allows a decision.
+
+    Args:
+        problem: a checked problem; its own number of machines is ignored.
+        most: the most machines.
+
+    Raises:
+        ApplicationError: no decision is allowed with `most` machines, or none was found in time.
+    """
+    counts = range(min(least_machines(problem), most), most + 1)
+    tried = (_allowed_use(problem.with_machines(count), last=count == most) for count in counts)
+    return next(decision for decision in tried if decision is not None)
+
+
+def _allowed_use(problem: Problem, *, last: bool) -> Decision | None:
+    """Return the result of `best_use`; None if no decision is allowed, unless this is the last number of machines.
+
+    Raises:
+        ApplicationError: no decision is allowed on the last number of machines, or none was found in time.
+    """
+    try:
+        return best_use(problem)
+    except ApplicationError as error:
+        if last or any(each.code != "SO0608" for each in error.diagnostics):
+            raise
+        return None
 
 
 def best_use(problem: Problem, *, solver: SolverChoice = "highs") -> Decision:
     """Return the decision with the smallest peak load on the problem's machines; for a large problem, a close one.
 
     Raises:
-        ApplicationError: no decision is allowed.
+        ApplicationError: no decision is allowed (SO0608), or none was found in time (SO0609).
     """
     if contract(dataflow(problem)).size * problem.params.k > EXACT:
         decision = _approached(problem, _STEPS)

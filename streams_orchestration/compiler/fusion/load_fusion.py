@@ -138,10 +138,10 @@ class LoadFusion:
             return None
 
     def _best_use(self, shares: Sequence[ClassProblem], wanted: int) -> list[list[int]]:
-        from streams_orchestration.compiler.decoupling.fewest import best_use, least_machines
+        from streams_orchestration.compiler.decoupling.fewest import best_use, least_use
 
-        counts = [least_machines(each.problem) for each in shares]
-        decisions = [best_use(each.problem.with_machines(count)) for each, count in zip(shares, counts, strict=True)]
+        decisions = [least_use(each.problem, most=len(each.units)) for each in shares]
+        counts = [each.flow.params.k for each in decisions]
         while sum(counts) < wanted:
             able = [number for number, each in enumerate(shares) if counts[number] < len(each.units)]
             if not able:

@@ -125,6 +125,15 @@ def test_the_base_cost_of_a_pe_reduces_its_capacity():
     assert pes(fused(chain(), EVEN, pe_capacity=1.3)) == ["ABCD"]
 
 
+@pytest.mark.parametrize("wanted", [None, 3])
+def test_operators_that_overlapping_tags_keep_apart_are_fused_by_load(wanted: int | None):
+    """Each tag is of two operators, so two PEs would do for each alone, but not for all three."""
+    first, second, third = ({"config": {"placement": {"partitionExlocation": [*tags]}}} for tags in ("xy", "yz", "xz"))
+    measured = profile({"A": 60, "B": 20, "C": 10, "D": 10}, {"A": 5, "B": 5, "C": 5})
+    done = fused(chain(first, {}, second, third), measured, pe_capacity=1.0, pes=wanted)
+    assert pes(done) == ["A", "BC", "D"]
+
+
 @pytest.mark.parametrize("wanted", [None, 2])
 def test_operators_of_an_atomic_group_may_be_apart(wanted: int | None):
     """Loads are then none of fusion's business: an atomic group may be apart from the beginning."""
