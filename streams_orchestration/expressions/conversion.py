@@ -160,7 +160,10 @@ def _or_null(convert: Converter) -> Converter:
 
 
 def _reader(target: Type, zone: dt.tzinfo) -> Converter:
-    """Return the function that reads texts as values of a type."""
+    """Return the function that reads texts as values of a type, without the blanks around them.
+
+    It raises EvaluationError for a text that is not such a value.
+    """
     read: Callable[[str], Any]
     if target.is_integral:
         read = functools.partial(_read_whole, INTEGRAL_RANGES[target.name])
@@ -196,7 +199,10 @@ def _read_double(text: str) -> float | None:
     if match := _FLOATING.fullmatch(text):
         return float(match[1])
     if match := _HEXADECIMAL.fullmatch(text):
-        return float.fromhex(match[1])
+        try:
+            return float.fromhex(match[1])
+        except OverflowError:
+            return -math.inf if text.startswith("-") else math.inf
     named = _NAMED.get(text.lstrip("+-").lower()) if len(text.lstrip("+-")) >= len(text) - 1 else None
     return named if named is None or not text.startswith("-") else -named
 
@@ -219,7 +225,7 @@ def _read_boolean(text: str) -> bool | None:
 
 
 def single(value: float) -> float:
-    """Round a number to the nearest 32-bit float."""
+    """Round a number to the nearest 32-bit float, which is an infinity for a number that is too large."""
     try:
         return struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -228,6 +234,8 @@ def single(value: float) -> float:
 
 def bounded(value: decimal.Decimal, target: Type) -> decimal.Decimal | None:
     """Return a decimal with the scale of a type, rounded half up, or None if it has too many digits."""
+    if value and value.adjusted() >= target.precision - target.scale:
+        return None
     rounded = EXACT.plus(value.quantize(decimal.Decimal((0, (1,), -target.scale)), context=EXACT))
     return rounded if len(rounded.as_tuple().digits) <= target.precision or not rounded else None
 

@@ -49,20 +49,21 @@ def number_constant(written: str, offset: int, *, negative: bool = False) -> Con
     """Return the constant of a number in a text: a whole number, a decimal, or a double if it has an exponent.
 
     Raises:
-        ExpressionError: the number is out of range for every type.
+        ExpressionError: the number is outside of the type of its suffix or of a double, or has more than 38 digits.
     """
     body = written.rstrip("LlSsYyDdFfBb") if not written.lower().endswith("bd") else written[:-2]
     suffix = written[len(body) :].lower()
     sign = "-" if negative else ""
+    is_whole = body.isdigit() and len(body) <= MAX_PRECISION
     if suffix in _SUFFIXES:
-        return _whole(int(sign + body) if body.isdigit() else None, _SUFFIXES[suffix], written, offset)
+        return _whole(int(sign + body) if is_whole else None, _SUFFIXES[suffix], written, offset)
     if suffix in ("d", "f") or (not suffix and "e" in body.lower()):
         value = float(sign + body)
         if math.isinf(value):
             message = f"{written} is beyond the range of double"
             raise ExpressionError(message, offset)
         return Constant(value, FLOAT if suffix == "f" else DOUBLE, offset)
-    if body.isdigit() and not suffix:
+    if is_whole and not suffix:
         whole = int(sign + body)
         for kind in (INT, BIGINT):
             if _holds(kind, whole):
@@ -85,11 +86,12 @@ def _holds(kind: Type, value: int) -> bool:
 def _decimal(value: decimal.Decimal, written: str, offset: int) -> Constant:
     exponent = value.as_tuple().exponent
     assert isinstance(exponent, int)
-    if exponent > 0:
-        value, exponent = value.quantize(decimal.Decimal(1)), 0
+    is_huge = value.adjusted() >= MAX_PRECISION
+    if exponent > 0 and not is_huge:
+        value, exponent = decimal.Decimal(int(value)), 0
     scale = -exponent
     precision = max(len(value.as_tuple().digits), scale)
-    if precision > MAX_PRECISION:
+    if is_huge or precision > MAX_PRECISION:
         message = f"{written} has more than {MAX_PRECISION} digits; write it with an exponent for a double"
         raise ExpressionError(message, offset)
     return Constant(value, Type("decimal", precision, scale), offset)
@@ -124,7 +126,7 @@ def interval_constant(parts: Sequence[tuple[str, str]], offset: int) -> Constant
         offset: the offset of the word INTERVAL.
 
     Raises:
-        ExpressionError: an unknown unit, an invalid number, or months together with days.
+        ExpressionError: an unknown unit, an invalid number, months together with days, or too long an interval.
     """
     spread: list[tuple[str, str]] = []
     for number, unit in parts:
@@ -152,6 +154,9 @@ def interval_constant(parts: Sequence[tuple[str, str]], offset: int) -> Constant
     if units & set(_MONTHS) and units - set(_MONTHS):
         message = "an interval has years and months, or days and smaller units, but not both; add two intervals"
         raise ExpressionError(message, offset)
+    if not (_holds(INT, months) and _holds(BIGINT, micros)):
+        message = "the interval is too long: it has at most 2^31 months, or 2^63 microseconds"
+        raise ExpressionError(message, offset)
     if units & set(_MONTHS):
         return Constant(months, YEAR_MONTH, offset)
     return Constant(micros, DAY if units <= {"day", "week"} else DAY_TIME, offset)
@@ -165,6 +170,9 @@ def _amount(number: str, unit: str, offset: int) -> int:
         value = decimal.Decimal(number)
     except decimal.InvalidOperation as error:
         raise _no_interval(number, offset) from error
+    if value.adjusted() >= MAX_PRECISION:
+        message = f"an interval of {number} {unit}s is too long"
+        raise ExpressionError(message, offset)
     if value != int(value) and unit != "second":
         message = f"only seconds of an interval may have a fraction, {number} {unit} has one"
         raise ExpressionError(message, offset)
@@ -180,7 +188,7 @@ def _range(text: str, first: str, last: str, offset: int) -> tuple[int, bool]:
     sign = -1 if text.strip().startswith("-") else 1
     body = text.strip().lstrip("+-")
     if (first, last) == ("year", "month"):
-        if match := re.fullmatch(r"(\d+)-(\d+)", body):
+        if match := re.fullmatch(r"(\d{1,18})-(\d{1,18})", body):
             return sign * (int(match[1]) * 12 + int(match[2])), True
         raise _no_interval(text, offset)
     if first not in _CLOCK or last not in _CLOCK or _CLOCK.index(first) >= _CLOCK.index(last):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import decimal
+import math
 import random
 
 import pyarrow as pa
@@ -117,6 +119,22 @@ def test_the_page_has_every_function():
     page = functions_page()
     assert [name for name in FUNCTIONS if f"`{name.replace('|', chr(92) + '|')}" not in page] == []
     assert PAGE.read_text(encoding="utf-8") == page, "make docs"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("TRY_CAST('1e95' AS decimal(38, 10))", None),
+        ("TRY_CAST(-1e95 AS decimal(38, 38))", None),
+        ("CAST('9.99e27' AS decimal(38, 10))", decimal.Decimal("9990000000000000000000000000.0000000000")),
+        ("CAST('-0x1p5000' AS double)", -math.inf),
+        ("round(1e300, 10)", 1e300),
+        ("bround(125e10, -11)", 1.2e12),
+        ("get_json_object('[1]', '$[99999999999999999999]')", None),
+    ],
+)
+def test_a_number_that_is_too_large_is_null_or_infinite_and_a_large_one_is_kept(text: str, value: object):
+    assert row_function(typed(text, {}), (), UTC)(()) == value
 
 
 @pytest.mark.parametrize("text", [r"s LIKE 'a\\'", r"s ILIKE 'a\\'", "s RLIKE '('"])

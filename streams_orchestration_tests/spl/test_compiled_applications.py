@@ -18,6 +18,7 @@ from streams_orchestration.compiler.plan import plan_document
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.spl.adl.bundles import adl_of
+from streams_orchestration.spl.adl.document import document_of
 from streams_orchestration.spl.adl.errors import AdlError
 
 ADL = Path(__file__).parents[1] / "cases" / "adl"
@@ -121,6 +122,16 @@ def test_a_text_that_is_no_adl_is_refused(tmp_path: Path, content: str, message:
     path = tmp_path / "x.adl"
     path.write_text(content)
     assert messages(path) == [("SO0741", message)]
+
+
+def test_a_number_of_too_many_digits_is_refused_or_stays_a_text(tmp_path: Path):
+    text, path, digits = NEWER.read_text(), tmp_path / "x.adl", "9" * 5000
+    path.write_text(text.replace("IndexForWidth>0<", f"IndexForWidth>{digits}<"))
+    [(code, message)] = messages(path)
+    assert code == "SO0741"
+    assert message.startswith("<submissionTimeParameterIndexForWidth> holds an integer of at least 0, not '99")
+    path.write_text(text.replace("<value>3</value>", f"<value>{digits}</value>"))
+    assert digits in str(document_of(path))
 
 
 def test_a_file_that_is_no_bundle_is_refused(tmp_path: Path):

@@ -9,6 +9,7 @@ from streams_orchestration.spl.language.definitions import CompilationUnit
 from streams_orchestration.spl.language.expressions import expression_of
 from streams_orchestration.spl.language.parsing import parse
 from streams_orchestration.spl.language.printing import text_of
+from streams_orchestration.spl.language.recovery import FaultError
 from streams_orchestration.spl.language.tree import Expression
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.spl.generation import EXPRESSIONS, UNITS
@@ -65,3 +66,18 @@ def test_the_text_of_a_program_is_read_as_the_same_program(name: str):
 ])  # fmt: skip
 def test_a_text_has_one_canonical_form(written: str, canonical: str):
     assert text_of(expression_of(written)) == canonical
+
+
+@pytest.mark.parametrize(("written", "message"), [
+    ("a ? b c", "':' is missing before 'c'"),
+    ("n > 1 #", "'#' is not a character of SPL"),
+    ('f("a\nb" ;', "'\\)' is missing before ';'"),
+    ("a b", "expected an operator, found 'b'"),
+])  # fmt: skip
+def test_a_text_that_is_not_an_expression_is_refused_at_its_first_fault(written: str, message: str):
+    with pytest.raises(FaultError, match=message):
+        expression_of(written)
+
+
+def test_a_keyword_is_the_name_of_an_attribute():
+    assert text_of(expression_of("f(In.map)")) == "f(In.map)"

@@ -239,7 +239,7 @@ def test_a_literal_has_a_type_and_a_value(text: str, expected: str, value: float
     ("-129b", "-129 is outside of int8"), ("300ub", "300 is outside of uint8"),
     ("1e400", "1e400 is outside of float64"),
     ("1e39w", "1e39 is outside of float32"), ("1e97dw", "1e97 is outside of decimal32"),
-    ("5q", "there is no type int128"),
+    ("9" * 5000, "9{40}... is outside of int32"), ("5q", "there is no type int128"),
     ("5fb", "there is no type float8"), ("1.5h", "there is no type float16"), ("5db", "there is no type decimal8"),
     ("1.5s", "must not have a point or an exponent"), ("0x10000000000000000", "has more than 64 bits"),
 ])  # fmt: skip

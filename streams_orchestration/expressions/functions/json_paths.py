@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from streams_orchestration.expressions.functions.json_values import JsonNumber, json_text
 
-_STEP = re.compile(r"\.(\*|[^.\[]+)|\[(?:(\d+)|(\*)|'([^']*)')\]")
+_STEP = re.compile(r"\.(\*|[^.\[]+)|\[(?:(\d{1,18})|(\*)|'([^']*)')\]")
 
 
 class Every(Enum):

@@ -24,7 +24,7 @@ def _rounded(operands: Sequence[Operand]) -> Resolved | None:
     None if the operands do not fit.
 
     Raises:
-        MisfitError: the number of digits is not constant.
+        MisfitError: the number of digits is not constant, or is not a whole number.
     """
     if not 1 <= len(operands) <= 2:
         return None
@@ -66,6 +66,9 @@ def _rounding(mode: str) -> Callable[[Binding], TupleFunction]:
 
         def rounded(value: Any) -> decimal.Decimal:
             number = decimal.Decimal(write_floating(value, result) if isinstance(value, float) else value)
+            exponent = number.as_tuple().exponent
+            if isinstance(exponent, int) and exponent >= -digits:
+                return number
             return number.quantize(decimal.Decimal((0, (1,), -digits)), rounding=mode, context=EXACT)
 
         def of(value: Any, _count: object = None) -> Any:

@@ -34,7 +34,7 @@ def numbers(elements: Iterable[XmlElement]) -> list[int]:
     found: list[int] = []
     for each in elements:
         text = each.text.strip()
-        if not (text.isascii() and text.isdigit()):
+        if not (text.isascii() and text.isdigit() and len(text) < 19):
             message = f"<{each.name}> holds an integer of at least 0, not {text!r}"
             raise AdlError(message, each.line)
         found.append(int(text))
@@ -217,14 +217,11 @@ def _property(element: XmlElement) -> object:
 
 
 def _literal(text: str, kind: str) -> object:
-    if "int" in kind:
-        return int(text) if text.lstrip("-").isdigit() else text
-    if "float" in kind:
-        try:
-            return float(text)
-        except ValueError:
-            return text
-    return unquoted(text)
+    convert = int if "int" in kind else float if "float" in kind else unquoted
+    try:
+        return convert(text)
+    except ValueError:
+        return text
 
 
 def unquoted(text: str) -> str:

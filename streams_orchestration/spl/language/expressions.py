@@ -10,6 +10,7 @@ all comparisons are equal, `?:` binds tightest.
 
 from __future__ import annotations
 
+from streams_orchestration.spl.language.recovery import FaultError
 from streams_orchestration.spl.language.tokens import Tokens, string_value, tokenize
 from streams_orchestration.spl.language.tree import (
     Binary,
@@ -52,10 +53,13 @@ def expression_of(text: str) -> Expression:
     """Parse a text that is one expression, such as a canonical text.
 
     Raises:
-        FaultError: the text is not an expression.
+        FaultError: the text is not an expression, or a mark is missing in it.
         NestingError: the expression is nested too deeply.
     """
-    reader = ExpressionReader(tokenize(text))
+    tokens = tokenize(text)
+    for each in tokens.findings:
+        raise FaultError(each.code, each.message, 0)
+    reader = _WholeReader(tokens, patient=True)
     expression = reader.expression()
     if reader.kinds[reader.at] != "end":
         reader.refuse("an operator")
@@ -313,6 +317,15 @@ class ExpressionReader(TypeReader):
         self.at += 1
         name = self.identifier("a name of the namespace")
         return Name(first, name.last, namespace, name.name)
+
+
+class _WholeReader(ExpressionReader):
+    """A parser of a text that is one expression, which has no list of findings."""
+
+    def report(self, code: str, message: str, index: int) -> None:
+        """Raise FaultError for a missing mark. A keyword is taken for a name, since a column may have this name."""
+        if code == "CDISP0008E":
+            raise FaultError(code, message, index)
 
 
 def _dotted(expression: Expression) -> str:

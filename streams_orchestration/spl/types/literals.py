@@ -85,10 +85,10 @@ def value_in(type_: Primitive, written: str) -> int | float | Decimal:
         LiteralError: the value is outside of the type.
     """
     if type_ in INTEGERS:
-        value, (least, most) = int(written), range_of(type_)
-        if not least <= value <= most:
+        least, most = range_of(type_)
+        if len(written.lstrip("+-0")) > len(str(most)) or not least <= int(written) <= most:
             raise _outside(type_, written)
-        return value
+        return int(written)
     if type_ in FLOATS:
         return _float(type_, written)
     digits = DECIMALS[type_]
@@ -132,4 +132,4 @@ def _float(type_: Primitive, written: str) -> float:
 
 def _outside(type_: Primitive, written: str) -> LiteralError:
     limits = f"; its values are {' to '.join(map(str, range_of(type_)))}" if type_ in INTEGERS else ""
-    return LiteralError(f"{written} is outside of {type_}{limits}")
+    return LiteralError(f"{written:.40}{'...' * (len(written) > 40)} is outside of {type_}{limits}")

@@ -91,7 +91,12 @@ def leading_float(text: str) -> tuple[float, int]:
     if found is None:
         return 0.0, 0
     number = found["number"]
-    return float.fromhex(number) if "x" in number.lower() else float(number), found.end()
+    if "x" not in number.lower():
+        return float(number), found.end()
+    try:
+        return float.fromhex(number), found.end()
+    except OverflowError:
+        return -math.inf if number.startswith("-") else math.inf, found.end()
 
 
 def _is_out_of_range(text: str, value: float) -> bool:
