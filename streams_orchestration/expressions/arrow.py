@@ -103,7 +103,7 @@ def _holds_nanoseconds(kind: pa.DataType) -> bool:
 
 
 def values_of(array: pa.Array, kind: Type) -> list[Any]:
-    """Return the Python values of an array; the module `conversion` describes their types."""
+    """Return the Python values of an array; the module `conversion` describes their types. Raises like `as_kind`."""
     array = as_kind(array, arrow_type(kind))
     if kind.name in _AS_NUMBERS:
         return array.cast(_AS_NUMBERS[kind.name]).to_pylist()
@@ -122,7 +122,10 @@ def values_of(array: pa.Array, kind: Type) -> list[Any]:
 
 
 def array_from(values: Sequence[Any], kind: Type) -> pa.Array:
-    """Return an Arrow array of Python values of a type."""
+    """Return an Arrow array of Python values of a type.
+
+    Raises ArrowInvalid or OverflowError if a value does not fit the type.
+    """
     arrow = arrow_type(kind)
     if kind.name in _AS_NUMBERS:
         return pa.array(values, _AS_NUMBERS[kind.name]).cast(arrow)
@@ -146,5 +149,5 @@ def array_from(values: Sequence[Any], kind: Type) -> pa.Array:
 
 
 def scalar_from(value: Any, kind: Type) -> pa.Scalar:
-    """Return one value as an Arrow scalar."""
+    """Return one value as an Arrow scalar; raises like `array_from`."""
     return array_from([value], kind)[0]

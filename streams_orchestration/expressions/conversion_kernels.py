@@ -15,7 +15,10 @@ from streams_orchestration.expressions.types import BIGINT, DATE, STRING, TIMEST
 
 
 def conversion_kernel(source: Type, target: Type, zone: dt.tzinfo) -> Kernel | None:
-    """Return the kernel of a conversion; None if values must be converted one by one."""
+    """Return the kernel of a conversion; None if values must be converted one by one.
+
+    The kernel raises `Unsuitable` or ArrowInvalid for a batch that must be converted so after all.
+    """
     if source == target:
         return lambda value: value
     if source.name == "void" or source.is_nested:

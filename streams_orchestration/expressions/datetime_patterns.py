@@ -92,7 +92,7 @@ class Pattern:
     def read(self, text: str, zone: dt.tzinfo | None) -> int | None:
         """Parse a text as microseconds since 1970; None if it does not match, or no such time exists.
 
-        Missing parts are taken from 1970-01-01 00:00:00.
+        Missing parts are taken from 1970-01-01 00:00:00, and digits beyond microseconds are cut off.
         """
         match = self.reader.fullmatch(text)
         if match is None:

@@ -80,7 +80,10 @@ def _like(node: Call | Coalesce, arguments: tuple[TypedNode, ...]) -> TypedNode:
 
 
 def _widest(kind: Type, values: tuple[TypedNode, ...]) -> Type:
-    """Return a decimal type with as many digits after the point as the type or any of the values has."""
+    """Return a decimal type with as many digits after the point as the type or any of the values has.
+
+    It has at most `MOST_DIGITS` digits in total.
+    """
     kinds = [kind, *(each.type for each in values if each.type.is_decimal)]
     digits, whole = max(each.scale for each in kinds), max(map(_whole, kinds))
     if digits == kind.scale:

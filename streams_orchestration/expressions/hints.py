@@ -134,7 +134,10 @@ def type_hint(word: str) -> str:
 
 
 def attribute_hint(name: str, known: Collection[str]) -> str:
-    """Return a hint for an unknown attribute, as the end of the message; empty if no attribute is known."""
+    """Return a hint for an unknown attribute, as the end of the message; empty if no attribute is known.
+
+    It is the nearest name, or else a list of at most `_MOST` names.
+    """
     near = close_name(name, known)
     if near:
         return f"; the nearest is {near}"

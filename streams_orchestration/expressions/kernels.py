@@ -143,7 +143,10 @@ def _whole_division(binding: Binding) -> Kernel | None:
 
 
 def _rest(operation: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Maker:
-    """Return a factory of kernels for remainders of whole numbers; they raise `Unsuitable` for a divisor of zero."""
+    """Return a factory of kernels for remainders of whole numbers, None for other numbers.
+
+    The kernels raise `Unsuitable` for a divisor of zero and for a constant dividend.
+    """
 
     def make(binding: Binding) -> Kernel | None:
         if not binding.result.is_integral:

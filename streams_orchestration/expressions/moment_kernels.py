@@ -18,7 +18,7 @@ PLAIN_DATES = (-719162, 2932896)
 
 
 def with_plain_dates(value: Any) -> Any:
-    """Return the dates; raise `Unsuitable` unless all of their years have four digits."""
+    """Return the dates; raise `Unsuitable` for a scalar, and unless all years have four digits."""
     if isinstance(value, pa.Scalar):
         raise Unsuitable
     bounds = pc.min_max(numbers(value)).as_py()

@@ -64,7 +64,10 @@ def row_function(node: TypedNode, names: Sequence[str], zone: dt.tzinfo) -> RowF
 
 
 def bind(node: Call, zone: dt.tzinfo) -> TupleFunction:
-    """Return the function that evaluates a call for given arguments; a strict function is never called with null."""
+    """Return the function that evaluates a call for given arguments; a strict function is never called with null.
+
+    It raises EvaluationError if the call has no value. A lenient function gives null then, except for a PatternError.
+    """
     function = node.function
     constants = tuple((each.value,) if isinstance(each, Literal) else None for each in node.arguments)
     try:
@@ -95,7 +98,10 @@ def _failing(error: EvaluationError) -> TupleFunction:
 
 
 def convert(node: Cast, zone: dt.tzinfo) -> Callable[[Any], Any]:
-    """Return the function that performs a cast; it is never called with null."""
+    """Return the function that performs a cast; it is never called with null.
+
+    It raises EvaluationError for a value that cannot be converted, or returns None if the cast is lenient.
+    """
     plain = converter(node.argument.type, node.type, zone)
     if not node.lenient:
         return plain

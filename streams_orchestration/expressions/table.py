@@ -296,7 +296,10 @@ class SqlFunction:
     zoned: Zoned | None = None
 
     def resolve(self, operands: Sequence[Operand]) -> Resolved | None:
-        """Return the types of a call, by the form that converts the fewest arguments; None if no form fits them."""
+        """Return the types of a call, by the form that converts the fewest arguments; None if no form fits them.
+
+        A resolver may raise MisfitError.
+        """
         if self.resolver is not None:
             return self.resolver(operands)
         forms = (form.resolve(operands) for form in self.signatures)

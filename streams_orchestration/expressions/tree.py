@@ -120,7 +120,10 @@ def attribute_types(node: TypedNode) -> dict[str, Type]:
 
 
 def read_by_spark(node: TypedNode) -> TypedNode:
-    """Return a node for an attribute, or for a field of one, converted to the Spark type that holds its values."""
+    """Return a node for an attribute, or for a field of one, with the Spark type that holds its values.
+
+    Any other node is returned unchanged.
+    """
     match node:
         case AttributeValue():
             return AttributeValue(node.name, in_spark(node.type))

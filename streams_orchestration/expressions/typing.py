@@ -348,7 +348,7 @@ _FORMS: Mapping[str, str] = {
 
 
 def _misfit(syntax: Apply, arguments: list[TypedNode], operands: Sequence[Operand] = ()) -> ExpressionError:
-    """Return the error for a call whose arguments fit no form of the function."""
+    """Return the error for a call whose arguments fit no form of the function; it is at a wrong argument if one is."""
     kinds, name = [str(each.type) for each in arguments], syntax.function
     function = FUNCTIONS.get(name)
     if name == "unix_timestamp" and not kinds:

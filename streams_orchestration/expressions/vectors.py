@@ -87,7 +87,10 @@ VectorFunction = Callable[[SelectedTuples], Vector]
 
 
 def vector_function(node: TypedNode, zone: dt.tzinfo) -> VectorFunction:
-    """Return the function that evaluates a node for a batch. It raises FailedTupleError for a tuple without a value."""
+    """Return the function that evaluates a node for a batch. It raises FailedTupleError for a tuple without a value.
+
+    It raises ArrowInvalid if a value of an attribute does not fit the type that the expression reads.
+    """
     match node:
         case Literal():
             scalar = scalar_from(node.value, node.type)
@@ -252,7 +255,10 @@ def _typed(vector: Vector, arrow: pa.DataType) -> Vector:
 
 
 def _placed(results: Sequence[pa.Array], places: Sequence[np.ndarray], arrow: pa.DataType) -> pa.Array:
-    """Merge the results for disjoint sets of positions into one array, with each value at its position."""
+    """Merge the results for disjoint sets of positions into one array, with each value at its position.
+
+    Together the positions are all numbers from 0 on. Without results the array is empty.
+    """
     if not results:
         return pa.nulls(0, arrow)
     order = np.empty(sum(map(len, places)), np.int64)

@@ -195,7 +195,7 @@ def text_literal(value: str) -> str:
 
 
 def constant_text(value: object, kind: Type) -> str:
-    """Return a constant value as a literal of its type.
+    """Return a constant value as a literal of its type; NaN and infinities are casts of texts.
 
     Args:
         value: the value as in evaluation: dates are days, points in time microseconds.

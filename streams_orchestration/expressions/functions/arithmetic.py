@@ -329,7 +329,7 @@ for _name, _sign, _resolver, _plain in (
 def one_number(operands: Sequence[Operand]) -> Resolved | None:
     """Resolve a function of one number or interval whose result has the type of its argument.
 
-    None if the operands do not fit.
+    A text and NULL count as a double. None if the operands do not fit.
     """
     if len(operands) != 1:
         return None

@@ -17,7 +17,7 @@ _MOST = 1_000_000
 
 
 def key_of(binding: Binding, argument: int = 0) -> Callable[[Any], Any]:
-    """Return the sort key of an array's elements; null counts as a value."""
+    """Return the sort key of an array's elements; null counts as the smallest value."""
     key = order_key(binding.arguments[argument].parts[0])
     return lambda value: (0,) if value is None else (1, key(value))
 

@@ -75,7 +75,11 @@ def _to_json(binding: Binding) -> TupleFunction:
 
 
 def json_writer(kind: Type, zone: dt.tzinfo) -> Callable[[Any], str]:
-    """Return the function that writes a value of a type as JSON."""
+    """Return the function that writes a value of a type as JSON.
+
+    Fields of structs that are null are left out. Values other than numbers and booleans, and NaN and infinities, are
+    texts.
+    """
     text = writer(kind, zone)
     if kind.name == "array":
         each = _nullable(json_writer(kind.parts[0], zone))

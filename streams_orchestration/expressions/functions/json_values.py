@@ -117,7 +117,8 @@ class _Pairs(list[tuple[str, Any]]):
 def reader(kind: Type, zone: dt.tzinfo) -> Callable[[str], Any]:
     """Return the function that parses a text as an array, a map or a struct, as `from_json` does.
 
-    A text that does not fit gives null, or a struct of nulls.
+    A text that does not fit gives null, or a struct of nulls; a text of blanks gives null. A key of a map that does not
+    fit its type raises EvaluationError.
     """
     read = _reader(kind, zone)
     missing = (None,) * len(kind.parts) if kind.name == "struct" else None
@@ -143,7 +144,10 @@ def reader(kind: Type, zone: dt.tzinfo) -> Callable[[str], Any]:
 
 
 def _reader(kind: Type, zone: dt.tzinfo) -> Callable[[Any], Any]:
-    """Return the function that converts a parsed value other than null to a type; the function may raise Unfit."""
+    """Return the function that converts a parsed value other than null to a type.
+
+    The function raises Unfit, or EvaluationError for the key of a map.
+    """
     parts = [_reader(part, zone) for part in kind.parts]
     match kind.name:
         case "array":
@@ -218,7 +222,12 @@ def _simple(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
 
 
 def _read(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
-    """Convert a value to a scalar type; return None if it does not fit."""
+    """Convert a value to a scalar type; return None if it does not fit.
+
+    Raises:
+        EvaluationError: the text of a decimal does not fit.
+        ValueError: a number has too many digits.
+    """
     number = isinstance(value, JsonNumber)
     match kind.name:
         case "string":

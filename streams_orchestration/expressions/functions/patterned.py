@@ -27,7 +27,10 @@ def check_pattern(operands: Sequence[Operand]) -> None:
 
 
 def patterned(signature: str) -> Callable[[Sequence[Operand]], Resolved | None]:
-    """Return a resolver for a signature whose second parameter is a date pattern; a constant pattern is checked."""
+    """Return a resolver for a signature whose second parameter is a date pattern.
+
+    The resolver raises MisfitError for an invalid constant pattern.
+    """
     form = FunctionSignature.of(signature)
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
@@ -48,7 +51,8 @@ def saturated(seconds: float) -> int | None:
 def text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
     """Return a resolver for functions that parse a text, by an optional pattern, as a date or time.
 
-    The argument may also be a date or a time, for which the pattern is ignored. A constant pattern is checked.
+    The argument may also be a date or a time, for which the pattern is ignored. An invalid constant pattern raises
+    MisfitError.
     """
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
@@ -65,7 +69,8 @@ def text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
 def text_number_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
     """Return a resolver like `text_or` that also takes numbers.
 
-    For the result type timestamp, a number is a count of seconds; otherwise the number's digits are parsed as a text.
+    For the result type timestamp, a number is a count of seconds, and a pattern with it raises MisfitError; otherwise
+    the number's digits are parsed as a text.
     """
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:

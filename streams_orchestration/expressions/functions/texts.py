@@ -127,7 +127,10 @@ TEXTS.function(
 
 
 def _part(value: Any, start: int, length: int = 2**31 - 1) -> Any:
-    """Return a substring as Spark does: positions count from 1, or from the end if negative."""
+    """Return a substring as Spark does: positions count from 1, or from the end if negative; 0 means 1.
+
+    It is empty for a length below 1, and is cut at the ends of the text.
+    """
     first = start - 1 if start > 0 else len(value) + start if start < 0 else 0
     end = min(first + length, len(value)) if length > 0 else first
     return value[max(first, 0) : max(end, 0)] if end > first else value[:0]
