@@ -24,7 +24,11 @@ HEALING_SECONDS = 12.0
 
 
 def await_engines(catalog: Catalog, application: str, timeout: float) -> None:
-    """Wait until no live host is still starting its engine, but at most `timeout` seconds."""
+    """Wait until no live host is still starting its engine, but at most `timeout` seconds.
+
+    Raises:
+        NotDeployedError, CatalogUnavailableError: see `await_status`.
+    """
 
     def up(status: UnitsStatus) -> bool:
         return not any(host.alive and host.state == "STARTING" for host in status.hosts)
@@ -35,7 +39,9 @@ def await_engines(catalog: Catalog, application: str, timeout: float) -> None:
 def await_running(
     catalog: Catalog, application: str, timeout: float, unit: str | None = None, failed: int | None = None
 ) -> UnitsStatus:
-    """Wait until every PE runs or is complete.
+    """Wait until every PE runs or is complete, and update the states of units meanwhile.
+
+    A bounded run that has read all its input, and has stopped, counts as running.
 
     Args:
         catalog: the catalog.
@@ -47,6 +53,8 @@ def await_running(
     Raises:
         HostLaunchError: a host or a PE failed, a unit needs a reset (again), the application was stopped, or the time
             ran out; the message names the log. If no machine takes a host, it is a WaitingForMachineError.
+        NotDeployedError: the application is not deployed.
+        CatalogUnavailableError: the catalog cannot be used at the end.
     """
     patience = FAILING_SECONDS if unit is None else HEALING_SECONDS
     failing: dict[str, float] = {}  # unit -> the time at which its present failure was first seen
@@ -93,7 +101,10 @@ def _has_taken_all(catalog: Catalog, application: str) -> bool:
 
 
 def _require_working(status: UnitsStatus) -> None:
-    """Raise HostLaunchError if a host or a PE of a starting application has failed, or a host waits for a machine."""
+    """Raise HostLaunchError if a host or a PE of a starting application has failed, or a host waits for a machine.
+
+    A failed PE passes if the reset of its unit was taken up.
+    """
     require_machines(status)
     for host in status.hosts:
         if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
@@ -116,7 +127,12 @@ def require_machines(status: UnitsStatus) -> None:
 def await_status(
     catalog: Catalog, application: str, timeout: float, condition: Callable[[UnitsStatus], bool]
 ) -> UnitsStatus | None:
-    """Poll until a status meets the condition, and return it; return None after `timeout` seconds."""
+    """Poll until a status meets the condition, and return it; return None after `timeout` seconds.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+        CatalogUnavailableError: the catalog cannot be used after `timeout` seconds.
+    """
     until = world.monotonic() + timeout
     while True:
         late = world.monotonic() > until

@@ -52,7 +52,10 @@ class Chosen:
 
 
 def choose_missing(connection: Connection, home: Home, row: ApplicationRow, asked_at: float | None) -> Chosen:
-    """Mark missing hosts with unfinished PEs as STARTING. If machines are registered, their agents start the hosts."""
+    """Mark missing hosts with unfinished PEs, and these PEs, as STARTING; return the hosts by who starts them.
+
+    If machines are registered, their agents start the hosts. A host that no machine takes is marked as WAITING.
+    """
     h, p, u = tables.host, tables.pe, tables.unit
     application = row.name
     settings = Settings(**row.settings)
@@ -161,7 +164,10 @@ def _is_claimed(start: HostStart, pid: int = 0) -> tuple[ColumnElement[bool], ..
 
 
 def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> None:
-    """Mark a host as WAITING until a machine takes it, with the reason why none does now."""
+    """Mark a host as WAITING until a machine takes it, with the reason why none does now, and its PEs as WANTED.
+
+    Do nothing if it waits for the same reason already.
+    """
     h, p = tables.host, tables.pe
     if host.state == "WAITING" and host.error == reason:
         return

@@ -54,6 +54,7 @@ def launch(
     Raises:
         NotDeployedError: the application is not deployed.
         HostLaunchError, JavaError: a host could not be started on this machine.
+        CommitUnknownError: it is unknown whether the hosts were claimed, and not all are known to have been started.
     """
     asked_at = None if asked_at is None else clock.shared(asked_at)
     observe(catalog, application)
@@ -99,9 +100,10 @@ def _lost(connection: Connection, application: str) -> list[str]:
 
 
 def cancel(catalog: Catalog, application: str, timeout: float = STOP_SECONDS) -> UnitsStatus:
-    """Stop an application. It keeps its state, and continues from it when it is deployed again.
+    """Stop an application, and return its status then. It keeps its state, and continues from it when deployed again.
 
-    Hosts finish the batches under way. A host that does not end within `timeout` seconds is killed, without data loss.
+    Hosts finish the batches under way. A host that does not end within `timeout` seconds is killed, without data loss;
+    hosts on other machines end by themselves. If a unit has failed for good, OpenLineage is told first.
 
     Raises:
         NotDeployedError: the application is not deployed.

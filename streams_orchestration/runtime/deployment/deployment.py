@@ -48,7 +48,8 @@ def deploy(opened: OpenedApplication, *, fresh: bool = False, asks_spark: bool =
         asks_spark: analyse its dataframe queries with Spark.
 
     Raises:
-        NotDeployableError: `fresh` is set and the application runs, or there are files of an earlier run.
+        NotDeployableError: `fresh` is set and the application runs; or the target of a sink has files of an earlier
+            run, or cannot be read.
         ApplicationError: Spark refuses a query.
         AnalysisError, JavaError: Spark could not analyse the queries.
         StateDirectoryError, CatalogError: the state directory cannot be used.
@@ -77,7 +78,8 @@ def go_on(opened: OpenedApplication) -> None:
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
         OtherVersionError: the stored compilation is needed, but another version of the product wrote it.
-        NotDeployableError: a bounded run is wanted, but an unbounded one is under way.
+        NotDeployableError: a bounded run is wanted, but an unbounded one is under way; or a run is to continue a
+            complete application with a Spark query that has closed all its windows.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     prepare_stored()
@@ -92,6 +94,7 @@ def _resumed(connection: Connection, opened: OpenedApplication) -> Compilation:
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
         OtherVersionError: the stored compilation is needed, but another version of the product wrote it.
+        NotDeployableError: see `go_on`.
     """
     a, application, wanted, run = tables.application, opened.name, opened.wanted, opened.run
     compilation = wanted.compilation
@@ -193,9 +196,10 @@ def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
 
 
 def resume(connection: Connection, application: str, state: str, settings: Settings) -> None:
-    """Mark an application as wanted to run.
+    """Mark an application as wanted to run, without a limit of time.
 
-    If it had stopped, every PE continues after its last commit, in a new generation that fences off old processes.
+    If it had stopped, every PE continues after its last commit, in a new generation that fences off old processes. Its
+    hosts then get the given settings, and an open trial begins its time again.
     """
     a, u = tables.application, tables.unit
     # a bounded run that has stopped by itself is no longer wanted, but may not be marked as STOPPED yet
@@ -230,7 +234,10 @@ def _go_back_where_queries_are(connection: Connection, application: str) -> None
 
 
 def begin_again(connection: Connection, application: str, units: Collection[str]) -> None:
-    """Start units after the last commits of their PEs, in a new generation that fences off old processes."""
+    """Start units after the last commits of their PEs, in a new generation that fences off old processes.
+
+    Their failures are forgotten, and they have all attempts again.
+    """
     u, p = tables.unit, tables.pe
     connection.execute(
         update(u)

@@ -35,7 +35,7 @@ def refuse_running(opened: OpenedApplication) -> None:
 
 
 def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
-    """Raise NotDeployableError if sinks' targets hold files of an earlier run, whose state is gone."""
+    """Raise NotDeployableError if a sink's target cannot be read, or has files of an earlier run without state."""
     if left := _published(home, programs):
         place = str(left[0]).rpartition("/")[0]
         message = (
@@ -46,11 +46,17 @@ def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
 
 
 def forget(opened: OpenedApplication, programs: tuple[PeProgram, ...]) -> None:
-    """Stop the hosts of the deployed application, and remove its state and published results, but not its savepoints.
+    """Stop the hosts of the deployed application, and remove its state, logs and published results.
+
+    Its savepoints stay. Data in the storage that cannot be removed are left.
 
     Args:
         opened: the application.
         programs: the programs of the PEs whose published results are removed.
+
+    Raises:
+        NotDeployableError: the target of a sink cannot be read; only the hosts were stopped.
+        OSError: a published result cannot be removed.
     """
     home, catalog, application = opened.home, opened.catalog, opened.name
     if opened.deployed:

@@ -36,7 +36,7 @@ def leave_machines(catalog: Catalog, application: str, unit: str) -> dict[int, s
     """Decide which hosts of a failed unit leave their machines, and record each new decision as an event of the unit.
 
     A host leaves its machine after `MOVE_AFTER` resets in a row for files that it cannot use there, if another machine
-    takes it where there were fewer of them.
+    takes it where there were at least `MOVE_AFTER` fewer of them.
 
     Returns:
         The hosts to start on another machine, each with the reason.
@@ -52,7 +52,10 @@ def leave_machines(catalog: Catalog, application: str, unit: str) -> dict[int, s
 
 
 def _decide(connection: Connection, application: str, unit: str) -> dict[int, MoveDecision]:
-    """Return a decision for each host of a unit that has failed often on its machine."""
+    """Return a decision for each host of a unit that could not use files of its machine in `MOVE_AFTER` resets.
+
+    There are none without registered machines.
+    """
     h, p = tables.host, tables.pe
     failed_pes = (p.c.application == application, p.c.unit == unit, p.c.state == "FAILED", ~p.c.final)
     pes = connection.execute(select(p.c.id, p.c.host, p.c.kind, p.c.error).where(*failed_pes).order_by(p.c.id)).all()

@@ -48,7 +48,8 @@ def reset(
 
     If all its hosts live, the unit is at the cut when this function returns. One transaction raises the generation,
     which fences off commits of the old one, and drops the commits after the cut with their files. Otherwise, missing
-    hosts are started first, and the first process that sees them up makes that transaction (B12).
+    hosts are started first, and the first process that sees them up makes that transaction (B12). Hosts of the
+    application that have failed or hang are killed before, and retracted outputs are removed.
 
     Args:
         home: the state directory.
@@ -60,11 +61,13 @@ def reset(
         launcher: starts missing hosts; see `launch`.
 
     Returns:
-        The unit's generation after the reset.
+        The unit's generation now, which is the old one if the reset waits for hosts.
 
     Raises:
         StreamsRuntimeError: the application is stopped, the unit does not exist, no attempts are left, or a file that
             the cut needs is missing.
+        NotDeployedError: the application is not deployed.
+        HostLaunchError, JavaError: a missing host could not be started on this machine.
     """
     catalog = opened_catalog(home, application)
     status = read_units(catalog, application)
@@ -104,7 +107,14 @@ def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
 
 
 def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> None:
-    """Record that a process has taken up the unit's reset, and begin the reset if every host lives."""
+    """Record that a process has taken up the unit's reset, and begin the reset if every host lives.
+
+    Files that the catalog then no longer names are removed. Nothing is done if the unit has ended, or has a later
+    generation than the given one.
+
+    Raises:
+        StreamsRuntimeError: the unit no longer exists.
+    """
     with catalog.write_unit(application, unit) as connection:
         row = unit_row(connection, application, unit)
         if row.state in ENDED or (generation is not None and row.generation > generation):
@@ -126,7 +136,7 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
 
     If the reset has timed out, hosts that did not react to it are killed, too. So are hosts that cannot reach the
     storage on a machine that is draining: they would never reach a cut at which they could be moved. So are hosts that
-    leave a machine whose files they cannot use.
+    leave a machine whose files they cannot use. Hosts of these three kinds on other machines are marked as failed.
     """
     h, p = tables.host, tables.pe
     now = clock.now()
