@@ -109,7 +109,7 @@ def _exhausted(row: PeRow, kind: str) -> list[str]:
 
 
 def _pending(decisions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the decisions that partitions are idle that come after the cut, so they belong to no epoch."""
+    """Return the decisions after the cut that partitions are idle; they belong to no epoch yet."""
     return [each for each in decisions if each["epoch"] is None]
 
 
@@ -154,7 +154,8 @@ class Carrier:
     def carry(self, redeployment: Redeployment) -> Carried:
         """Convert the kept states, write them to new files that are synced to disk, and return them with the offsets.
 
-        States that do not change keep their files.
+        States that do not change keep their files. The paths of new files are in `written`, also after an error. Errors
+        of an operator's constructor or `setup` are raised.
 
         Raises:
             StateRefusedError, MisplacedKeysError: a state does not fit the new plan.

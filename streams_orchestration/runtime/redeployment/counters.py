@@ -27,6 +27,8 @@ class Counters:
     ) -> None:
         """Write these counters of the old plan into the new rows of the new plan's PEs and of their first commits.
 
+        A PE whose number the old plan did not have begins its own counts at 0, with the counts of its operators.
+
         Args:
             connection: a connection in a writing transaction.
             programs: the programs of the new PEs.

@@ -83,7 +83,7 @@ def preview_redeploy(
 def _facts_of(chain: StoredState, catalog: Catalog, application: str, deployed: Compilation) -> StateFacts | None:
     """Return facts of one operator's stored state. If a newer state has replaced it meanwhile, read that one.
 
-    None if the state holds only round-robin positions.
+    None if the state holds only parts of the runtime's own, such as round-robin positions.
 
     Raises:
         OperatorError: the state cannot be read, and no newer one has replaced it.
@@ -137,7 +137,7 @@ def _state_chains(connection: Connection, application: str, deployed: Compilatio
 def stored_facts(store: Store, chain: StoredState) -> StateFacts | None:
     """Return facts of an operator's stored state. Only the size is known for the checkpoint of a Spark query.
 
-    None if the state holds only round-robin positions.
+    None if the state holds only parts of the runtime's own, such as round-robin positions.
 
     Raises:
         OperatorError: a file cannot be read.
@@ -149,7 +149,7 @@ def stored_facts(store: Store, chain: StoredState) -> StateFacts | None:
 
 
 def state_facts(state: State, chain: StoredState) -> StateFacts | None:
-    """Return facts of a state, or None if it holds only round-robin positions.
+    """Return facts of a state, or None if it holds only parts of the runtime's own, such as round-robin positions.
 
     A state without tables counts each of its values as a row.
     """

@@ -96,7 +96,7 @@ def drain(
         application: name of the application, whose hosts run.
         programs: the programs of all its PEs.
         units: names of the held units.
-        until: deadline in seconds on the monotonic clock.
+        until: deadline in seconds on the monotonic clock; after it, the units are looked at once.
         mend: roll failed units back to their last cut, instead of waiting for their reset. Also roll back regions
             whose trigger operator does not end the epoch in time (`OWN_CUT_SECONDS`).
 
@@ -136,7 +136,10 @@ def _stay(catalog: Catalog, application: str, programs: Sequence[PeProgram], uni
 
 
 def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Roll failed units, which cannot close an epoch, back to their last cut, and remove their retracted outputs."""
+    """Roll failed units, which cannot close an epoch, back to their last cut, and remove their retracted outputs.
+
+    They continue in a new generation. Nothing is written if no unit has failed.
+    """
     u = tables.unit
     failed = (u.c.application == application, u.c.name.in_(units), u.c.state.in_(("UNHEALTHY", LIMIT)))
     with catalog.read() as connection:

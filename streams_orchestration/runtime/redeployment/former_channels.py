@@ -34,9 +34,10 @@ def own_states(state: State) -> list[State]:
 def floors_of(operator: Operator, move: StateMove, states: Sequence[State], program: OperatorProgram) -> Floors | None:
     """Return the watermarks of old channels, which decide for a while whether tuples with their keys are late (EV46).
 
-    Return None if the watermarks are equal, or keys do not decide about channels. A channel that has ended gets no
-    further tuples, so its watermark does not count. If an earlier redeploy has left floors, the old channels are the
-    pairs of a channel from before it and a channel from after it, and the greater watermark of a pair counts.
+    Return None if the watermarks are equal, keys do not decide about channels, or the operator has no input in event
+    time or uses the clock. A channel that has ended gets no further tuples, so its watermark does not count. If an
+    earlier redeploy has left floors, the old channels are the pairs of a channel from before it and a channel from
+    after it, and the greater watermark of a pair counts.
 
     Args:
         operator: any replica of the new plan, after `setup`.
@@ -45,7 +46,8 @@ def floors_of(operator: Operator, move: StateMove, states: Sequence[State], prog
         program: the program of a replica of the new plan.
 
     Raises:
-        StateRefusedError: an earlier redeploy has left floors, and keys no longer decide about channels.
+        StateRefusedError: an earlier redeploy has left floors, and keys no longer decide about channels; or an input
+            of the new plan lacks an attribute of an old splitter.
     """
     if move.before is None:
         return None
@@ -90,7 +92,10 @@ def grouped(floors: Floors, states: Sequence[State], parts: Sequence[Sequence[St
 
 
 def _is_keyed(operator: Operator, state: State, routing: StateRouting) -> bool:
-    """Return True if the old splitters hash only attributes that the keys of a state have."""
+    """Return True if the old splitters hash only attributes that the keys of a state have; True for an empty state.
+
+    False if a splitter does not hash, or the state has no keys.
+    """
     route = SplitterRoute(routing)
     attributes = [route.attributes(port) for port in range(len(routing.ports))]
     keys = list(operator.keys_of(state)) if state else []

@@ -41,6 +41,8 @@ class Moved:
 def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
     """Set a machine to DRAINING, and move its hosts to other machines, one application after the other.
 
+    Applications that were moved before an error stay moved.
+
     Args:
         home: the state directory.
         name: name of the machine.
@@ -96,7 +98,8 @@ def better_places(connection: Connection, application: str, leave: str | None = 
     Args:
         connection: a connection in a transaction.
         application: name of the application.
-        leave: the machine that all its hosts leave; None to move only hosts whose placement violates their configs.
+        leave: the machine that its live hosts leave; None for no machine. Hosts whose placement violates their configs
+            may move in either case.
 
     Returns:
         Host to move -> its new machine; empty if no arrangement is better.

@@ -35,7 +35,7 @@ def predicted_pause(measured: Measured, *, new_host: bool) -> float | None:
     None without measurements.
 
     On running hosts, this is the pause of the last redeploy, or otherwise the longest start of queries up to the first
-    batch. If a new host is needed, it is at least the longest start of a host.
+    batch. If a new host is needed, it is at least the longest start of a host. It is at least `batch` in any case.
 
     Args:
         measured: measurements of the application.

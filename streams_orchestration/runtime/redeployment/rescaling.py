@@ -118,7 +118,8 @@ def common_watermark(
     The watermark is the least watermark of the former replicas, and none if one of them has none (EV46). A connection
     begins with that watermark, or with `END` if its stream has ended. The clocks of all partitions go
     to each replica of a source, which forgets those that it does not read. A stream of an unchanged unit, or of another
-    application, stays idle, since it is not sent again that it is idle; other streams send it.
+    application, stays idle, since it is not sent again that it is idle; other streams send it. The part is empty if
+    there are no watermark, no ended connection and no clocks.
 
     Args:
         states: the states of the former replicas; empty for one that has had neither tuple nor watermark.

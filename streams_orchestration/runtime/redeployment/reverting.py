@@ -146,10 +146,12 @@ def return_to(
 
 
 def taken_back(home: Home, application: str) -> TakenBack | None:
-    """Return the plan that the last trial or manual revert has undone, with the cause; None if there is none.
+    """Return the plan that the last trial or manual revert has undone, with the cause.
+
+    None if there is none, or the catalog does not know the application.
 
     Raises:
-        NotDeployedError: the catalog does not know the application.
+        NotDeployedError: there is no catalog.
     """
     with opened_catalog(home, application).read() as connection:
         trial = read_trial(connection, application)

@@ -79,6 +79,7 @@ def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, 
     Raises:
         NotDrainedError: a changed unit is not at a cut or no longer held, or has moved on from the cut of the new plan,
             or there are unread tuples between changed units.
+        BrokenPromiseError: see `begin`.
     """
     redeployment = new.redeployment
     application, changed, begins = redeployment.application, set(redeployment.ending), set(redeployment.beginning)
@@ -114,6 +115,9 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
         connection: a connection in a writing transaction.
         new: the new plan.
         rows: the rows of the former units, by name.
+
+    Raises:
+        BrokenPromiseError: a former unit has the generation in which its successor would begin, or a later one.
     """
     redeployment, plan, cut, carried = new.redeployment, new.deployment, new.cut, new.carried
     application, begins = redeployment.application, set(redeployment.beginning)
@@ -172,7 +176,7 @@ def _remove(
 def _is_finished(pes: Iterable[DeployedPe], formers: Mapping[str, str], finished: frozenset[str]) -> bool:
     """Return True if all carried-over operators of a unit made their last commit, and the unit has no new sources.
 
-    New operators in such a unit get no input.
+    New operators in such a unit get no input. False if the unit has only new operators.
     """
     former = {formers.get(each.name) for pe in pes for each in pe.program.operators.values()} - {None}
     sources = {name for pe in pes for name in pe.initial}
@@ -237,7 +241,7 @@ def _continued(
     cut: CommonCut,
     read: Mapping[str, Mapping[str, int]],
 ) -> Position:
-    """Add to a position the offsets of imported streams, and the next numbers of formerly exported streams."""
+    """Add to a position the next segments of imported streams, and the next numbers of formerly exported streams."""
     imported = {
         key: cut.inputs[former, key]
         for operator in program.operators.values()
@@ -258,7 +262,10 @@ def _is_exhausted(program: PeProgram, position: Mapping[str, Any]) -> bool:
 
 
 def _place_sinks(connection: Connection, new: NewPlan) -> None:
-    """Update the rows of sinks: carried-over operators keep their counts, new ones start at 0, others are deleted."""
+    """Update the rows of sinks: carried-over operators keep their counts, new ones start at 0, others are deleted.
+
+    Outputs that are not final, or are to be removed, pass to the operators that continue.
+    """
     application, begins = new.redeployment.application, set(new.redeployment.beginning)
     formers, programs = new.redeployment.formers, new.deployment.programs
     s, f = tables.sink, tables.sink_file

@@ -100,6 +100,8 @@ class Tending:
     def _put_right(self, application: str, reasons: Sequence[str], situation: tuple[object, ...]) -> None:
         """Move misplaced hosts of an application, if it is healthy and the last attempt is `PAUSE_SECONDS` ago.
 
+        Nothing is moved while a redeploy is under way, or without a better arrangement. A failure is logged.
+
         Args:
             application: name of the application.
             reasons: a sentence for each misplaced host.
@@ -137,7 +139,7 @@ def leader(machines: Sequence[MachineRow], now: float) -> str | None:
 
 
 def _misplaced(rows: Sequence[HostRow], machines: Sequence[MachineRow], now: float) -> list[str]:
-    """Describe the live hosts of an application that run on other machines than their configs want."""
+    """Describe the live hosts of an application whose placement violates their configs."""
     placed = [row for row in rows if row.machine is not None and HostStatus.of(row, now).alive]
     found = misplaced(placed, {machine.name: machine for machine in machines})
     return [reason for reasons in found.values() for reason in reasons]

@@ -39,6 +39,7 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
     Raises:
         OnTrialError: the application is stopped.
         NotDeployedError: the application is not deployed.
+        HostLaunchError, JavaError: see `start`.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
     """
     healed = world.monotonic()
@@ -67,7 +68,8 @@ def start(catalog: Catalog, application: str) -> None:
     """Start the hosts that a new plan needs; if one cannot be started, or no machine takes it, revert the trial.
 
     Raises:
-        HostLaunchError: a host cannot be started, and no trial is open.
+        HostLaunchError: a host cannot be started, and no trial is open; or a host of the restored plan cannot be.
+        JavaError: this machine has no Java that Spark can use. The trial is not reverted for that.
     """
     try:
         launch(catalog, application)
