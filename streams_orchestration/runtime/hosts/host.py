@@ -259,7 +259,7 @@ class Host:
         log.info("plan %s: PEs %s", row.plan, ", ".join(str(program.pe) for program in here))
 
     def _rest(self, mark: int, began: float, until: float) -> None:
-        """Wait a tick, and until the catalog changes, another host or the engine ends, a timer fires, or `until`."""
+        """Wait a tick or longer, until the catalog changes, a host or the engine ends, a timer fires, or `until`."""
         while not self.terminated and self.engine_end() is None:
             now = world.monotonic()
             seconds = min(until - now, self.deadline - clock.now(), NEIGHBOURS_SECONDS)

@@ -42,8 +42,8 @@ class LastSweep:
     def __call__(self) -> bool:
         """Try once, unless the last attempt was a moment ago; return True if the application may complete.
 
-        It may complete if no files are left. It may also complete, with a warning in the log, after `ATTEMPTS` attempts
-        in `CLEAR_SECONDS`.
+        It may complete if no files are left. It may also complete, with a warning in the log, after at least `ATTEMPTS`
+        failed attempts over at least `CLEAR_SECONDS`.
         """
         if self._failures and world.monotonic() < self._next:
             return False

@@ -141,7 +141,10 @@ def _http() -> dict[str, Any]:
 
 
 def _reason(error: Exception) -> str:
-    """Return the cause in one line: the operating system's message if there is one, as libraries wrap it."""
+    """Return the cause in one line, without secrets: the operating system's message if there is one in its chain.
+
+    A time limit that was exceeded has words of its own.
+    """
     chain: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in chain:

@@ -118,7 +118,8 @@ def _http(parameters: Any) -> tuple[DatasetName, ...]:
 def _table(parameters: Any) -> tuple[DatasetName, ...]:
     """Name a table of a database. Return nothing for a query, which may read any tables.
 
-    If the address cannot be resolved here, its text without secrets is the namespace.
+    A database in a file is named by its path. If the address cannot be resolved here, its text without secrets is the
+    namespace.
     """
     if parameters.table is None:
         return ()

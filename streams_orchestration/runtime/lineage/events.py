@@ -63,9 +63,9 @@ def run_event(
         run: id of the run.
         about: the application.
         at: time of the event in unix seconds.
-        units: the current units of recovery.
-        rows: rows that sinks have published since the run began, by the name of the sink.
-        error: the reason why a unit is no longer reset.
+        units: the current units of recovery; None or empty to leave them out.
+        rows: rows that sinks have published since the run began, by the name of the sink; None for no counts.
+        error: the reason why a unit is no longer reset, in which secrets are hidden; None without one.
     """
     engine = processing_engine_run.ProcessingEngineRunFacet(
         version("pyspark"), "Spark", version("streams-orchestration")

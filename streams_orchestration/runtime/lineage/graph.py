@@ -49,8 +49,9 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph[str]:
     Every node has `kind` (spec, stage, deployment, source, pe, stream, sink, import, export) and `description`. Further
     attributes, if known:
 
-    - PEs: `operators`.
-    - Sources and sinks: `operator`, `location`, `address` without credentials, and `format`.
+    - PEs: `operators`, `region` (-1 for none) and `host`.
+    - Sources and sinks: `operator`, `operator_kind`, `location`, `address` without credentials, and `format`.
+    - Imports and Exports: `parameters`.
     - Streams, sources and sinks: `schema`.
     - Streams and sinks: `columns`, the origins of their columns, and `influences`, the columns that decide which tuples
       exist.

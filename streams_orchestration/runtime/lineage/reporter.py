@@ -239,7 +239,7 @@ class Reporter:
         self._errors.gone("Lineage cannot be sent")
 
     def _failed(self, error: LineageError) -> None:
-        """Log an error once, and double the pause."""
+        """Log an error, unless the last one had the same text, and make the pause longer."""
         self._failures += 1
         if self._said != str(error):
             self._said = str(error)

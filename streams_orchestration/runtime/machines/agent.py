@@ -90,10 +90,11 @@ class Agent:
     def run(self) -> None:
         """Register the machine, and run until `end` is called; then end the standbys, and mark the machine as down.
 
-        Outages of the catalog are waited out. `STREAMS_MACHINE` is set in this process.
+        Outages of the catalog are waited out before the end. `STREAMS_MACHINE` is set in this process.
 
         Raises:
             MachineError: the machine cannot be registered, or another agent has registered it since.
+            CatalogUnavailableError: the machine could not be marked as down within `RENEW_SECONDS`.
         """
         os.environ[MACHINE] = self._machine.name
         self._outage.through(self._await_former)
@@ -154,7 +155,7 @@ class Agent:
             reap_adopted()
 
     def _await_former(self) -> None:
-        """Wait until a lease of this machine's name, held by an agent of another boot or container, has expired.
+        """Wait until a lease of this machine's name, held by an agent of another boot, has expired, or `end` is called.
 
         If that lease is renewed meanwhile, return at once; `_register` then raises MachineError. Before the wait,
         leases are shortened that last too long (`shorten_leases`).
@@ -223,7 +224,11 @@ class Agent:
         return (m.c.name == self._machine.name, m.c.space == process_space(), m.c.pid == world.pid())
 
     def _start_alone(self, host: HostRow) -> None:
-        """Start a host. If an unexpected error prevents that, report the error and continue with the other hosts."""
+        """Start a host. If an unexpected error prevents that, report the error, so that other hosts are started.
+
+        Raises:
+            StreamsRuntimeError: the catalog cannot be used.
+        """
         try:
             self._start(host)
         except StreamsRuntimeError:

@@ -68,7 +68,11 @@ def shorten_leases(catalog: Catalog) -> None:
 
 
 def read_machines(home: Home) -> tuple[MachineStatus, ...]:
-    """Return the status of all registered machines, ordered by name; none without a catalog."""
+    """Return the status of all registered machines, ordered by name; none without a catalog.
+
+    Raises:
+        StorageSettingError, CatalogError: see `Catalog.exists`.
+    """
     catalog = Catalog(home)
     if not catalog.exists:
         return ()

@@ -62,8 +62,9 @@ def accept(opened: OpenedApplication, place: SavepointPlace, drop: Collection[st
         fresh: True if the deployed application is dropped first, with its published results.
 
     Raises:
-        SavepointError: the savepoint is damaged, is of another application, or does not fit the plan; the application
-            is deployed already; or a target of its sinks belongs to another application, or has other files.
+        SavepointError: the savepoint is damaged or cannot be read, is of another application, or does not fit the plan;
+            the application is deployed already; or a target of its sinks cannot be listed, belongs to another
+            application, or has other files.
         DropStateError: `drop` names an operator whose state would not be lost.
         OperatorError: a state of the savepoint cannot be read as one of its operator.
         NotDeployableError: `fresh` is set and the application runs.

@@ -107,6 +107,7 @@ def create_savepoint(
             or the savepoint cannot be written. Nothing is left of the savepoint.
         OnTrialError: its last redeploy is on trial, and the application is stopped.
         OperatorError: a state cannot be read.
+        OtherVersionError: another version of the product wrote the deployed plan.
         HostLaunchError, JavaError, SettingError: hosts that are needed to reach a cut cannot be started.
     """
     application = lock.application
@@ -209,6 +210,7 @@ def _take(catalog: Catalog, application: str, programs: Sequence[PeProgram], dir
 
     Raises:
         SavepointError: the application processed more batches meanwhile, or the files of a sink cannot be listed.
+        OtherVersionError: another version of the product wrote the deployed plan.
         OSError: a state cannot be copied.
     """
     units = {program.unit for program in programs}

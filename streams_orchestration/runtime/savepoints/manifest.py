@@ -181,7 +181,8 @@ def read_manifest(place: SavepointPlace) -> Manifest:
     """Read the manifest of a savepoint.
 
     Raises:
-        SavepointError: the place is not a savepoint, is damaged, or was made by a newer version of the product.
+        SavepointError: the place is not a savepoint, is damaged, cannot be read, or was made by a newer version of the
+            product.
     """
     path = place / MANIFEST
     try:
@@ -257,7 +258,8 @@ def read_plan(place: SavepointPlace, manifest: Manifest) -> Compilation:
     """Read the plan of the saved application.
 
     Raises:
-        SavepointError: the file is missing or was altered, or this version of the product cannot read the plan.
+        SavepointError: the file is missing, cannot be read, or was altered, or this version of the product cannot read
+            the plan.
     """
     content = read_file(place, manifest.plan)
     try:

@@ -211,11 +211,10 @@ def partial_of(place: Path) -> Path:
 def sweep(home: Home, application: str) -> None:
     """Remove incomplete savepoints that killed processes have left. The caller holds the application's start lock.
 
-    On a file system, a savepoint stays if it cannot be removed or another process is writing it.
+    A savepoint stays if it cannot be removed or, on a file system, another process is writing it.
 
     Raises:
         SavepointError: their directory cannot be listed.
-        OSError: an object store does not remove one.
     """
     directory = home.store.path(f"{SAVEPOINTS}/{application}")
     if directory is None:

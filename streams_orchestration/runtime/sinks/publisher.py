@@ -198,7 +198,10 @@ class Publisher:
             return {operator for operator, trouble in self.troubles.items() if which(trouble)}
 
     def failed(self, error: OutputError) -> None:
-        """Log the failure of a sink and record it in the catalog; let the sink rest for a pause that grows."""
+        """Log the failure of a sink and record it in the catalog; let the sink rest for a pause that grows.
+
+        If an output is lost or refused, the sink's PE fails (`record_failure`).
+        """
         with self._lock:
             trouble = self.troubles.setdefault(error.operator, SinkTrouble())
             now, reason = self.clock(), str(error)

@@ -39,7 +39,7 @@ def published_rows(sink: SinkStatus) -> pl.LazyFrame | None:
 
 
 def first_rows(sink: SinkStatus, limit: int) -> pl.DataFrame | None:
-    """Return the first rows of the newest file; None if there are no files, or it cannot be read.
+    """Return the first `limit` rows of the newest file; None if there are no files, or it cannot be read.
 
     Older files may have other columns and values, since a redeploy does not change them.
     """
@@ -53,7 +53,10 @@ def first_rows(sink: SinkStatus, limit: int) -> pl.DataFrame | None:
 
 
 def _visible_files(sink: SinkStatus) -> list[Path]:
-    """Return the published files of a sink, ordered by directory and name."""
+    """Return the published files of a sink, ordered by directory and name; none if it writes no local files.
+
+    Files are left out if their name, or the name of a directory on the way, begins with `_`.
+    """
     if sink.path is None:
         return []
     files = files_below(sink.path, f"*.{ending_of(sink.format)}")

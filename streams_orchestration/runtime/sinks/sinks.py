@@ -249,7 +249,10 @@ _SINKS = select(_s).where(_s.c.application == bindparam("of")).order_by(_s.c.ope
 
 
 def sinks_lag(connection: Connection, application: str, unit: str, completed: int) -> bool:
-    """Return True if `OUTSTANDING_LIMIT` complete epochs of a sink are not visible yet; then no further one may end."""
+    """Return True if `OUTSTANDING_LIMIT` complete epochs of a sink are not visible yet; then no further one may end.
+
+    Files that wait to be gathered do not count.
+    """
     counts = connection.scalars(_LAG, {"of": application, "in_unit": unit, "completed": completed})
     return any(count >= OUTSTANDING_LIMIT for count in counts)
 

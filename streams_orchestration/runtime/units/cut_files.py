@@ -185,7 +185,7 @@ def check_cuts(
 
 
 def look_at_cuts(home: Home, application: str) -> dict[str, str]:
-    """Check all files that the last cuts need, and return the reasons why units could not be reset, by unit.
+    """Check all files that the last cuts need, record the changes, and return why units could not be reset, by unit.
 
     This does not need live hosts. Nothing is checked, and the result is empty, if it is not wanted to run.
 

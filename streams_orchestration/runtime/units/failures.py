@@ -83,7 +83,7 @@ class UnitFailure:
 
     @property
     def hopeless(self) -> str | None:
-        """The reason why the unit must not be reset; None if it may be."""
+        """The reason why the unit is not reset automatically; None if it may be."""
         if self.lost is not None:
             return self.lost
         if self.permanent:
@@ -210,7 +210,8 @@ def _is_used_up(unit: UnitStatus, kind: str, now: float) -> bool:
 def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool) -> float:
     """Return when a unit is due for a reset, in unix seconds; 0.0 without an outage.
 
-    The pause since the detection grows with the earlier resets for the same kind of cause.
+    The pause since the detection grows with the earlier resets for the same kind of cause, and with recent failures of
+    the same code.
     """
     if unit.outage is None:
         return 0.0

@@ -174,8 +174,8 @@ def _collect_exports(
 ) -> list[str]:
     """Delete exported segments that nobody needs, and segments that resets retracted; return the files to remove.
 
-    The function opens a write transaction only if there may be such segments. If another plan was deployed, nothing is
-    deleted.
+    Such segments of complete applications from which this one imports are deleted, too. The function opens a write
+    transaction only if there may be such segments. If another plan was deployed, nothing is deleted.
     """
     s, x = tables.segment, tables.stream_connection
     exported = {stream for program in programs for stream in program.exports}

@@ -111,7 +111,7 @@ def restore_plan(connection: Connection, application: str, before: PreviousPlan)
 def _roll_back_tried(connection: Connection, application: str, units: Collection[UnitRow]) -> list[str]:
     """Roll units back to the beginning of their trial, and return the files to remove.
 
-    They are the files of the units' states, and of outputs that are not visible yet.
+    They are files of the units' states and segments, and of outputs that are not visible yet.
     """
     s, f, k = tables.state, tables.sink_file, tables.sink
     garbage: list[str] = []
@@ -176,7 +176,8 @@ def _restore_sinks(connection: Connection, application: str, pes: Collection[int
 def _restore_connections(connection: Connection, application: str, before: PreviousPlan) -> None:
     """Restore the rows of Exports, Imports and their connections, delete the rows of the plan on trial, and connect.
 
-    A connection of an Import that no longer exists is not restored.
+    A connection of an Import that no longer exists is not restored. Another application that has left a stream reads it
+    again from the end of its visible segments.
     """
     c, i = tables.stream_connection, tables.stream_import
     for table in _OF_APPLICATION:

@@ -31,9 +31,9 @@ class SnapshotCollector(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all families; if the catalog or application cannot be read, log why, and yield only one.
+        """Yield all families.
 
-        This one is `streams_catalog_up` with 0.
+        If the catalog or application cannot be read, log why, and yield only `streams_catalog_up` with 0.
 
         Raises:
             StorageSettingError: the catalog's files are in another place than STREAMS_STORAGE says.
