@@ -1,1 +1,1 @@
-"""Deploys compiled applications: writes their wanted state into the catalog, and starts their hosts."""
+"""Deploys compiled applications: writes their wanted state into the catalog, starts their hosts, and resets units."""

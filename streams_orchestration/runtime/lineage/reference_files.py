@@ -18,7 +18,10 @@ class ReferenceFile(NamedTuple):
     """A file, directory or pattern of files that a parameter names."""
 
     name: str
-    """Name of the parameter, such as `table` of a `Lookup`; of a static table in a mapping, the table's name."""
+    """Name of the parameter, such as `table` of a `Lookup`; of a static table in a mapping, the table's name.
+
+    It is `file` if no parameter names the file.
+    """
     file: str
     facts: Mapping[str, Any]
     """The neighbouring values of the file in the spec, such as `format` and `schema`."""

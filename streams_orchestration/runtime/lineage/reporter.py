@@ -60,7 +60,11 @@ class EventSender(Protocol):
         """
 
     def close(self, seconds: float) -> None:
-        """Flush events under way, for at most `seconds`."""
+        """Flush events under way, for at most `seconds`.
+
+        Raises:
+            LineageError: they have not arrived.
+        """
 
 
 class Reporter:

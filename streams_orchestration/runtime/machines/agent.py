@@ -66,7 +66,7 @@ class Machine:
 
 
 class Agent:
-    """The loop of one agent.
+    """The loop of one agent. The constructor creates a missing catalog, and upgrades an older one.
 
     Args:
         home: the state directory, on this machine, of the hosts that it starts.

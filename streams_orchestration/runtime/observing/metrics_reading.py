@@ -59,6 +59,7 @@ def read_metrics(home: Home, application: str, now: float | None = None) -> Appl
 
     Raises:
         NotDeployedError: the application is not deployed.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     now = clock.now() if now is None else now
     with opened_catalog(home, application).read() as connection:

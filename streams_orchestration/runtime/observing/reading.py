@@ -28,6 +28,7 @@ def read_cuts(home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
 
     Raises:
         NotDeployedError: the application is not deployed.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     e = tables.epoch
     with opened_catalog(home, application).read() as connection:
@@ -66,6 +67,7 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
 
     Raises:
         NotDeployedError: the application is not deployed.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     return status_in(opened_catalog(home, application), application)
 

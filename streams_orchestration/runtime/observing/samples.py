@@ -83,6 +83,7 @@ def read_sample(home: Home, application: str, compilation: Compilation, stream: 
     Raises:
         NotDeployedError: the catalog does not know the application.
         NoSampleError: samples are off, the stream is not between PEs, or it holds no tuples right now.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     with opened_catalog(home, application).read() as connection:
         settings = Settings(**application_row(connection, home, application).settings)

@@ -1,1 +1,1 @@
-"""Redeploying: another plan replaces the deployed one, and the operators' states are carried over."""
+"""Redeploying: another plan replaces the deployed one, with its states; and hosts are moved between machines."""

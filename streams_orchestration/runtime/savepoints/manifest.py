@@ -64,7 +64,7 @@ class SavedState(_Part):
     operator: str
     """The physical name of the operator."""
     rows: int | None
-    """None for the checkpoint of a Spark query; the number of rows is unknown then."""
+    """The number of rows; None for the checkpoint of a Spark query, whose rows are not counted."""
     files: tuple[SavedFile, ...]
     """The full state first, then incremental changes in order."""
 
@@ -295,7 +295,7 @@ def _document(content: bytes) -> Any:
 
 
 def damaged(path: SavepointPlace, reason: str) -> SavepointError:
-    """Return the error for a file that was altered since the savepoint was made."""
+    """Return the error for a file that was altered or is gone since the savepoint was made."""
     return SavepointError(f"{path} is damaged: {reason}. Restore it from a copy, or use another savepoint.")
 
 

@@ -40,7 +40,7 @@ class SinkTrouble:
     reason: str = ""
     """The last error."""
     since: float = 0.0
-    """The time of the first of the last errors that were equal to it."""
+    """The time, by the publisher's clock, since which every error has had this reason."""
     of_files: bool = False
     """True if its cause is a file that this machine cannot use, or the storage, which another one may reach."""
 

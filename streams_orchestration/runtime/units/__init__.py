@@ -1,1 +1,1 @@
-"""Units of recovery: the state machine of a consistent region, its controller, and the reset."""
+"""Units of recovery: the state machine of a consistent region, its controller, the roll back, and redeploys' trials."""

@@ -1,4 +1,4 @@
-"""Deletes the rows of units that a new plan replaces, and inserts the cut and the states with which its units begin."""
+"""Deletes the rows of replaced units and hosts, and inserts the cut, states and hosts with which a new plan begins."""
 
 from __future__ import annotations
 

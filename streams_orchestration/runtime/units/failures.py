@@ -54,7 +54,7 @@ class UnitFailure:
     """The earliest time of the reset in unix seconds, after a pause if the same cause or a host has failed before."""
     restartable: bool = True
     launches: int = 0
-    """The number of launches of its host in a row that did not come up."""
+    """The highest number, over its hosts, of launches in a row that did not come up."""
     lost: str | None = None
     """The reason why the unit cannot go back to its last cut; None if it can."""
     gone: tuple[tuple[int, float], ...] = ()
@@ -68,7 +68,7 @@ class UnitFailure:
     used_up: bool = False
     """True if no attempt or no time is left for this cause."""
     stays: str | None = None
-    """The reason why a host of the unit stays on a machine whose files it cannot use, with the remedy."""
+    """The reason why a host of the unit stays on a machine whose files it cannot use, with the remedy; None without."""
 
     @property
     def log_hint(self) -> str:

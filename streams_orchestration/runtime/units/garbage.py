@@ -74,7 +74,7 @@ class Garbage:
         """Delete the data that readers and cuts no longer need, in units whose cut has moved or with many new batches.
 
         Returns:
-            True if there was such a unit, or an importing PE of another application has moved.
+            True if there was such a unit, or the PEs that import the application's streams have changed or moved.
         """
         u = tables.unit
         p = tables.pe

@@ -33,6 +33,7 @@ class HostStatus:
     launched_at: float
     heartbeat_at: float | None
     error: str | None
+    """The error with which the host has ended, or because of which it waits or may fail soon; None without one."""
     log: Path
     start_up: dict[str, float] | None = None
     """Seconds from the command to the first committed batch, by phase; None before that."""

@@ -30,7 +30,7 @@ QUERY = "it is a Spark query, which does not report the costs of its operators; 
 
 
 class NotProfiledError(StreamsRuntimeError):
-    """An application cannot be measured, because it does not run or carried no tuples."""
+    """An application cannot be measured, for example because it does not run or carried no tuples."""
 
 
 Calibrate = Callable[[int], tuple[PassageCost, PassageCost]]
