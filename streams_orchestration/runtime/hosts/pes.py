@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pydantic import ValidationError
 from sqlalchemy import Connection, select
 
 from streams_orchestration.compiler.documents import load
@@ -14,7 +15,7 @@ from streams_orchestration.model.secrets import REFERENCE
 from streams_orchestration.operators.references import unresolved
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.errors import HostLaunchError, OtherVersionError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 
 STANDARD = "streams_orchestration.operators."
@@ -37,13 +38,20 @@ class _Part:
 
 
 def deployed_pes(catalog: Catalog, application: str) -> tuple[PlacedPe, ...]:
-    """Return all PEs of an application, ordered by number."""
+    """Return all PEs of an application, ordered by number.
+
+    Raises:
+        OtherVersionError: another version of the product wrote their programs, in another form.
+    """
     p = tables.pe
     with catalog.read() as connection:
         rows = connection.execute(
             select(p.c.id, p.c.host, p.c.program).where(p.c.application == application).order_by(p.c.id)
         ).all()
-    return tuple(PlacedPe(load(PeProgram, row.program), row.host) for row in rows)
+    try:
+        return tuple(PlacedPe(load(PeProgram, row.program), row.host) for row in rows)
+    except ValidationError as error:
+        raise OtherVersionError(application) from error
 
 
 def units_on(pes: Iterable[PlacedPe], host: int) -> frozenset[str]:
