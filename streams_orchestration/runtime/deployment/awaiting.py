@@ -118,7 +118,7 @@ def _require_working(status: UnitsStatus) -> None:
 
 
 def require_machines(status: UnitsStatus) -> None:
-    """Raise WaitingForMachineError if hosts wait for a machine."""
+    """Raise WaitingForMachineError if the application is to run, and hosts wait for a machine."""
     if status.state == "WAITING":
         waiting = {host.id: host.error or "" for host in status.hosts if host.state == "WAITING"}
         raise WaitingForMachineError(status.application, waiting)

@@ -157,7 +157,7 @@ def _give_back(catalog: Catalog, claim: Claim) -> None:
 
 
 def _is_claimed(start: HostStart, pid: int = 0) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions for the row of a claimed host that has no process yet, or has reported this process."""
+    """Return the conditions for the row of a claimed host that has no process yet, or has reported process `pid`."""
     h = tables.host
     mine = (h.c.application == start.application, h.c.id == start.host, h.c.incarnation == start.incarnation)
     return (*mine, (h.c.pid.is_(None) & (h.c.state == "STARTING")) | (h.c.pid == pid))

@@ -109,6 +109,8 @@ def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
 def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> None:
     """Record that a process has taken up the unit's reset, and begin the reset if every host lives.
 
+    With `force`, the reset begins even if no attempt is left, and further attempts are allowed.
+
     Files that the catalog then no longer names are removed. Nothing is done if the unit has ended, or has a later
     generation than the given one.
 

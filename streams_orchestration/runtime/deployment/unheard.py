@@ -47,7 +47,7 @@ def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> N
 
 
 def _look(catalog: Catalog, application: str) -> Mapping[str, tuple[object, ...]]:
-    """Map each other machine with live hosts to its last signs of life: its lease and its hosts' heartbeats."""
+    """Map each other machine with live running hosts to its last signs of life: its lease and its hosts' heartbeats."""
     status = read_units(catalog, application)
     with catalog.read() as connection:
         machines = {machine.name: machine for machine in registered(connection)}

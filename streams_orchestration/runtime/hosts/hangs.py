@@ -60,7 +60,7 @@ class HungTasks:
         """Pid -> how often its threads were scheduled, and the time since which that count is unchanged."""
 
     def look(self, busy: Iterable[int], now: float) -> tuple[int, ...]:
-        """Kill the workers that hang.
+        """Kill the workers that hang, and log each. A worker whose threads cannot be counted is left alone.
 
         Args:
             busy: pids of the workers with a task to run.

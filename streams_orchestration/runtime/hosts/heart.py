@@ -36,7 +36,7 @@ class Stalls:
         self._since: dict[ProcessIdentity, float] = {}
 
     def look(self, processes: Iterable[ProcessIdentity], now: float) -> tuple[ProcessIdentity, ...]:
-        """Kill the processes that were stopped at every look for `STALL_SECONDS`.
+        """Kill the processes that were stopped at every look for `STALL_SECONDS`, and log each.
 
         Args:
             processes: the host's processes.
@@ -144,7 +144,7 @@ class Heart:
         return True
 
     def _look_for_hangs(self, tasks: HungTasks, now: float) -> None:
-        """Kill the engine's process if it does not answer, and workers without progress.
+        """Kill the engine's process if it does not answer, and workers without progress; log each.
 
         Do nothing while no engine is watched, without a limit, and once the engine was killed.
         """

@@ -109,7 +109,11 @@ def process_command(home: Home, engine: EngineSettings) -> tuple[str, ...]:
 
 
 def host_environment(home: Home, base: Path | None = None) -> dict[str, str]:
-    """Return a host's environment. Modules of the user are imported from the working directory and beside the spec."""
+    """Return a host's environment.
+
+    Modules of the user are imported from the working directory and from `base`, the directory of the spec, if it is
+    given; then from the present `PYTHONPATH`.
+    """
     paths = [
         str(Path.cwd()),
         *([] if base is None else [str(base)]),

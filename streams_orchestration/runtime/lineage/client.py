@@ -41,7 +41,7 @@ class LineageError(StreamsRuntimeError):
 
 
 def target(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the target of events in words, without secrets; None if no events are sent."""
+    """Return the target of events in words, without secrets; None if an environment, by default this one, has none."""
     if environment.get(DISABLED, "").strip().lower() == "true":
         return None
     if not _has_type(environment) and (url := environment.get(URL, "").strip()):

@@ -123,6 +123,9 @@ class Reporter:
     def look(self, *, last: bool = False) -> None:
         """Look at the application, and send the events that are due, in at most `STEPS` steps, if this process tells.
 
+        Args:
+            last: True when the reporter stops, so that an application that is not wanted to run counts as ended.
+
         Raises:
             LineageError: an event could not be sent; it stays due.
             CatalogUnavailableError: the catalog is unavailable.
@@ -144,7 +147,8 @@ class Reporter:
     def _tells(self, view: View, *, last: bool) -> bool:
         """Return True if this process sends the events.
 
-        The first live host sends them; the end of a run is sent by any host that ends; other processes send failures.
+        The first live host sends them; the end of a run is sent by any host that ends (`last`); processes that are not
+        hosts send failures.
         """
         if self._host is None:
             return view.moment.failure is not None

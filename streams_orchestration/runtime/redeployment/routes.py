@@ -17,7 +17,10 @@ class SplitterRoute:
         self._routing = routing
 
     def attributes(self, port: int = 0) -> tuple[str, ...] | None:
-        """Return the attributes that determine the replica: () for one replica, None if a splitter does not hash."""
+        """Return the attributes that determine the replica for tuples of an input port.
+
+        The result is () for one replica, and None if a splitter does not hash.
+        """
         attributes: dict[str, None] = {}
         for level in self._routing.ports[port] if self._routing.ports else ():
             if level.width > 1:
@@ -27,7 +30,7 @@ class SplitterRoute:
         return tuple(attributes)
 
     def channels(self, tuples: pa.RecordBatch, port: int = 0) -> np.ndarray:
-        """Return the replica's index for every tuple, as an array of int64.
+        """Return the replica's index for every tuple of an input port, as an array of int64.
 
         Raises:
             ValueError: the attributes of a tuple do not determine its replica.

@@ -194,7 +194,7 @@ def _unit_values(former: UnitRow | None, cut: CommonCut) -> dict[str, Any]:
 def _begin(
     connection: Connection, pe: DeployedPe, cut: CommonCut, carried: Carried, begins: Position, *, final: bool
 ) -> bool:
-    """Insert a PE and the states of its operators; return True if all its inputs have ended."""
+    """Insert a PE, complete if `final` is set, with its operators' states; return True if its inputs have ended."""
     program, position = pe.program, asdict(begins)
     exhausted = _is_exhausted(program, position)
     insert_pe(

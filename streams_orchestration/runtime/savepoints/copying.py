@@ -45,7 +45,7 @@ def export_savepoint(home: Home, reference: str, directory: Path) -> Copied:
         directory: a directory that does not exist or is empty.
 
     Raises:
-        SavepointError: the savepoint does not exist or is damaged, or the directory cannot be written.
+        SavepointError: the savepoint does not exist or is damaged, or the directory is not empty or cannot be written.
     """
     source = savepoint_of(home, reference)
     manifest = read_manifest(source)

@@ -78,7 +78,7 @@ class SinkDirectories:
             enter_directory(connection, self._application, self._place, directory)
 
     def due(self) -> list[Row[Any]]:
-        """Return the directories that can be marked now, from the catalog."""
+        """Return the directories that can be marked now, from the catalog; none while a channel has no watermark."""
         with self._catalog.read() as connection:
             entered = connection.execute(select(_d).where(*self._mine)).all()
             if not entered:

@@ -156,7 +156,7 @@ class Gatherer:
             yield list(group)
 
     def _leading(self, rows: Sequence[DueOutput]) -> int:
-        """Return how many of the first files of a directory are to be published now as one file."""
+        """Return how many of the first files of a directory are to be published now as one file; 0 if they wait on."""
         if not rows:
             return 0
         roll = self.sink.roll() or Roll(seconds=0)

@@ -193,7 +193,10 @@ class Publisher:
         return ready
 
     def _troubled(self, which: Callable[[SinkTrouble], bool] = lambda _: True) -> set[str]:
-        """Return the names of failing sinks that meet a condition; threads of deliveries may change them meanwhile."""
+        """Return the names of failing sinks that meet a condition, by default of all.
+
+        Threads of deliveries may change them meanwhile.
+        """
         with self._lock:
             return {operator for operator, trouble in self.troubles.items() if which(trouble)}
 

@@ -145,7 +145,10 @@ def advance(
 def _begin_outage(
     connection: Connection, unit: UnitRow, record: RegionRecord, health: Health | None, now: float
 ) -> dict[str, float]:
-    """Log that a unit has become unhealthy, and return the times of its outage."""
+    """Log that a unit has become unhealthy, and return the times of its outage.
+
+    It has failed at the last sign of life in its health, or now if its health shows no trouble or was not read.
+    """
     trouble = health.trouble if health is not None else None
     failed = trouble.since if trouble is not None else now
     log_event(
@@ -165,7 +168,11 @@ def _reset_in_outage(outage: dict[str, float], now: float) -> dict[str, float]:
 
 
 def _changes_of_reset(unit: UnitRow, record: RegionRecord, now: float) -> dict[str, Any]:
-    """Return the columns of a unit's row that a reset changes beside the record and the outage."""
+    """Return the columns of a unit's row that a reset changes beside the record and the outage.
+
+    `restarts` begins at 1 again if the last reset was at least `STEADY_SECONDS` ago. A final epoch that is not complete
+    is forgotten, since the tuples before it are read again.
+    """
     return {
         "generation": unit.generation + 1,
         "reset_count": unit.reset_count + 1,

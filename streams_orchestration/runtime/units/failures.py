@@ -210,8 +210,8 @@ def _is_used_up(unit: UnitStatus, kind: str, now: float) -> bool:
 def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool) -> float:
     """Return when a unit is due for a reset, in unix seconds; 0.0 without an outage.
 
-    The pause since the detection grows with the earlier resets for the same kind of cause, and with recent failures of
-    the same code.
+    The pause since the detection grows with the earlier resets for the same kind of cause. Unless the cause is
+    `outside` of the application, the pause grows also with recent failures of the same code.
     """
     if unit.outage is None:
         return 0.0

@@ -30,7 +30,10 @@ def latest(time: float, limit: float) -> float:
 
 
 def unit_changes(unit: UnitRow, now: float) -> dict[str, Any]:
-    """Return the columns of a unit with times that lie in the future of a unix time, with their new values."""
+    """Return the columns of a unit with times that lie in the future of a unix time, with their new values.
+
+    A deadline or the end of a hold lies in the future if it is later than one that would be set now.
+    """
     timers = {"period": unit.period, "drain": unit.drain_timeout, "reset": unit.reset_timeout}
     seconds = max(timers.get(unit.timer or "") or 0.0, HOLD_SECONDS if unit.timer == "period" else 0.0)
     limits = {

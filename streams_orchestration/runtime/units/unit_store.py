@@ -117,7 +117,18 @@ def log_event(
     connection: Connection, unit: UnitRow, record: RegionRecord, kind: EventKind, at: float,
     *, generation: int, seconds: float | None = None, cause: str | None = None,
 ) -> None:  # fmt: skip
-    """Insert an event, and delete all but the last `KEPT_EVENTS`; `at` is in unix seconds."""
+    """Insert an event, and delete all but the last `KEPT_EVENTS` of the unit.
+
+    Args:
+        connection: a connection in a write transaction.
+        unit: the row of the unit.
+        record: the unit's record, whose complete epoch and attempts are stored with the event.
+        kind: the kind of the event.
+        at: unix seconds.
+        generation: the generation of the unit then.
+        seconds: see `UnitEvent`.
+        cause: the cause in words; None without one.
+    """
     this = {"of": unit.application, "by": unit.name}
     number = (connection.scalar(_LAST_EVENT, this) or 0) + 1
     values = {
