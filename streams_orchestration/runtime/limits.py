@@ -8,7 +8,7 @@ OUTSTANDING_LIMIT = 32
 """The number of segments that a consumer may lag, or of epochs that a sink may be late, before the producer waits for
 it: the back-pressure."""
 SEGMENTS_LIMIT = 64
-"""Segments that a batch may read from one stream."""
+"""The most segments that a batch reads from one stream, unless one batch of an uncommitted stream has more."""
 HEARTBEAT_LIMIT = 20.0
 """Seconds without a heartbeat after which a running host counts as dead."""
 ENTERED_LIMIT = 15.0

@@ -114,7 +114,7 @@ class PrintedFollower:
             self._readers.setdefault(log, PrintedReader(log)).skip()
 
     def look(self, logs: Iterable[Path]) -> None:
-        """Report the lines that were printed since the last look."""
+        """Report the lines that were printed since the last look; of a log that was not known, all its lines."""
         for log in logs:
             for operator, text in self._readers.setdefault(log, PrintedReader(log)).printed():
                 self.say(operator, text)

@@ -53,7 +53,7 @@ LOOK_SECONDS = 0.1
 
 
 class StepError(StreamsRuntimeError):
-    """A step of an application failed, with the operator's message."""
+    """A step of an application failed, with the operator's message, or the application cannot be stepped to its end."""
 
 
 @dataclass

@@ -305,7 +305,10 @@ def _number(schema: str, name: str) -> int:
 
 
 def _unreachable(name: str, reason: str) -> CatalogError:
-    """Return the error for a connection that could not be made; the driver has no SQLSTATE for it."""
+    """Return the error for a connection that could not be made: a CatalogLostError, unless the server has refused it.
+
+    The driver has no SQLSTATE for such an error.
+    """
     if any(sign in reason for sign in REFUSED):
         return CatalogError(f"{name}: the server refused the connection: {reason}. Correct {CATALOG}.")
     return CatalogLostError(name, reason)

@@ -36,7 +36,7 @@ class Starter:
 
     pid: int
     since: float | None
-    """The time of the start in unix seconds; None if it is not known."""
+    """The time since which it holds the lock, or is connected to the database, in unix seconds; None if not known."""
     command: str
     """The command that the process runs, such as `streams run`."""
     machine: str = ""

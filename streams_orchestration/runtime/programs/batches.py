@@ -224,7 +224,7 @@ class TaskResult:
     consistent: bool = False
     """True if the trigger operator of the region wants the epoch to end with this batch."""
     error: str | None = None
-    """The name of an operator that failed, with the reason; None if none failed."""
+    """The error with which the task failed, in one line; None if it has not failed."""
     permanent: bool = False
     """True if the same input would fail again."""
     failure: OperatorFailure | None = None

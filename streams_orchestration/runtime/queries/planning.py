@@ -56,7 +56,7 @@ class PeView:
     """The period of the region in seconds; None for a region without a period, and outside of regions."""
     completed_epoch: int = 0
     imported: tuple[InputStream, ...] = ()
-    """The streams of other applications to which the PE's Imports are connected now."""
+    """The exported streams to which the PE's Imports are connected now."""
     waits: bool = False
     """True if the unit is to return to its cut, so that work until then would be discarded."""
     draining: frozenset[str] | None = None
@@ -202,10 +202,7 @@ def _sources(program: PeProgram, view: PeView) -> _Sources:
 
 
 def _has_ended(program: PeProgram, exhausted: Sequence[str]) -> bool:
-    """Return True if no input can follow: all sources and streams have ended, and there are no Imports.
-
-    Streams that return in loops are left out.
-    """
+    """Return True if no input can follow: all sources and all streams but loops have ended, without any Imports."""
     sources = (program.operators[source].name for source in program.sources)
     streams = (each.stream for each in program.inputs if each.stream not in program.returning)
     return not program.imports and all(name in exhausted for name in itertools.chain(sources, streams))
@@ -247,7 +244,10 @@ def _position_after(
     exhausted: tuple[str, ...],
     connected: dict[str, dict[str, bool]],
 ) -> Position:
-    """Return the position of the PE after a batch, with the offsets of its sources from before the batch."""
+    """Return the position of the PE after a batch, with the offsets of its sources from before the batch.
+
+    Ends of other bounded runs, decisions of complete epochs, and the time of the next call of operators are dropped.
+    """
     before = view.position
     return Position(
         inputs={each.stream: _next(view, each, len(taken[each.stream])) for each in (*program.inputs, *view.imported)},
@@ -272,10 +272,7 @@ def is_due(view: PeView, now: float | None) -> bool:
 
 
 def _left_unread(view: PeView, stream: InputStream, *, waits: bool) -> bool:
-    """Return True if the PE must not read a stream now; its own region's streams are always read.
-
-    It must not if it waits for the end of an epoch (`waits`), or while it is drained and the stream is not.
-    """
+    """Return True for a foreign stream that stays unread: with `waits`, or while the PE is drained and it is not."""
     return stream.foreign and (waits or (view.draining is not None and stream.stream not in view.draining))
 
 

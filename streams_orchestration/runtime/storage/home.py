@@ -118,8 +118,8 @@ class Home:
         An existing directory keeps its mode.
 
         Raises:
-            StateDirectoryError: the directory is read-only or is not a directory, or less than `MINIMUM_FREE_BYTES` are
-                free on its disk.
+            StateDirectoryError: the directory cannot be written or is not a directory, or less than
+                `MINIMUM_FREE_BYTES` are free on its disk.
         """
         self._check_place()
         try:

@@ -159,17 +159,25 @@ class Store:
         forget_names(self._local(directory))
 
     def keep(self, path: Path, address: str) -> None:
-        """Store a file of this machine, which never changes, under an address. It survives the removal of its path."""
+        """Store a file of this machine, which never changes, under an address. It survives the removal of its path.
+
+        Raises:
+            FileExistsError: the address is taken, on a file system with hard links; a copy replaces the file.
+        """
         target = self._local(address)
         target.parent.mkdir(parents=True, exist_ok=True)
         link_or_copy(path, target)
 
     def copy(self, source: str, target: str) -> None:
-        """Give an unchanging file a second address, under which the file survives the removal of the first."""
+        """Give an unchanging file a second address, under which it survives the removal of the first; see `keep`."""
         self.keep(self._local(source), target)
 
     def fetch(self, address: str, path: Path) -> None:
-        """Provide a file at a path of this machine, as a hard link or as a copy."""
+        """Provide a file at a path of this machine, as a hard link or as a copy.
+
+        Raises:
+            FileExistsError: there is a file at the path already, on a file system with hard links.
+        """
         link_or_copy(self._local(address), path)
 
     def _local(self, address: str) -> Path:

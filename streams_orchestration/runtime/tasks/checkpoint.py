@@ -42,6 +42,8 @@ class Checkpoint:
     def take(self, program: OperatorProgram, instance: OperatorInstance, *, changed: bool) -> None:
         """Store the state of one operator, hand over its finished sink files, and add both to this checkpoint.
 
+        The operator's object has the stored state afterwards, and can be used by the next batch.
+
         Args:
             program: the program of the operator.
             instance: the operator's object, which the batch has used.

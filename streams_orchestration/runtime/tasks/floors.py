@@ -104,7 +104,7 @@ class FlooredOperator(Operator):
         call_between(batch, lambda tuples: self._divide(port, tuples), lambda steps: self._reach(port, steps))
 
     def on_watermark(self, watermark: int) -> None:
-        """Advance every object with a lower watermark to the given watermark.
+        """Advance every object whose old channels had a lower watermark to the given one.
 
         Raises:
             ResultError: the operator returns a value.

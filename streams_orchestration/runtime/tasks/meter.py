@@ -182,15 +182,15 @@ class Meter:
         self.waited[operator, port] += world.now_ns()
 
     def reading(self, segment: Segment, items: Iterator[Item]) -> Iterator[Item]:
-        """Yield the items of a segment, and add the time to read them to the account of its stream."""
+        """Yield the items of a segment; add its size, its tuples and the time to read it to its stream's account."""
         return self._taking(self.read[segment.stream], items, segment.size)
 
     def receiving(self, operator: int, port: int, items: Iterator[Item], size: int) -> Iterator[Item]:
-        """Yield the items of an exchange of `size` bytes, and add the time to decode them to its account."""
+        """Yield the items of an exchange; add `size` bytes, their tuples and the time to decode them to its account."""
         return self._taking(self.received[operator, port], items, size)
 
     def writing(self, stream: str, write: Callable[[], Segment]) -> Segment:
-        """Write a segment, and add the time for that to the account of its stream."""
+        """Write a segment, return it, and add the time for that, its tuples and its size to its stream's account."""
         account = self.written[stream]
         segment = self.charge(account, write)
         account.tuples += segment.rows
@@ -199,19 +199,19 @@ class Meter:
         return segment
 
     def sending(self, operator: int, port: int, item: Item, send: Callable[[], None]) -> None:
-        """Send an item into the exchange of an input port, and add the time for that to the exchange's account."""
+        """Send an item into the exchange of an input port; add the time for that and its tuples to its account."""
         account = self.sent[operator, port]
         self.charge(account, send)
         account.tuples += len(item) if isinstance(item, TupleBatch) else 0
         account.pieces += 1
 
     def sent_all(self, operator: int, port: int, end: Callable[[], tuple[bytes, int]]) -> bytes:
-        """Return the payload of all sent items, and add the time to make it to the exchange's account.
+        """Return the payload of all sent items, and add their size and the time to make it to the exchange's account.
 
         Args:
             operator: the number of the receiving operator.
             port: its input port.
-            end: returns the payload and its size in bytes.
+            end: returns the payload, and the size of the items in bytes.
         """
         account = self.sent[operator, port]
         payload, size = self.charge(account, end)

@@ -27,7 +27,7 @@ class Sender(Protocol):
         ...
 
     def payload(self) -> tuple[bytes, int]:
-        """Return the payload of all items and its size in bytes; nothing can be sent afterwards."""
+        """Return the payload of all items, and the size of the items in bytes; nothing can be sent afterwards."""
         ...
 
 

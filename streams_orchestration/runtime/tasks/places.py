@@ -30,7 +30,7 @@ class ArrivedTuples:
     tuples: TupleBatch | None
     """The tuples; None once the operator has written to them."""
     origin: str
-    """File and rows, or segment and rows, from which they were read; empty if they came through a queue."""
+    """File and rows, or segment and rows, from which they were read; empty if that is not known."""
 
     def located(self, failure: OperatorFailure, operator: Operator, error: BaseException) -> OperatorFailure:
         """Return a failure with the port, the tuples and the origin at which the operator failed.

@@ -100,9 +100,9 @@ class SourceCalls:
     def _bounds(
         self, program: OperatorProgram, source: SourceOperator, inputs: TaskInput
     ) -> dict[str, dict[str, Any]] | None:
-        """Return the known ends of the bounded run, after asking this source for its end; None for another run.
+        """Return the known ends of the bounded run; None for another run.
 
-        The source is asked if its end is not known. If it gives one, that is noted for the commit.
+        This source is asked for its end if that is not known. If it gives one, that is noted for the commit.
 
         Raises:
             OperatorError: the source raised.

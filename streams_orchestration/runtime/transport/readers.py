@@ -55,7 +55,7 @@ class ImportingPe:
     uncommitted: bool
     """True if it also reads segments of epochs that are not complete."""
     present: bool
-    """True unless the PE is stopped, failed or silent; a batch of a PE that is present may be running."""
+    """True if a batch of the PE may be running: it has not failed, its host is not silent, and its plan is deployed."""
     last: int | None = None
     """The number after the last segment for it, if a redeploy has ended the connection; else None."""
 
@@ -256,7 +256,7 @@ def _keeps(reader: ImportingPe, number: int, newest: int) -> bool:
 
 
 def _last_epoch(connection: Connection, application: str, stream: str, end: int) -> int:
-    """Return the number of the first segment of the last complete epoch that has segments; `end` if there is none."""
+    """Return the number of the first segment of the epoch of segment `end` - 1; `end` if there is no such segment."""
     s = tables.segment
     mine = (s.c.application == application, s.c.stream == stream)
     epoch = select(s.c.epoch).where(*mine, s.c.number == end - 1).scalar_subquery()

@@ -39,7 +39,7 @@ class Jvm:
     connection: Path
     """The file that the JVM writes when it accepts connections."""
     output: OutputMark
-    """The position in the output of this process at which the output of the JVM begins."""
+    """The position at which the output of the JVM begins."""
 
     def gateway(self) -> Any:
         """Wait until the JVM is up, and return PySpark's connection to it; call this once, since its file is removed.
@@ -78,10 +78,10 @@ def _connection_parts(written: bytes) -> tuple[int, int, bytes]:
 
 @dataclass(frozen=True, slots=True)
 class OutputMark:
-    """A position in the standard error of this process, which the JVM shares."""
+    """A position in the output of a JVM: in a file of its own, or in the standard error of this process."""
 
     file: Path | None
-    """The file that the standard error goes to; None if it is not a file, or not known."""
+    """The file that the output goes to; None if the standard error is not a file, or its file is not known."""
     size: int
 
     @classmethod

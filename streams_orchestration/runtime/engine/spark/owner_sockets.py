@@ -100,7 +100,9 @@ class OwnerConnection:
         keep_from_forks(connection)
         self._connection = connection
         self._process = _process_of(address)
-        """A descriptor that becomes readable when the owner's process has ended; None for a process of another machine.
+        """A descriptor that becomes readable when the owner's process has ended.
+
+        None for a process of another machine, and on a system without such descriptors.
         """
 
     def __del__(self) -> None:

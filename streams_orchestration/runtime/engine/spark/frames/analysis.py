@@ -57,7 +57,7 @@ class AnalysisError(StreamsRuntimeError):
 
 
 def analyse_queries(programs: Iterable[PeProgram], base: Path, session: SparkSession | None = None) -> QueryAnalysis:
-    """Have Spark analyse the queries of an application; without queries Spark is not started.
+    """Have Spark analyse the queries of an application; without queries Spark is not started, and the result is empty.
 
     Args:
         programs: the programs of all PEs.

@@ -99,7 +99,9 @@ def _is_needed(path: str, last: int, oldest: dict[str, int]) -> bool:
 def link_checkpoint(
     checkpoint: Path, directories: Directories, prefix: str, operator: str, batch: int, former: StoredState | None
 ) -> StoredState:
-    """Link the files of a checkpoint to names of their own while Spark runs no batch; durable when this returns.
+    """Link the files of a checkpoint to names of their own, or upload them, and return them as a stored state.
+
+    Call this while Spark runs no batch. The files are durable when this returns.
 
     Args:
         checkpoint: the checkpoint of the query.

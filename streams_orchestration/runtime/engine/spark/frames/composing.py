@@ -290,10 +290,10 @@ class Composition:
 
 
 def _read(spark: SparkSession, table: StaticTable, base: Path) -> DataFrame:
-    """Return the DataFrame of a static table.
+    """Return the DataFrame of a static table; a CSV file has a header, unless the table's options say otherwise.
 
     Raises:
-        ValueError: the table's file does not exist.
+        ValueError: no file matches the table's path, or the first one cannot be read.
     """
     reader = spark.read.format(table.format)
     if table.format == "csv":

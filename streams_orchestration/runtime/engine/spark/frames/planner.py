@@ -48,7 +48,8 @@ LATE_ROWS = "rows that Spark has dropped since they came after the watermark had
 def flush_before_end(plan: BatchPlan, operator: str, *, autonomous: bool) -> BatchPlan:
     """Return a batch that closes all windows, if the planned batch is the query's last one.
 
-    Return the planned batch if it is not the last one, or a batch has closed all windows before.
+    It does not end the epoch of a region. Return the planned batch if it is not the last one, or a batch has closed all
+    windows before.
 
     Args:
         plan: the batch that the protocol of regions would run.
@@ -262,7 +263,10 @@ class FramePlanner(Planner):
         ]
 
     def _metrics(self, task: TaskInput, written: list[TaskResult]) -> Counts:
-        """Return the flows of the operators and the watermark of a batch; empty if measuring is off."""
+        """Take the counters of the operators; return them with the flows, Spark's state and the watermarks of a batch.
+
+        The result is empty if measuring is off, and nothing is taken.
+        """
         counts: Counts = {}
         for result in written:
             add(counts, result.metrics)

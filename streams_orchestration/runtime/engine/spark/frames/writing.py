@@ -123,7 +123,9 @@ def _deliver(outbox: Outbox, delivery: Delivery, ddl: str | None, tuples: TupleB
 
 
 def mark_segments(program: PeProgram, directories: Directories, marks: Iterable[OutputMarks]) -> tuple[Segment, ...]:
-    """Write and sync the watermarks after a batch: a segment for each stream that gets any, to all channels (EV26).
+    """Write, sync and return the watermarks after a batch: a segment for each stream that gets any (EV26).
+
+    All channels of a stream get them.
 
     Raises:
         OSError: a segment cannot be written.
