@@ -22,7 +22,7 @@ OPERATOR_LAYERS = (
         "parameters",
         "results",
     ),
-    *("context", "pauses", "hold_up", "states", "windows", "contract", "clock", "key_columns"),
+    *("context", "pauses", "backoff", "states", "windows", "contract", "clock", "key_columns"),
     *(
         "function",
         "tuple_outputs",
@@ -64,7 +64,8 @@ RUNTIME_LAYERS = (
     *("promises", "clock", "forks", "open_files"),
     *("patience", "processes", "settings"),
     *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "lineage", "queries", "engine"),
-    *("hosts", "machines", "deployment", "stepping", "redeployment", "savepoints", "bringing_up", "observing", "api"),
+    *("hosts", "machines", "deployment", "stepping", "redeployment", "savepoints"),
+    *("bringing_up", "reverting", "observing", "api"),
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""
 SPL_LAYERS = {

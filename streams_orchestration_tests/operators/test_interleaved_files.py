@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard import interleaved_files
 from streams_orchestration.operators.standard.interleaved_files import InterleavedFiles
+from streams_orchestration.operators.storage.port import StorageAwayError
 from streams_orchestration.operators.testing import OperatorHarness, Watermark
 from streams_orchestration_tests.examples import examples
 
@@ -173,6 +174,26 @@ def test_it_needs_event_time_and_no_more_files_than_can_be_open(tmp_path: Path, 
     monkeypatch.setattr(interleaved_files, "MOST_FILES", 2)
     with pytest.raises(DataError, match="3 files, and interleave reads at most 2 side by side"):
         source(directory).produce()
+
+
+def test_an_outage_of_the_store_ends_with_the_first_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    directory = tmp_path / "in"
+    write(directory, [[1], [2]])
+    harness = source(directory)
+
+    def away(*_: object) -> NoReturn:
+        message = "the store does not answer"
+        raise StorageAwayError(message)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(InterleavedFiles, "_go_to_files", away)
+        assert not harness.produce().exhausted
+    assert harness.metrics["failed_tries"] == 1
+    read_to_end(harness, 10)
+    assert [at for at, *_ in harness.rows()] == [1, 2]
+    assert harness.metrics["failed_tries"] == 0
+    assert isinstance(harness.operator, InterleavedFiles)
+    assert harness.operator.pause() is None
 
 
 def test_a_tuple_without_a_time_is_named(tmp_path: Path):

@@ -11,11 +11,11 @@ from pydantic import Field, model_validator
 from streams_orchestration import world
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.backoff import Backoff
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.errors import LOGGED, DataError, UnknownAttributeError
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
-from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.reading import JournalReader, TrimmedError
@@ -164,7 +164,7 @@ class JournalSource(SourceOperator):
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema, self.decoded = schema, decoded_schema(schema, self.parameters)
-        self.hold_up = HoldUp(self.context)
+        self.backoff = Backoff(self.context)
         self.reader = JournalReader(self.directory_of(self.context))
         self.bad = 0
         self.read: list[JournalMessage] = []
@@ -183,14 +183,14 @@ class JournalSource(SourceOperator):
         self._measure(offset)
         if self.read:
             self._submit(self.read)
-            self.hold_up.back()
+            self.backoff.back()
         else:
             self._look_at_receiver()
         return ProducedTo(offset, exhausted=False)
 
     def pause(self) -> float | None:
         """Return the seconds until the next check while nothing can be received, else None."""
-        return self.hold_up.pause or None
+        return self.backoff.pause or None
 
     def place(self) -> str:
         """Return the numbers and up to three origins of the last submitted messages; empty without any."""
@@ -262,11 +262,11 @@ class JournalSource(SourceOperator):
         reported = self.reader.files.reported()
         error = reported.get("error")
         if error is None:
-            self.hold_up.back()
+            self.backoff.back()
         elif reported["refused"]:
             raise DataError(error)
         else:
-            self.hold_up.away(ConnectionError(error))
+            self.backoff.away(ConnectionError(error))
 
     def _submit(self, messages: Sequence[JournalMessage]) -> None:
         result = decode(

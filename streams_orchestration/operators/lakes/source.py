@@ -10,6 +10,7 @@ from pydantic import Field
 from streams_orchestration import world
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits, type_name
+from streams_orchestration.operators.backoff import Backoff
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import (
     Offset,
@@ -19,7 +20,6 @@ from streams_orchestration.operators.contract import (
     SourceOperator,
 )
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.lakes.errors import LakeError, is_away
 from streams_orchestration.operators.lakes.history import (
     ChangePolicy,
@@ -70,6 +70,10 @@ class LakeSourceParameters(Parameters):
     )
 
 
+def _is_away(error: Exception) -> bool:
+    return isinstance(error, LakeError) and is_away(error)
+
+
 class LakeSource(SourceOperator):
     """Reads the rows that each version of a table adds, version by version. The offset is version, data file and row.
 
@@ -106,7 +110,7 @@ class LakeSource(SourceOperator):
         self._reader: PartReader | None = None
         self._idle = False
         self._place = ""
-        self._hold_up = HoldUp(self.context)
+        self._backoff = Backoff(self.context, is_away=_is_away, refusal=())
         self._measured = float("-inf")
         self._reached: Offset = {}
         """The position from which the next call continues if the current call fails."""
@@ -118,17 +122,15 @@ class LakeSource(SourceOperator):
             LakeError: the table does not exist or cannot be read.
             DataError: the table is another one than before, or lacks a column.
         """
-        try:
+
+        def newest() -> Offset:
             self._open(offset)
-            version = self._table.newest()
-        except LakeError as error:
-            if not is_away(error):
-                raise
-            self._hold_up.away(error)
+            return {"version": self._table.newest()}
+
+        reached = self._backoff.reached(newest)
+        if reached is None:
             self._history = self._reader = None
-            return None
-        self._hold_up.back()
-        return {"version": version}
+        return reached
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
@@ -141,7 +143,7 @@ class LakeSource(SourceOperator):
 
     def pause(self) -> float | None:
         """Return the seconds, never None, until the table is checked or tried again; 0 while rows are left."""
-        return self._hold_up.pause or (self.parameters.poll_period if self._idle else 0.0)
+        return self._backoff.pause or (self.parameters.poll_period if self._idle else 0.0)
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit the next rows, or none while the table cannot be reached.
@@ -154,16 +156,15 @@ class LakeSource(SourceOperator):
             LakeError: the table does not exist or cannot be read.
         """
         self._reached = offset
-        try:
-            produced = self._produce(offset, limit)
-            self._measure(TablePosition(**produced.offset))
-        except LakeError as error:
-            if not is_away(error):
-                raise
-            self._hold_up.away(error)
+        produced = self._backoff.reached(lambda: self._produce_measured(offset, limit))
+        if produced is None:
             self._history = self._reader = None
             return ProducedTo(self._reached, exhausted=False)
-        self._hold_up.back()
+        return produced
+
+    def _produce_measured(self, offset: Offset, limit: int) -> ProducedTo:
+        produced = self._produce(offset, limit)
+        self._measure(TablePosition(**produced.offset))
         return produced
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:

@@ -13,10 +13,10 @@ from streams_orchestration import world
 from streams_orchestration.expressions.functions.patterns import fault_of
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.backoff import Backoff
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, Parameters, ProducedTo, SourceOperator
-from streams_orchestration.operators.errors import DataError, UnknownAttributeError
-from streams_orchestration.operators.hold_up import HoldUp
+from streams_orchestration.operators.errors import OutsideError, UnknownAttributeError
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.logic.program import SplLogic
 from streams_orchestration.operators.logic.source_logic import SourceLogic, over_columns, produced, without_variables
@@ -24,15 +24,15 @@ from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.options import StorageOptions
-from streams_orchestration.operators.storage.port import (
-    ListedFile,
-    StorageAwayError,
-    StorageRefusedError,
-    is_address,
-)
+from streams_orchestration.operators.storage.port import ListedFile, is_address
 from streams_orchestration.operators.storage.storages import storage_of
 
 Fact = Literal["path", "name", "directory", "size", "modified"]
+
+
+def _is_away(error: Exception) -> bool:
+    """Return True for an error after which the scan is repeated: a store that is away, or one of the system."""
+    return isinstance(error, OutsideError | OSError)
 
 
 def _fits(fact: Fact, kind: pa.DataType) -> bool:
@@ -194,7 +194,7 @@ class DirectoryScan(SourceOperator):
         if not is_address(parameters.directory):
             self.root = str((self.context.base / parameters.directory).absolute())
         self.wanted = re.compile(parameters.pattern or "")
-        self.hold_up = HoldUp(self.context)
+        self.backoff = Backoff(self.context, is_away=_is_away)
         self.due = 0.0
         """Time of the next scan on the monotonic clock."""
         self.waits = False
@@ -251,7 +251,7 @@ class DirectoryScan(SourceOperator):
 
     def pause(self) -> float | None:
         """Return the seconds, never None, until the next scan or attempt to reach the store; 0 while files are left."""
-        return self.hold_up.pause or (max(0.0, self.due - world.monotonic()) if self.waits else 0.0)
+        return self.backoff.pause or (max(0.0, self.due - world.monotonic()) if self.waits else 0.0)
 
     def place(self) -> str:
         """Return the names of the last submitted files."""
@@ -268,14 +268,9 @@ class DirectoryScan(SourceOperator):
         looked = "known" in offset and "again" not in offset
         if world.monotonic() < self.due or (self.parameters.until is not None and looked):
             return offset
-        try:
-            files = self.storage.listed(self.parameters.directory)
-        except StorageRefusedError as error:
-            raise DataError(str(error)) from error
-        except (StorageAwayError, OSError) as error:
-            self.hold_up.away(error)
+        files = self.backoff.reached(lambda: self.storage.listed(self.parameters.directory))
+        if files is None:
             return offset
-        self.hold_up.back()
         self.due = world.monotonic() + self.parameters.sleep_time
         files = [file for file in files if self._is_wanted(file.name)]
         known: dict[str, int] = offset.get("known", {})

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from streams_orchestration.operators.arrow_types import with_required
+from streams_orchestration.operators.backoff import Backoff
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import (
     Offset,
@@ -27,7 +28,6 @@ from streams_orchestration.operators.files.identity import (
     whole_lines,
 )
 from streams_orchestration.operators.files.rows import FilePosition, FileRows
-from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.logic.source_logic import produced
 from streams_orchestration.operators.mentions import Mentions
@@ -43,7 +43,7 @@ from streams_orchestration.operators.standard.file_rows import (
 from streams_orchestration.operators.standard.file_source_parameters import FileSourceParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.second_port import FileOutputs, check_second_port, is_file_port
-from streams_orchestration.operators.storage.port import File, StorageAwayError, StorageRefusedError, is_address
+from streams_orchestration.operators.storage.port import File, is_address
 from streams_orchestration.operators.storage.storages import storage_of
 
 
@@ -130,7 +130,7 @@ class FileSource(SourceOperator):
         self.path = given if self.remote or self.missing else next(iter(self._files()), given)
         self.several: bool | None = None if self.remote else self._pattern_names_several()
         """True if the parameter names a directory or a pattern; None while that is unknown for an object store."""
-        self.hold_up = HoldUp(self.context)
+        self.backoff = Backoff(self.context)
         self.reached: Offset | None = None
         """The offset to return if the store cannot be reached during this call; None for the current position."""
         self.schema, self.delays = file_schema(self.context, self.parameters), Delays()
@@ -162,34 +162,25 @@ class FileSource(SourceOperator):
             self.context.logger.warning("%s: the file does not exist, which ignoreOpenErrors allows", self.path)
             return ProducedTo(offset, exhausted=True)
         self.reached = offset
-        try:
-            done = self._produce(offset, limit)
-        except StorageRefusedError as error:
-            raise DataError(str(error)) from error
-        except StorageAwayError as error:
-            self.hold_up.away(error)
+        done = self.backoff.reached(lambda: self._produce(offset, limit))
+        if done is None:
             reached = self._offset() if self.reached is None else self.reached
             self.row = -1  # the open file is opened again
             return ProducedTo(reached, exhausted=False)
-        self.hold_up.back()
         return done
 
     def available(self, offset: Offset) -> Offset | None:
         """Return the last file and its size; None if the store cannot be reached. Raise DataError if it refuses."""
-        try:
+
+        def end() -> Offset:
             last = self._files()[-1]
-            size = last.stat().st_size
-        except StorageRefusedError as error:
-            raise DataError(str(error)) from error
-        except StorageAwayError as error:
-            self.hold_up.away(error)
-            return None
-        self.hold_up.back()
-        return {"file": self._name(last), "size": size}
+            return {"file": self._name(last), "size": last.stat().st_size}
+
+        return self.backoff.reached(end)
 
     def pause(self) -> float | None:
         """Return the seconds until the next attempt to reach the store, or until a delayed tuple is due, or None."""
-        return self.hold_up.pause or self.delays.pause() or None
+        return self.backoff.pause or self.delays.pause() or None
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:
         if self.several is None:

@@ -14,7 +14,6 @@ from streams_orchestration.operators.event_time.times import times_and_nulls
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration.operators.standard.file_source_parameters import FileSourceParameters
-from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError
 
 MOST_FILES = 500
 """The most files that are open at the same time."""
@@ -80,16 +79,11 @@ class InterleavedFiles(FileSource):
         if self.missing:
             self.context.logger.warning("%s: the file does not exist, which ignoreOpenErrors allows", self.path)
             return ProducedTo(offset, exhausted=True)
-        try:
-            if self.stands is None or offset != self.stands:
-                self._go_to_files(offset)
-            return self._merge(offset.get("last", ""), limit)
-        except StorageRefusedError as error:
-            raise DataError(str(error)) from error
-        except StorageAwayError as error:
-            self.hold_up.away(error)
+        produced = self.backoff.reached(lambda: self._produce(offset, limit))
+        if produced is None:
             self.stands = None
             return ProducedTo(offset, exhausted=False)
+        return produced
 
     def available(self, offset: Offset) -> Offset | None:
         """Return the sizes of all files that exist; None if the store cannot be reached.
@@ -97,18 +91,14 @@ class InterleavedFiles(FileSource):
         Raises:
             DataError: the storage refuses to give a size.
         """
-        try:
-            return {"sizes": {self._name(file): file.stat().st_size for file in self._files()}}
-        except StorageRefusedError as error:
-            raise DataError(str(error)) from error
-        except StorageAwayError as error:
-            self.hold_up.away(error)
-            return None
+        return self.backoff.reached(
+            lambda: {"sizes": {self._name(file): file.stat().st_size for file in self._files()}}
+        )
 
     def pause(self) -> float | None:
         """Return the seconds until the next attempt if the store cannot be reached, else None."""
-        pauses = [each.source.hold_up.pause for each in self.reading if each.source.hold_up.pause]
-        return self.hold_up.pause or min(pauses, default=None)
+        pauses = [each.source.backoff.pause for each in self.reading if each.source.backoff.pause]
+        return self.backoff.pause or min(pauses, default=None)
 
     def at_end(self) -> Collection[str]:
         """Return no file: all files wait for one that has no tuples yet, so no file may count as idle (EV51)."""
@@ -117,6 +107,11 @@ class InterleavedFiles(FileSource):
     def place(self) -> str:
         """Return the files of the last submission."""
         return f"the files {', '.join(self.submitted)}"
+
+    def _produce(self, offset: Offset, limit: int) -> ProducedTo:
+        if self.stands is None or offset != self.stands:
+            self._go_to_files(offset)
+        return self._merge(offset.get("last", ""), limit)
 
     def _merge(self, last: str, limit: int) -> ProducedTo:
         """Submit tuples file by file, each time from the file with the least time so far.
@@ -146,7 +141,7 @@ class InterleavedFiles(FileSource):
                     self._assign()
         self.context.away = any(each.source.context.away for each in self.reading)
         if not self.context.away:
-            self.hold_up.back()
+            self.backoff.back()
         if self.reading:
             return self._produced(last)
         if self.context.region is not None and self.context.region.trigger:

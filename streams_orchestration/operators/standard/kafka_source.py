@@ -10,12 +10,12 @@ from typing import Any
 
 from streams_orchestration import world
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.backoff import Backoff
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.durable_files import write_whole
-from streams_orchestration.operators.errors import LOGGED, DataError, RefusedError, UnknownAttributeError
-from streams_orchestration.operators.hold_up import HoldUp
-from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaRefusedError
+from streams_orchestration.operators.errors import LOGGED, DataError, UnknownAttributeError
+from streams_orchestration.operators.kafka.client import KafkaRefusedError
 from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column, metadata_faults
 from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
 from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, recreated_topics, shown
@@ -36,7 +36,7 @@ from streams_orchestration.operators.messages.registered import (
     is_registered,
     require_format,
 )
-from streams_orchestration.operators.messages.registry import Registry, RegistryAwayError
+from streams_orchestration.operators.messages.registry import Registry
 from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.sinks.epoch_sink import waiting_directory
@@ -96,7 +96,7 @@ class KafkaSource(SourceOperator):
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema, self.decoded = schema, _decoded(schema, self.parameters)
-        self.hold_up = HoldUp(self.context)
+        self.backoff = Backoff(self.context)
         self.reader: KafkaReader | None = None
         self.registered: RegisteredDecoder | None = None
         self.looked = NEVER
@@ -115,18 +115,10 @@ class KafkaSource(SourceOperator):
         Raises:
             DataError: a message is bad or offsets are lost, and that is to fail, or the cluster or registry refuses.
         """
-        try:
-            taken = self._taken(offset, limit, self._waiting(offset))
-        except RefusedError as error:
-            raise DataError(str(error)) from error
-        except KafkaAwayError as error:
-            self.hold_up.away(error)
+        taken = self.backoff.reached(lambda: self._taken(offset, limit, self._waiting(offset)))
+        if taken is None:
             self._close()
             return ProducedTo(offset, exhausted=False)
-        except RegistryAwayError as error:
-            self.hold_up.away(error)
-            return ProducedTo(offset, exhausted=False)
-        self.hold_up.back()
         self.read, self.ended = taken.read, taken.ended
         self.assign([partition_name(each) for each in taken.positions.next])
         lag = self._measure(taken.newest)
@@ -142,17 +134,15 @@ class KafkaSource(SourceOperator):
 
     def available(self, offset: Offset) -> Offset | None:
         """Return the offset after all messages; None if the cluster is out of reach. Raise DataError if it refuses."""
-        try:
+
+        def ends() -> Offset:
             reader = self._opened()
-            ends = {each: reader.range_of(each)[1] for each in self._mine(reader)}
-        except RefusedError as error:
-            raise DataError(str(error)) from error
-        except KafkaAwayError as error:
-            self.hold_up.away(error)
+            return Positions({}, {each: reader.range_of(each)[1] for each in self._mine(reader)}).offset()
+
+        offset_after = self.backoff.reached(ends)
+        if offset_after is None:
             self._close()
-            return None
-        self.hold_up.back()
-        return Positions({}, ends).offset()
+        return offset_after
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
@@ -161,7 +151,7 @@ class KafkaSource(SourceOperator):
 
     def pause(self) -> float | None:
         """Return the seconds until the next attempt if the cluster or the registry cannot be reached, else None."""
-        return self.hold_up.pause or None
+        return self.backoff.pause or None
 
     def at_end(self) -> Collection[str]:
         """Return the partitions that had no further message in the last call."""

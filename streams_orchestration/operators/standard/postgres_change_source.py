@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration import world
+from streams_orchestration.operators.backoff import Backoff
 from streams_orchestration.operators.contract import (
     Offset,
     OperatorContext,
@@ -16,7 +17,6 @@ from streams_orchestration.operators.contract import (
 from streams_orchestration.operators.databases.address import check_url, shown_url
 from streams_orchestration.operators.databases.row_tuples import RowTuples
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.postgres_change_source_parameters import (
@@ -84,6 +84,8 @@ class PostgresChangeSource(SourceOperator):
 
     def setup(self) -> None:
         """Prepare without connecting."""
+        from streams_orchestration.operators.databases.errors import DatabaseError
+
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema = schema
@@ -91,7 +93,7 @@ class PostgresChangeSource(SourceOperator):
         self._tuples = RowTuples(self, self.columns, self.parameters.on_bad_tuple)
         self._slot: ReplicationSlot | None = None
         self._changes: ChangeReader | None = None
-        self._hold_up = HoldUp(self.context)
+        self._backoff = Backoff(self.context, refusal=DatabaseError)
         self._in_use = 0
         self._place = ""
 
@@ -101,21 +103,10 @@ class PostgresChangeSource(SourceOperator):
         Raises:
             DataError: the database refuses permanently, a row does not fit, or changes are lost.
         """
-        from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
-        from streams_orchestration.operators.databases.replication import SlotInUseError
-
-        try:
-            produced = self._produce(offset, limit)
-        except DatabaseAwayError as error:
+        produced = self._backoff.reached(lambda: self._produce_unless_in_use(offset, limit))
+        if produced is None:
             self._let_go()
-            self._in_use += 1
-            if not isinstance(error, SlotInUseError) or self._in_use > PATIENCE:
-                self._hold_up.away(error)
             return ProducedTo(offset, exhausted=False)
-        except DatabaseError as error:
-            raise DataError(str(error)) from error
-        self._in_use = 0
-        self._hold_up.back()
         return produced
 
     def available(self, offset: Offset) -> Offset | None:
@@ -124,18 +115,10 @@ class PostgresChangeSource(SourceOperator):
         Raises:
             DataError: the database refuses the request.
         """
-        from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
-
-        try:
-            end = self._connected().newest()
-        except DatabaseAwayError as error:
+        end = self._backoff.reached(lambda: {"end": self._connected().newest()})
+        if end is None:
             self._let_go()
-            self._hold_up.away(error)
-            return None
-        except DatabaseError as error:
-            raise DataError(str(error)) from error
-        self._hold_up.back()
-        return {"end": end}
+        return end
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
@@ -144,8 +127,8 @@ class PostgresChangeSource(SourceOperator):
 
     def pause(self) -> float | None:
         """Return the seconds, never None, until the slot is checked or tried again; 0 while changes are left."""
-        if self._hold_up.pause:
-            return self._hold_up.pause
+        if self._backoff.pause:
+            return self._backoff.pause
         return 0.0 if self._changes is not None and self._changes.more else self.parameters.poll_period
 
     def place(self) -> str:
@@ -175,6 +158,26 @@ class PostgresChangeSource(SourceOperator):
         if self._slot is not None:
             self._slot.close()
         self._changes = None
+
+    def _produce_unless_in_use(self, offset: Offset, limit: int) -> ProducedTo:
+        """Submit the next changes, or none while another session reads the slot.
+
+        Raises:
+            SlotInUseError: more than `PATIENCE` attempts in a row have found the slot in use.
+            DatabaseError: the database refuses, or cannot be reached.
+        """
+        from streams_orchestration.operators.databases.replication import SlotInUseError
+
+        try:
+            produced = self._produce(offset, limit)
+        except SlotInUseError:
+            self._let_go()
+            self._in_use += 1
+            if self._in_use > PATIENCE:
+                raise
+            return ProducedTo(offset, exhausted=False)
+        self._in_use = 0
+        return produced
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:
         slot = self._connected()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streams_orchestration import world
+from streams_orchestration.operators.backoff import Backoff
 from streams_orchestration.operators.contract import (
     Offset,
     OperatorContext,
@@ -16,7 +17,6 @@ from streams_orchestration.operators.contract import (
 from streams_orchestration.operators.databases.address import check_url, shown_url
 from streams_orchestration.operators.databases.row_tuples import RowTuples
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.sql_source_parameters import SqlSourceParameters, source_columns
 
@@ -73,6 +73,8 @@ class SqlSource(SourceOperator):
         Raises:
             DataError: several channels would read the same rows.
         """
+        from streams_orchestration.operators.databases.errors import DatabaseError
+
         if self.context.max_channels > 1 and self.parameters.table is not None:
             message = (
                 "table: every channel of a parallel region would read all of its rows; put the source in front of the "
@@ -83,7 +85,7 @@ class SqlSource(SourceOperator):
         self.columns = source_columns(self.context, self.parameters)
         self._tuples = RowTuples(self, self.columns, self.parameters.on_bad_tuple)
         self._source: GrowingTable | None = None
-        self._hold_up = HoldUp(self.context)
+        self._backoff = Backoff(self.context, refusal=DatabaseError)
         self._seen: list[_Seen] = []
         self._looked = self._inspected = float("-inf")
         self._warned = self._scans = False
@@ -97,18 +99,8 @@ class SqlSource(SourceOperator):
             DataError: the database refuses permanently, a row does not fit, or rows appeared with a value below the
                 position.
         """
-        from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
-
         self._more = False
-        try:
-            produced = self._produce(offset, limit)
-        except DatabaseAwayError as error:
-            self._hold_up.away(error)
-            return ProducedTo(offset, exhausted=False)
-        except DatabaseError as error:
-            raise DataError(str(error)) from error
-        self._hold_up.back()
-        return produced
+        return self._backoff.reached(lambda: self._produce(offset, limit)) or ProducedTo(offset, exhausted=False)
 
     def available(self, offset: Offset) -> Offset | None:
         """Return the largest value of the growing column; None if the database cannot be reached.
@@ -116,18 +108,12 @@ class SqlSource(SourceOperator):
         Raises:
             DataError: the database refuses the request.
         """
-        from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
 
-        try:
+        def end() -> Offset:
             self._connect()
-            highest = self._highest()
-        except DatabaseAwayError as error:
-            self._hold_up.away(error)
-            return None
-        except DatabaseError as error:
-            raise DataError(str(error)) from error
-        self._hold_up.back()
-        return {"value": highest}
+            return {"value": self._highest()}
+
+        return self._backoff.reached(end)
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
@@ -141,8 +127,8 @@ class SqlSource(SourceOperator):
 
     def pause(self) -> float | None:
         """Return the seconds, never None, until rows have settled or a check is due; 0 while rows are left."""
-        if self._hold_up.pause:
-            return self._hold_up.pause
+        if self._backoff.pause:
+            return self._backoff.pause
         if self._more:
             return 0.0
         settling = (seen.at + self.parameters.settle - world.monotonic() for seen in self._seen)

@@ -12,8 +12,8 @@ from typing import Any
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.operators.backoff import PAUSES
 from streams_orchestration.operators.errors import RefusedError
-from streams_orchestration.operators.hold_up import PAUSES
 from streams_orchestration.operators.implementation import load
 from streams_orchestration.operators.journal.files import JournalFiles
 from streams_orchestration.operators.journal.intake import Intake
