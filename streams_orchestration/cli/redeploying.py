@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -26,7 +25,6 @@ from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.reading import read_application
-from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration.deployments import kept_options
 from streams_orchestration.orchestration.resource import resource_of
 from streams_orchestration.runtime import api
@@ -60,21 +58,11 @@ def redeploy(
     home, read = api.Home.default(), read_application(spec)
     kept = kept_options(home, options.options.name or read.name, resource_of(home).artifacts)
     wanted = checked_to_run(compiled_to_run(read, options, kept))
-    application = wanted.name
     if dry_run:
         return _preview(home, wanted, drop_state, run_words(read.path, options.options))
-    if fresh or status_if_deployed(home, application) is None:
+    if fresh or status_if_deployed(home, wanted.name) is None:
         return bring_up_in_background("streams redeploy", read.path, wanted, api.Request(fresh=fresh))
-    request = api.Request(replaces=True, drop=drop_state, within=within)
-
-    def put_in_place(lock: api.StartLock, jobs: Jobs) -> Redeployment:
-        redeployment = api.bring_up(home, lock, wanted, request).redeployment
-        assert redeployment is not None, "it is deployed, and nothing drops it under the start lock"
-        api.launch(api.Catalog(home), application, asked_at=api.this_process_began())
-        jobs.record_deployment(read.path, wanted.compilation)
-        return redeployment
-
-    return _redeploy(home, wanted, put_in_place)
+    return _redeploy(home, wanted, api.Request(replaces=True, drop=drop_state, within=within), read.path)
 
 
 def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], again: str) -> int:
@@ -101,17 +89,19 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], ag
     return 0 if outcome.acceptable else APPLICATION
 
 
-def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[api.StartLock, Jobs], Redeployment]) -> int:
+def _redeploy(home: api.Home, wanted: Deployable, request: api.Request, spec: Path | None = None) -> int:
     """Replace the deployed plan by another one, and show the outcome; return the exit status, 1 if it was reverted.
 
     Args:
         home: the state directory.
         wanted: the application with the new plan.
-        put_in_place: the function that replaces the plan and records that in Dagster.
+        request: a request that replaces or reverts the deployed plan.
+        spec: the file of the application, with which the deployment is recorded in Dagster; None to record nothing.
 
     Raises:
         JavaError: this machine has no Java that Spark can use.
-        StreamsRuntimeError, ApplicationError: `put_in_place` refuses the plan, or the start cannot be locked.
+        StreamsRuntimeError, ApplicationError: the plan is refused, or the start cannot be locked; `bring_up` lists the
+            reasons.
     """
     api.require_java()
     name = wanted.name
@@ -120,7 +110,11 @@ def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[api.St
         jobs = Jobs(home, name)
         note(f"Redeploying {name} ...")
         try:
-            outcome = put_in_place(lock, jobs)
+            outcome = api.bring_up(home, lock, wanted, request).redeployment
+            assert outcome is not None, "it is deployed, and nothing drops it under the start lock"
+            api.launch(api.Catalog(home), name, asked_at=api.this_process_began())
+            if spec is not None:
+                jobs.record_deployment(spec, wanted.compilation)
         except api.RevertedError as error:
             reverted, outcome = error, error.redeployment
     status = jobs.status()
@@ -143,25 +137,21 @@ def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: floa
 
     Raises:
         UsageError: the redeploy is on trial, and `--dry-run` or `--drop-state` is given.
-        StreamsRuntimeError, ApplicationError: there is no previous plan, or it is refused; see `previous_plan` and
-            `return_to`.
+        StreamsRuntimeError, ApplicationError: there is no previous plan, or it is refused; see `begin_revert` and
+            `bring_up`.
     """
     current().application = name
     catalog = api.opened_catalog(home, name)
-    if api.on_trial(catalog, name):
-        if dry_run or drop_state:
-            message = f"the redeploy of {name} is on trial: --revert loses nothing now. Remove the other options."
-            raise click.UsageError(message, click.get_current_context())
-        if api.end_trial_by_hand(catalog, name):
-            jobs = Jobs(home, name)
-            stop_orphans(catalog, name)
-            status = jobs.status()
-            facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
-            return answer(lambda: facts, f"{name} is {status.shown_state}, with the previous plan.")
-    before = api.previous_plan(catalog, name)
+    if (dry_run or drop_state) and api.on_trial(catalog, name):
+        message = f"the redeploy of {name} is on trial: --revert loses nothing now. Remove the other options."
+        raise click.UsageError(message, click.get_current_context())
+    before = api.previous_plan(catalog, name) if dry_run else api.begin_revert(catalog, name)
+    if before is None:
+        stop_orphans(catalog, name)
+        status = Jobs(home, name).status()
+        facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
+        return answer(lambda: facts, f"{name} is {status.shown_state}, with the previous plan.")
     report_diagnostics(before.compilation.diagnostics)
     if dry_run:
         return _preview(home, before, drop_state, f"streams run SPEC --name {name}")
-    return _redeploy(
-        home, before, lambda lock, _jobs: api.return_to(home, lock, before, drop=drop_state, within=within)
-    )
+    return _redeploy(home, before, api.Request(reverts=True, drop=drop_state, within=within))

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.clock import now
     from streams_orchestration.runtime.deployment.awaiting import await_engines, await_running
     from streams_orchestration.runtime.deployment.control import cancel, launch
-    from streams_orchestration.runtime.deployment.going_on import RunKind, sources_with_more
     from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
     from streams_orchestration.runtime.deployment.reset import reset
+    from streams_orchestration.runtime.deployment.run_kinds import RunKind, sources_with_more
     from streams_orchestration.runtime.deployment.unheard import await_unheard
     from streams_orchestration.runtime.engine.spark.java import require_java
     from streams_orchestration.runtime.errors import (
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.hosts.start_up import in_words
     from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
     from streams_orchestration.runtime.lineage.client import missing_client
-    from streams_orchestration.runtime.lineage.giving_up import report_failure
+    from streams_orchestration.runtime.lineage.failure_report import report_failure
     from streams_orchestration.runtime.lineage.graph import data_format, lineage_graph, stage_lineage
     from streams_orchestration.runtime.log_rotation import rotate
     from streams_orchestration.runtime.logs import LogEnd, log_names, read_end, read_ends
@@ -100,17 +100,16 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
     from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
     from streams_orchestration.runtime.redeployment.moving import drain_machine
-    from streams_orchestration.runtime.redeployment.reverting import (
+    from streams_orchestration.runtime.redeployment.tending import Tending
+    from streams_orchestration.runtime.reverting import (
         BY_HAND,
         TakenBack,
-        end_trial_by_hand,
+        begin_revert,
         on_trial,
         previous_plan,
         restore_previous_plan,
-        return_to,
         taken_back,
     )
-    from streams_orchestration.runtime.redeployment.tending import Tending
     from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
     from streams_orchestration.runtime.savepoints.creating import create_savepoint
     from streams_orchestration.runtime.savepoints.manifest import Manifest, SavepointError, read_manifest

@@ -9,12 +9,13 @@ from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.deployment import deploy, go_on
-from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
 from streams_orchestration.runtime.deployment.opening import open_application
+from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
 from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
 from streams_orchestration.runtime.savepoints.places import savepoint_of
 from streams_orchestration.runtime.savepoints.restoring import Restored, restore
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.trial import record_taken_back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,8 @@ class Request:
     """
     replaces: bool = False
     """True to replace another deployed plan and keep its state; False to refuse to start beside another plan."""
+    reverts: bool = False
+    """True to replace the deployed plan as `replaces` does, and to record that it was taken back by hand."""
     drop: Collection[str] = ()
     """Names of operators whose state may be lost when a plan is replaced or a savepoint is restored."""
     within: float = WITHIN_SECONDS
@@ -86,6 +89,9 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
     redeployment, restored = None, None
     if place is not None:
         restored = restore(opened, place, drop=request.drop, fresh=request.fresh)
+    elif request.reverts:
+        redeployment = redeploy(opened, drop=request.drop, within=request.within)
+        record_taken_back(opened.catalog, redeployment)
     elif request.fresh or not opened.deployed:
         deploy(opened, fresh=request.fresh)
         return BroughtUp()

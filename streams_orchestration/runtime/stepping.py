@@ -23,8 +23,8 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.deployment import deploy, go_on
-from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
 from streams_orchestration.runtime.deployment.opening import open_application
+from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, record_batches
 from streams_orchestration.runtime.engine.spark.stages import PeLevel

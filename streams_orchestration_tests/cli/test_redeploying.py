@@ -16,6 +16,7 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.runtime import api
+from streams_orchestration.runtime.bringing_up import Request
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
@@ -197,15 +198,15 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(
     assert {"New[0]", "New[1]", "New[2]"} <= {each["operator"] for each in shown["operators"]}
     asked: list[Any] = []
 
-    def back(_home: Home, _lock: StartLock, before: Deployable, **options: object) -> None:
-        asked.append((before.compilation.options.widths, options))
+    def back(_home: Home, _lock: StartLock, before: Deployable, request: Request) -> None:
+        asked.append((before.compilation.options.widths, request))
         message = "that is all"
         raise StreamsRuntimeError(message)
 
-    monkeypatch.setattr(api, "return_to", back)
+    monkeypatch.setattr(api, "bring_up", back)
     monkeypatch.setattr(api, "require_java", lambda: None)
     assert main(["redeploy", str(spec), "--revert", "--drop-state", "New", "--within", "7"]) == 1
-    assert asked == [((("New", 3),), {"drop": ("New",), "within": 7.0})]
+    assert asked == [((("New", 3),), Request(reverts=True, drop=("New",), within=7.0))]
 
 
 @pytest.mark.parametrize(

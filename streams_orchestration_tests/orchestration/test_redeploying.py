@@ -17,14 +17,14 @@ from streams_orchestration.compiler.redeployment.states import remedy_of_gone
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.asset_keys import own_key
 from streams_orchestration.orchestration.previews import KEEPS_STATE, LISTED, redeploy_metadata
-from streams_orchestration.runtime import api
+from streams_orchestration.runtime import api, bringing_up, reverting
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment import redeploying, reverting, trying
+from streams_orchestration.runtime.redeployment import redeploying, trying
 from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.trial import read_trial, revert
@@ -306,7 +306,7 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
         with create_catalog(home).write() as connection:
             connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
         monkeypatch.setattr(
-            reverting, "redeploy", lambda opened, *, drop, within: redeploying.begin_redeploy(opened, drop, within)[0]
+            bringing_up, "redeploy", lambda opened, *, drop, within: redeploying.begin_redeploy(opened, drop, within)[0]
         )
     edit(spec, "operator: Beacon", "operator: Nothing")  # the previous plan is restored even if the spec has errors
     job_def = build_application_definitions(spec, home).resolve_job_def("demo__deploy")

@@ -12,7 +12,7 @@ from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp, Request
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment import deployment, dropping
 from streams_orchestration.runtime.deployment.opening import open_application
-from streams_orchestration.runtime.redeployment import redeploying, reverting
+from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.savepoints import creating, restoring
 from streams_orchestration.runtime.savepoints.creating import Created
 from streams_orchestration.runtime.savepoints.place import SavepointPlace
@@ -43,11 +43,6 @@ def forget(home: Home, wanted: Deployable) -> None:
 def create_savepoint(home: Home, application: str, name: str | None = None, **options: Any) -> Created:
     with lock_start(home.prepare(), application, "streams savepoint create") as lock:
         return creating.create_savepoint(home, lock, name, **options)
-
-
-def return_to(home: Home, before: Deployable) -> Redeployment:
-    with lock_start(home.prepare(), before.name, "redeploy") as lock:
-        return reverting.return_to(home, lock, before)
 
 
 def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:

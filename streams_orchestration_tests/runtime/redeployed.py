@@ -15,8 +15,8 @@ from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
-from streams_orchestration.runtime.deployment.going_on import ENDLESS
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
+from streams_orchestration.runtime.deployment.run_kinds import ENDLESS
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import give_up_epochs
 from streams_orchestration.runtime.redeployment.redeploying import PlanChange

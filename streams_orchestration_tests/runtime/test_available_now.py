@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.going_on import RunKind, sources_with_more
+from streams_orchestration.runtime.deployment.run_kinds import RunKind, sources_with_more
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home

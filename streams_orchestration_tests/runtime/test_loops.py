@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from streams_orchestration.builder.testing import run_in_process
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.returning import returning_connections
-from streams_orchestration.runtime.deployment.going_on import RunKind
+from streams_orchestration.runtime.deployment.run_kinds import RunKind
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (

@@ -264,7 +264,7 @@ MUTANTS: dict[str, Mutant] = {
         holding.under_way, "if connection.execute(left.limit(1)).first() is not None:", "if False:"
     ),
     "a hold is not renewed": Mutant(
-        redeploying.held,
+        redeploying.units_on_hold,
         "suppress(StreamsRuntimeError):\n                hold(catalog, application, units, begins=False)",
         "suppress(StreamsRuntimeError):\n                pass",
     ),

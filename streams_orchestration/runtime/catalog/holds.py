@@ -27,7 +27,7 @@ def is_held(until: float | None) -> bool:
     return until is not None and until > clock.now()
 
 
-def held() -> ColumnElement[bool]:
+def held_condition() -> ColumnElement[bool]:
     """Return the SQL condition that selects the rows of units that are held."""
     return tables.unit.c.held_until > clock.now()
 
@@ -51,5 +51,5 @@ def end_expired_holds(catalog: Catalog, application: str) -> bool:
     if not holds or any(is_held(until) for until in holds):
         return not holds
     with catalog.write() as connection:
-        connection.execute(update(u).where(*mine, ~held()).values(held_until=None))
+        connection.execute(update(u).where(*mine, ~held_condition()).values(held_until=None))
         return not connection.scalars(ends).all()

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.deployment.claims import Chosen, choose_missi
 from streams_orchestration.runtime.errors import CommitUnknownError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
-from streams_orchestration.runtime.lineage.giving_up import report_failure
+from streams_orchestration.runtime.lineage.failure_report import report_failure
 from streams_orchestration.runtime.processes import is_here, kill
 from streams_orchestration.runtime.sinks.publishing import remove_empty
 from streams_orchestration.runtime.units.controller import advance, mark_taken_up

@@ -18,9 +18,9 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.deployment.dropping import forget, refuse_left_files, refuse_running
-from streams_orchestration.runtime.deployment.going_on import begin_run, reopen
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
+from streams_orchestration.runtime.deployment.run_kinds import begin_run, reopen
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
 from streams_orchestration.runtime.programs.stored_compilation import (
@@ -84,11 +84,11 @@ def go_on(opened: OpenedApplication) -> None:
     """
     prepare_stored()
     with opened.catalog.write() as connection:
-        declare(connection, _resumed(connection, opened))
+        declare(connection, _continue_deployed(connection, opened))
         connect(connection)
 
 
-def _resumed(connection: Connection, opened: OpenedApplication) -> Compilation:
+def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Compilation:
     """Mark a deployed application as wanted to run; return its compilation with the deployed numbers of its PEs.
 
     Raises:
@@ -214,10 +214,10 @@ def resume(connection: Connection, application: str, state: str, settings: Setti
     connection.execute(update(t).where(*trial).values(until=clock.now() + t.c.within))
     open_units = (u.c.application == application, u.c.state != "COMPLETED")
     begin_again(connection, application, connection.scalars(select(u.c.name).where(*open_units)).all())
-    _go_back_where_queries_are(connection, application)
+    _reset_queries_within_an_epoch(connection, application)
 
 
-def _go_back_where_queries_are(connection: Connection, application: str) -> None:
+def _reset_queries_within_an_epoch(connection: Connection, application: str) -> None:
     """Mark a unit for a reset if the last commit of one of its dataframe queries is not at an epoch boundary.
 
     Spark's checkpoints are stored at boundaries only, so the query cannot continue after such a commit.

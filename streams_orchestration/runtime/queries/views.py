@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, or_, select
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.holds import held, is_held
+from streams_orchestration.runtime.catalog.holds import held_condition, is_held
 from streams_orchestration.runtime.catalog.rows import SegmentRow
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.limits import SEGMENTS_LIMIT
@@ -147,7 +147,7 @@ def _drained_streams(connection: Connection, program: PeProgram) -> frozenset[st
         connection.scalars(
             select(p.c.id)
             .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-            .where(p.c.application == program.application, held())
+            .where(p.c.application == program.application, held_condition())
         )
     )
     return frozenset(stream.stream for stream in program.inputs if stream.producer in producers)

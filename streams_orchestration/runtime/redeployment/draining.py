@@ -41,7 +41,7 @@ log = logging.getLogger("streams.redeploy")
 
 
 @contextmanager
-def held(catalog: Catalog, application: str, units: Collection[str]) -> Generator[None]:
+def units_on_hold(catalog: Catalog, application: str, units: Collection[str]) -> Generator[None]:
     """Hold units during the block, renewing the hold on a thread, and release them after it.
 
     Args:

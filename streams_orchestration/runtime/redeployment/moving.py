@@ -21,7 +21,7 @@ from streams_orchestration.runtime.errors import MachineError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered, set_state
-from streams_orchestration.runtime.redeployment.draining import drain, held
+from streams_orchestration.runtime.redeployment.draining import drain, units_on_hold
 from streams_orchestration.runtime.redeployment.trying import await_trial
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import read_failed
@@ -134,7 +134,7 @@ def _move(catalog: Catalog, application: str, leave: str | None, within: float) 
     if not places:
         return []
     programs = [pe.program for pe in deployed_pes(catalog, application)]
-    with held(catalog, application, units):
+    with units_on_hold(catalog, application, units):
         if rest := drain(catalog, application, programs, units, world.monotonic() + within, mend=False):
             again = f"drain {leave} again" if leave is not None else "it is tried again"
             message = (

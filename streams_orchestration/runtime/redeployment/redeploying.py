@@ -31,7 +31,7 @@ from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.redeployment.carrying import Carrier, CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
-from streams_orchestration.runtime.redeployment.draining import drain, held
+from streams_orchestration.runtime.redeployment.draining import drain, units_on_hold
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotDrainedError, switch
 from streams_orchestration.runtime.redeployment.trying import await_trial, start
 from streams_orchestration.runtime.storage.store import remove_files
@@ -172,10 +172,10 @@ class PlanChange:
         """
         changed = self.redeployment.ending
         until = world.monotonic() + within
-        _resume(self.opened)
+        _want_to_run(self.opened)
         try:
             self._rehearse()
-            with held(self.catalog, self.application, changed):
+            with units_on_hold(self.catalog, self.application, changed):
                 while (garbage := self._try_switch(within)) is None:
                     hold(self.catalog, self.application, changed)  # it may have expired
                     # hosts are needed only now: if all units were at cuts, the switch would have succeeded without them
@@ -258,7 +258,7 @@ def _is_stopped(catalog: Catalog, application: str) -> bool:
     return row is not None and "STOPPED" in (row.wanted, row.state)
 
 
-def _resume(opened: OpenedApplication) -> None:
+def _want_to_run(opened: OpenedApplication) -> None:
     """Mark the application as wanted to run.
 
     Raises:

@@ -27,7 +27,7 @@ from streams_orchestration.runtime.limits import HOLD_SECONDS
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.redeployment.carrying import CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, stored_facts
-from streams_orchestration.runtime.redeployment.draining import drain, held
+from streams_orchestration.runtime.redeployment.draining import drain, units_on_hold
 from streams_orchestration.runtime.redeployment.trying import await_trial
 from streams_orchestration.runtime.savepoints.manifest import (
     SCHEMA_VERSION,
@@ -157,12 +157,12 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
         raise SavepointError(message)
     stopped = status.state == "STOPPED"
     resumed = False
-    with held(catalog, application, units):
+    with units_on_hold(catalog, application, units):
         try:
             rest = drain(catalog, application, programs, units, 0.0, mend=False)
             if rest:
                 resumed = stopped
-                _resume(catalog, application, for_a_while=stopped)
+                _run_to_a_cut(catalog, application, for_a_while=stopped)
                 launch(catalog, application)
                 rest = drain(catalog, application, programs, units, world.monotonic() + within, mend=False)
             if rest:
@@ -179,7 +179,7 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
                 cancel(catalog, application)
 
 
-def _resume(catalog: Catalog, application: str, *, for_a_while: bool) -> None:
+def _run_to_a_cut(catalog: Catalog, application: str, *, for_a_while: bool) -> None:
     """Mark the application as wanted to run; with `for_a_while`, only until `HOLD_SECONDS` from now.
 
     The limit stops an application again that was stopped before, even if this process is killed.

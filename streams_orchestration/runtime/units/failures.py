@@ -16,8 +16,8 @@ from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.errors import HostLaunchError, NothingFailedError
 from streams_orchestration.runtime.limits import AGENT_LIMIT, AHEAD_SECONDS, ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
 from streams_orchestration.runtime.units.broken_disks import kind_of_end
+from streams_orchestration.runtime.units.clock_set_back import unit_changes
 from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT
-from streams_orchestration.runtime.units.set_back import unit_changes
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log
 from streams_orchestration.runtime.units.unit_facts import ENDED, Health, Trouble
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -100,6 +101,15 @@ def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
     assert trial.before is not None
     end_trial(connection, trial, "REVERTED", cause=cause, earlier=None)
     return restore_plan(connection, trial.application, PreviousPlan.load(trial.before))
+
+
+def record_taken_back(catalog: Catalog, redeployment: Redeployment) -> None:
+    """Record in the trial of a manual revert the plan that it took back; do nothing if no plan was replaced."""
+    if redeployment.before == redeployment.after:
+        return
+    taken_back = update(_t).where(_t.c.application == redeployment.application).values(taken_back=redeployment.before)
+    with catalog.write() as connection:
+        connection.execute(taken_back)
 
 
 def end_trial(connection: Connection, trial: TrialRow, state: str, **values: object) -> None:

@@ -14,9 +14,9 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitState
 from streams_orchestration.runtime.storage.store import remove_files
+from streams_orchestration.runtime.units.clock_set_back import set_right, unit_changes
 from streams_orchestration.runtime.units.controller import advance, units_with_news
 from streams_orchestration.runtime.units.health import read_health
-from streams_orchestration.runtime.units.set_back import set_right, unit_changes
 from streams_orchestration.runtime.units.trial import decide, is_on_trial
 
 # made once: making a statement takes longer than running it

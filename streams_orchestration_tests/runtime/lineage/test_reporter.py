@@ -14,7 +14,7 @@ from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.lineage import reporter as reporters
 from streams_orchestration.runtime.lineage.client import LineageError
-from streams_orchestration.runtime.lineage.giving_up import report_failure
+from streams_orchestration.runtime.lineage.failure_report import report_failure
 from streams_orchestration.runtime.lineage.reporter import Reporter
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.watch import observe

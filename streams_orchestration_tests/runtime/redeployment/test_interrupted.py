@@ -20,7 +20,7 @@ from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import carrying, draining, redeploying
-from streams_orchestration.runtime.redeployment.draining import held
+from streams_orchestration.runtime.redeployment.draining import units_on_hold
 from streams_orchestration.runtime.redeployment.redeploying import NotWrittenError
 from streams_orchestration.runtime.redeployment.rescaling import StateRefusedError
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError
@@ -93,7 +93,7 @@ def test_states_that_cannot_be_carried_over_are_refused_before_the_application_i
         raise OSError(errno.ENOSPC, "No space left on device") if full else StateRefusedError("Counted", "is odd")
 
     monkeypatch.setattr(carrying, "divided_states", fail)
-    monkeypatch.setattr(redeploying, "held", lambda *_: pytest.fail("it is held"))
+    monkeypatch.setattr(redeploying, "units_on_hold", lambda *_: pytest.fail("it is held"))
     with pytest.raises((NotWrittenError, StateRefusedError)):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     monkeypatch.undo()
@@ -167,7 +167,7 @@ def test_a_hold_is_renewed_as_long_as_it_takes(local: LocalApplication, monkeypa
         with local.catalog.read() as connection:
             return connection.scalar(select(u.c.held_until)) or 0.0
 
-    with held(local.catalog, local.name, local.units):
+    with units_on_hold(local.catalog, local.name, local.units):
         first = until()
         mark = local.catalog.changes.mark()
         while until() == first:

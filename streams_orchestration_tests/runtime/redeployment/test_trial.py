@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.runtime import clock
+from streams_orchestration.runtime import bringing_up, clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
@@ -21,16 +21,17 @@ from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.errors import HostLaunchError, NotDeployableError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment import redeploying, reverting, trying
+from streams_orchestration.runtime.redeployment import redeploying, trying
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
-from streams_orchestration.runtime.redeployment.reverting import (
+from streams_orchestration.runtime.redeployment.trying import OnTrialError
+from streams_orchestration.runtime.reverting import (
     NotRevertedError,
     end_trial_by_hand,
     on_trial,
     previous_plan,
+    restore_previous_plan,
     taken_back,
 )
-from streams_orchestration.runtime.redeployment.trying import OnTrialError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.trial import read_trial, revert_open
@@ -39,7 +40,7 @@ from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.locked import deploy, return_to
+from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.redeployed import (
     COUNT,
     adopt,
@@ -253,7 +254,7 @@ def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_
         decided(local)
         return redeployment
 
-    monkeypatch.setattr(reverting, "redeploy", try_here)
+    monkeypatch.setattr(bringing_up, "redeploy", try_here)
     first = read_status(local.home, local.name).fingerprint
     begin(local)
     second = read_status(local.home, local.name).fingerprint
@@ -261,7 +262,9 @@ def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_
     run_some(local, 4)
     assert taken_back(local.home, local.name) is None
     epoch = read_status(local.home, local.name).units[0].completed_epoch
-    assert return_to(local.home, previous_plan(local.catalog, local.name)).verdict == "kept"
+    redeployment = restore_previous_plan(local.home, local.name)
+    assert redeployment is not None
+    assert redeployment.verdict == "kept"
     status = read_status(local.home, local.name)
     assert status.fingerprint == first
     assert status.units[0].completed_epoch > epoch, "it goes on, and not back"
@@ -280,7 +283,7 @@ def test_a_previous_plan_that_breaks_the_condition_of_a_stage_is_not_restored(
     second = read_status(local.home, local.name).fingerprint
     monkeypatch.setattr(opening, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Op is in no PE")
     with pytest.raises(NotDeployableError, match="which is a bug: fusion_plan: operator Op"):
-        return_to(local.home, previous_plan(local.catalog, local.name))
+        restore_previous_plan(local.home, local.name)
     assert read_status(local.home, local.name).fingerprint == second
     finish(local)
 

@@ -46,7 +46,7 @@ class DirectBatches:
         self._handed: int | None = None
         """The batch that was handed to Spark and has not run yet; None if there is none."""
         self._handed_at = 0.0
-        self._stands = -1
+        self._last_run = -1
         """The number of the last batch that was run, by Spark or directly."""
         self._until = 0.0
 
@@ -63,20 +63,20 @@ class DirectBatches:
         """
         if batch == self._handed:
             now = time.monotonic()
-            self._handed, self._stands = None, batch
+            self._handed, self._last_run = None, batch
             self._until = now + SECONDS if now - self._handed_at < SECONDS else now
         not_before = 0.0
         while True:
-            stands = max(batch, self._stands)
-            planned = self._planner.advance(stands, not_before)
-            if planned == stands:
+            latest = max(batch, self._last_run)
+            planned = self._planner.advance(latest, not_before)
+            if planned == latest:
                 return batch
             began = time.monotonic()
             if began >= self._until or not self._run(planned):
                 self._handed, self._handed_at = planned, began
                 return planned
             pause = max(self._least, min(COMMITS * self._planner.commit_seconds, MOST_SECONDS))
-            self._stands, not_before = planned, began + pause
+            self._last_run, not_before = planned, began + pause
 
     def _run(self, batch: int) -> bool:
         """Run a batch by the owners of its tasks; return False, without effect, if Spark has to run it.

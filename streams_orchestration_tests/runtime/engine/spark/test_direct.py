@@ -83,7 +83,7 @@ class Query:
             self.local.trigger()
             self.local.publish()
         assert published(self.local.published("Out")) == expected_totals(rows(ROWS))
-        return self.direct._stands + 1
+        return self.direct._last_run + 1
 
 
 def test_batches_behind_one_of_spark_are_run_by_the_owners(tmp_path: Path, workers: Path):

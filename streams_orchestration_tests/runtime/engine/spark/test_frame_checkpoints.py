@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.redeployment.states import StateFacts
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import (
     CheckpointError,
+    continue_after,
     last_batch,
     link_checkpoint,
     name_own_schemas,
     needed,
     restore_checkpoint,
-    stand_at,
     watermark_of,
 )
 from streams_orchestration.runtime.programs.batches import StoredState
@@ -152,9 +152,9 @@ def test_a_checkpoint_stands_at_the_batch_of_the_catalog_that_names_it(tmp_path:
     (live / "offsets/3").write_text(before)
     stored = link_checkpoint(live, directories(tmp_path), "g1-b8", "Windows", 8, None)
     restore_checkpoint(Home(tmp_path).store, stored, again := tmp_path / "again")
-    stand_at(again, 8)
+    continue_after(again, 8)
     assert (again / "offsets/.3.crc").exists()
-    stand_at(again, 21)
+    continue_after(again, 21)
     assert (again / "offsets/3").read_text() == "\n".join([head, *['{"batch": 21}'] * sources, "-"])
     assert (live / "offsets/3").read_text() == before
     assert set(files(again)) == set(needed(batches(3), 3))

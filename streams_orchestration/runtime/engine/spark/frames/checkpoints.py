@@ -170,7 +170,7 @@ def watermark_of(checkpoint: Path) -> int | None:
     return json.loads(lines[1])["nextBatchWatermarkMs"] or None
 
 
-def stand_at(checkpoint: Path, batch: int) -> None:
+def continue_after(checkpoint: Path, batch: int) -> None:
     """Rewrite a restored checkpoint so that its query continues after a given batch of the catalog.
 
     The checkpoint may have been stored at another batch: a redeploy, and a start from a savepoint, continue with a

@@ -76,7 +76,7 @@ class FramePlanner(Planner):
         self._flushes = bool(self._watermarked) and all(each.flush for each in parameters)
         self._remembers = len(self._watermarked) > 1
         """True if the catalog keeps the watermarks of several inputs, since Spark keeps only the lowest."""
-        self._stands = -1
+        self._at_batch = -1
         """The catalog's number of the last batch in Spark's checkpoint."""
         self._brought_back = False
         """True once Spark was given the event times of all inputs again, after the query began."""
@@ -110,7 +110,7 @@ class FramePlanner(Planner):
         """
         if not self.scratch.begun:
             self.scratch.begin()
-        self._stands = batch
+        self._at_batch = batch
         planned = super().advance(batch, not_before)
         if planned != batch and self._planned is not None:
             self._record.plan(planned, self._input_of(self._planned))
@@ -141,9 +141,9 @@ class FramePlanner(Planner):
             StreamsRuntimeError: the checkpoint of Spark and the catalog are at different batches; the scratch directory
                 has the reason.
         """
-        if view.batch != self._stands:
+        if view.batch != self._at_batch:
             message = (
-                f"PE {self.scratch.launched.program.pe}: the checkpoint of Spark is at batch {self._stands}, "
+                f"PE {self.scratch.launched.program.pe}: the checkpoint of Spark is at batch {self._at_batch}, "
                 f"the catalog at batch {view.batch}; reset its unit"
             )
             self.scratch.fail(message, permanent=False)

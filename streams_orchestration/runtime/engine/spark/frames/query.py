@@ -14,7 +14,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.engine.port import QueryStart
-from streams_orchestration.runtime.engine.spark.frames.checkpoints import name_own_schemas, restore_checkpoint, stand_at
+from streams_orchestration.runtime.engine.spark.frames.checkpoints import (
+    continue_after,
+    name_own_schemas,
+    restore_checkpoint,
+)
 from streams_orchestration.runtime.engine.spark.frames.composing import Composition, segments_source
 from streams_orchestration.runtime.engine.spark.frames.programs import frame_text, state_operator
 from streams_orchestration.runtime.engine.spark.frames.progress import ProgressNote
@@ -149,7 +153,7 @@ class FrameQuery(SparkQuery):
             raise WithinEpochError(name, message)
         if state is not None and batch is not None:
             restore_checkpoint(self.directories.store, state, checkpoint)
-            stand_at(checkpoint, batch)
+            continue_after(checkpoint, batch)
             name_own_schemas(checkpoint)
 
 

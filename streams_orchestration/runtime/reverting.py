@@ -7,21 +7,18 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from pydantic import ValidationError
-from sqlalchemy import update
 
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_again
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.bringing_up import Request, bring_up
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
-from streams_orchestration.runtime.catalog.start_lock import StartLock, lock_start
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.control import launch
-from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.errors import OtherVersionError, StreamsRuntimeError
-from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
 from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert_open
@@ -90,59 +87,43 @@ def previous_plan(catalog: Catalog, application: str) -> Deployable:
     return deployable(compile_again(compilation))
 
 
+def begin_revert(catalog: Catalog, application: str) -> Deployable | None:
+    """Restore the previous plan if the last redeploy is on trial; otherwise return it for `bring_up`.
+
+    During the trial the previous plan continues at its cut, and the hosts that it needs are started. After the trial
+    nothing is changed: a request that `reverts` redeploys to the returned plan.
+
+    Returns:
+        The previous plan; None if a trial was reverted, which loses no state.
+
+    Raises:
+        NotRevertedError, NotDeployedError, OtherVersionError, ApplicationError: see `previous_plan`.
+        HostLaunchError: see `end_trial_by_hand`.
+    """
+    return None if end_trial_by_hand(catalog, application) else previous_plan(catalog, application)
+
+
 def restore_previous_plan(home: Home, application: str, *, drop: Collection[str] = ()) -> Redeployment | None:
     """Restore the plan from before the last redeploy: by a return to the cut during the trial, otherwise by a redeploy.
+
+    Args:
+        home: the state directory.
+        application: the name of the application.
+        drop: operators whose state may be lost in a redeploy.
 
     Returns:
         The redeploy; None if a trial was reverted, which loses no state.
 
     Raises:
-        NotRevertedError, OtherVersionError, ApplicationError: see `previous_plan`.
-        StateDirectoryError, BeingStartedError: the start of the application cannot be locked.
-        RevertedError, RedeployRefusedError, DropStateError, NotDrainedError, NotWrittenError, NotDeployableError,
-        StateRefusedError, MisplacedKeysError, OperatorError, AnalysisError, JavaError, OnTrialError, SettingError: see
-            `return_to`.
-        NotDeployedError: the catalog does not know the application.
-        HostLaunchError: a host of the restored plan cannot be started.
-        CatalogError: the catalog cannot be used.
+        NotRevertedError, NotDeployedError, OtherVersionError, ApplicationError, HostLaunchError: see `begin_revert`.
+        BeingStartedError: another process holds the start lock of the application.
+        StreamsRuntimeError: the previous plan is refused or fails its trial; `bring_up` lists the reasons.
     """
-    catalog = opened_catalog(home, application)
-    if on_trial(catalog, application) and end_trial_by_hand(catalog, application):
+    before = begin_revert(opened_catalog(home, application), application)
+    if before is None:
         return None
-    before = previous_plan(catalog, application)
     with lock_start(home.prepare(), application, "redeploy") as lock:
-        return return_to(home, lock, before, drop=drop)
-
-
-def return_to(
-    home: Home, lock: StartLock, before: Deployable, *, drop: Collection[str] = (), within: float = WITHIN_SECONDS
-) -> Redeployment:
-    """Redeploy to the previous plan, which continues from the current position and state of the application.
-
-    Record in the trial that the redeploy has taken back the deployed plan.
-
-    Args:
-        home: the state directory.
-        lock: the start lock of the application.
-        before: see `previous_plan`.
-        drop: operators whose state may be lost.
-        within: see `redeploy`.
-
-    Raises:
-        RevertedError, RedeployRefusedError, DropStateError, NotDrainedError, NotWrittenError, StateRefusedError,
-        MisplacedKeysError, OperatorError, ApplicationError, AnalysisError, JavaError, OnTrialError, NotDeployedError,
-        OtherVersionError, HostLaunchError: see `redeploy`.
-        NotDeployableError: see `open_application` and `redeploy`.
-        SettingError: a setting in the environment cannot be used.
-        StateDirectoryError, CatalogError: the home cannot be used.
-    """
-    opened = open_application(home, lock, before)
-    redeployment = redeploy(opened, drop=drop, within=within)
-    if redeployment.before != before.fingerprint:
-        t = tables.trial
-        with opened.catalog.write() as connection:
-            connection.execute(update(t).where(t.c.application == before.name).values(taken_back=redeployment.before))
-    return redeployment
+        return bring_up(home, lock, before, Request(reverts=True, drop=drop)).redeployment
 
 
 def taken_back(home: Home, application: str) -> TakenBack | None:
