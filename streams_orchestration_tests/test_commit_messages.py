@@ -1,4 +1,4 @@
-"""Commit messages have a short subject with a blank line below it, which a hook of git checks."""
+"""A hook of git checks the shape of commit messages, and that no commit undoes recent ones without saying so."""
 
 from __future__ import annotations
 
@@ -69,3 +69,33 @@ def test_the_hook_refuses_other_messages_and_says_why(message: str, words: str, 
 
 def test_git_can_run_the_hook():
     assert os.access(HOOK, os.X_OK)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Return a repository whose last commit has replaced `old` by `new` in one file."""
+    for command in (["init", "-q"], ["config", "user.name", "someone"], ["config", "user.email", "someone@localhost"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    for text in ("first\nold\nlast\n", "first\nnew\nlast\n"):
+        (tmp_path / "file").write_text(text)
+        subprocess.run(["git", "add", "file"], cwd=tmp_path, check=True)
+        subprocess.run(["git", "commit", "-q", "--no-verify", "-m", "A change"], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "words"),
+    [
+        ("first\nold\nlast\n", "A sink writes once", "file: a recent commit replaced 'old' by 'new'"),
+        ("first\nold\nlast\n", "A sink writes once\n\nThis takes back the last commit.\n", ""),
+        ("first\nold\nlast\n", 'Revert "A change"\n', ""),
+        ("first\nnewer\nlast\n", "A sink writes once", ""),
+        ("first\nlast\n", "A sink writes once", ""),
+    ],
+    ids=["a stale working tree", "meant", "a revert", "another change", "a removal"],
+)
+def test_a_commit_that_undoes_a_recent_one_says_so(text: str, message: str, words: str, repository: Path):
+    (repository / "file").write_text(text)
+    subprocess.run(["git", "add", "file"], cwd=repository, check=True)
+    found = complaint(message, repository)
+    assert (words in found) if words else found == ""
