@@ -121,7 +121,7 @@ class Query(Protocol):
         ...
 
     def failure(self) -> StreamsRuntimeError | None:
-        """Return the error that ended the query; None while the query runs."""
+        """Return the error that ended the query; None while it runs, or is to be started again."""
         ...
 
     def stop(self) -> None:
@@ -169,7 +169,7 @@ class Engine(Protocol):
         ...
 
     def query(self, start: QueryStart) -> Query:
-        """Start a query."""
+        """Wait until the engine is up, and start a query; raise the error that kept the engine from starting."""
         ...
 
     def stop(self) -> None:

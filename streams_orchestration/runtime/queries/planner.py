@@ -189,7 +189,7 @@ class Planner:
         return take_answers(self.scratch.answers, plan.batch, self.scratch.launched.program.tasks)
 
     def stop(self) -> None:
-        """Close the connections to the catalog."""
+        """End waits for a change of the catalog, and close the connections to it."""
         if self._opened is not None:
             self._opened.close()
 

@@ -211,7 +211,7 @@ def _has_ended(program: PeProgram, exhausted: Sequence[str]) -> bool:
 def _is_at_rest(
     program: PeProgram, view: PeView, taken: Mapping[str, tuple[Segment, ...]], exhausted: Sequence[str]
 ) -> bool:
-    """Return True if no tuple is in a loop of a PE: nothing is left to read, and a batch without input could follow."""
+    """Return True if no tuple is in a loop of a PE: nothing is left to read, and no operator wants to be called."""
     moves = any(taken.values()) or tuple(exhausted) != tuple(view.position.exhausted)
     return (
         not moves and view.position.wake is None and not any(view.streams[each].segments for each in program.returning)

@@ -87,7 +87,10 @@ class Home:
         return self.root / "locks" / f"{application}.lock"
 
     def data(self, application: str) -> Path:
-        """Return the directory for Spark's disposable checkpoints of an application, and for its waiting outputs."""
+        """Return the directory for Spark's disposable checkpoints of an application, and for its waiting outputs.
+
+        Without STREAMS_STORAGE, streams and states of the application are there, too.
+        """
         return self.root / data_of(application)
 
     def logs(self, application: str) -> Path:

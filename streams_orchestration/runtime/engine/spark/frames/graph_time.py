@@ -276,7 +276,7 @@ class QueryTime:
     def markers(self) -> dict[str, int]:
         """The event time of a marker row for each port with `eventTime`, in microseconds, or `END`.
 
-        It is one tick below the watermark.
+        It is one tick below the watermark. Ports before their first watermark are left out.
         """
         found = {f"{index}:{port}": each.marker for index, each in self._operators.items() for port in each.orders}
         return {key: marker for key, marker in found.items() if marker is not None}
