@@ -195,6 +195,8 @@ class Changes:
 class FileBell(DescriptorBell):
     """A bell made of a file whose times are set after each commit; Linux notifies of the change.
 
+    Its creation raises OSError if the file cannot be made or watched.
+
     Args:
         path: the file, which is made if it is missing.
     """

@@ -56,7 +56,10 @@ _lock = world.Lock()
 
 
 class PostgresqlDatabase(Database):
-    """A catalog in one schema, which the connection's search path selects."""
+    """A catalog in one schema, which the connection's search path selects.
+
+    All objects of a process with the same address and waiting time share their connections.
+    """
 
     names_units = True
 
@@ -212,7 +215,10 @@ class PostgresqlDatabase(Database):
 
 
 class NotificationBell(DescriptorBell):
-    """A bell made of a connection of its own, on which the server notifies of commits."""
+    """A bell made of a connection of its own, on which the server notifies of commits.
+
+    Its creation connects, and raises the driver's error, or SQLAlchemy's, if the server cannot be reached.
+    """
 
     def __init__(self, engine: Engine, channel: str) -> None:
         pooled = engine.raw_connection()

@@ -36,7 +36,10 @@ START_PAUSES = Pauses(first=1.0, longest=32.0)
 
 
 class ScratchQuery(ABC):
-    """A query whose tasks run in `stages.py`; subclasses start it, stop it and return its failure."""
+    """A query whose tasks run in `stages.py`; subclasses start it, stop it and return its failure.
+
+    Its creation makes the scratch directory, and marks it as used by this process.
+    """
 
     def __init__(self, start: QueryStart, *, apart: bool = False) -> None:
         self.generation = start.generation

@@ -217,7 +217,7 @@ class QueryTime:
     def enter(
         self, plan: BatchPlan, watermark: int | None, delays: Mapping[str, OutputDelay], *, ended: bool
     ) -> tuple[dict[str, list[pa.RecordBatch]], list[OutputMarks]]:
-        """Process the input of a batch.
+        """Process the input of a batch; in the first batch of a plan, ports that are idle are sent as idle again.
 
         Args:
             plan: the planned batch.

@@ -64,7 +64,11 @@ def flush_before_end(plan: BatchPlan, operator: str, *, autonomous: bool) -> Bat
 
 
 class FramePlanner(Planner):
-    """The planner of a query's batches, used by the source that plans; see `BatchRecord`."""
+    """The planner of a query's batches, used by the source that plans; see `BatchRecord`.
+
+    Its creation restores the event time from the checkpoint. If that cannot be read or used, it raises OperatorError,
+    and the scratch directory has the reason.
+    """
 
     def __init__(self, options: dict[str, str], record: BatchRecord) -> None:
         super().__init__(options)
