@@ -56,14 +56,11 @@ class Toolkits:
         return any(each.is_dir() for root in self.roots for each in _directories(root, namespace))
 
     def mixed(self, namespace: str, name: str) -> Path | None:
-        """Return the mixed-mode file (`.splmm`) that seems to define a composite or type of a namespace, or None.
-
-        Raises OSError if such a file cannot be read.
-        """
+        """Return the mixed-mode file (`.splmm`) that seems to define a composite or type of a namespace, or None."""
         for root in self.roots:
             for directory in _directories(root, namespace):
                 for path in sorted(directory.glob("*.splmm")) if directory.is_dir() else ():
-                    if re.search(rf"\b(composite|type)\s+{re.escape(name)}\b", path.read_text("utf-8", "replace")):
+                    if re.search(rf"\b(composite|type)\s+{re.escape(name)}\b", _text_of(path)):
                         return path
         return None
 
@@ -76,7 +73,7 @@ class Toolkits:
         return self._namespaces[namespace]
 
     def native_functions(self, namespace: str, name: str) -> tuple[Prototype, ...]:
-        """Return the native functions with a name in a namespace, from the first toolkit that has any."""
+        """Return the native functions with a name in a namespace, from the first toolkit that has any; else none."""
         for root in self.roots:
             for directory in _directories(root, namespace):
                 found = tuple(each for each in self._functions_in(directory) if each.name == name)
@@ -112,20 +109,19 @@ class Toolkits:
     def has_java(self, namespace: str, name: str) -> bool:
         """Return True if the Java sources of a toolkit define an operator or a function with a name in a namespace.
 
-        Only toolkits that are not built are searched, since a built toolkit has models. Raises OSError if a source
-        cannot be read.
+        Only toolkits that are not built are searched, since a built toolkit has models.
         """
         having = (root for root in self.roots if any(each.is_dir() for each in _directories(root, namespace)))
         return any(name in self._java_names(root) for root in having if _is_unbuilt(root))
 
     def _java_names(self, root: Path) -> frozenset[str]:
         if root not in self._java:
-            texts = (path.read_text("utf-8", "replace") for path in sorted((root / _JAVA).rglob("*.java")))
+            texts = map(_text_of, sorted((root / _JAVA).rglob("*.java")))
             self._java[root] = frozenset(name for text in texts for name in _annotated(text))
         return self._java[root]
 
     def definitions(self, namespace: str, name: str) -> list[tuple[LoadedUnit, Definition]]:
-        """Return the definitions of a name in a namespace, from the first toolkit that defines it."""
+        """Return the definitions of a name in a namespace, from the first toolkit that defines it; none without one."""
         found = [(unit, each) for unit in self.units_of(namespace) for each in unit.named(name)]
         first = next((self._root(unit) for unit, _ in found), None)
         return [(unit, each) for unit, each in found if self._root(unit) == first]
@@ -177,6 +173,14 @@ class Toolkits:
 
 def _directories(root: Path, namespace: str) -> list[Path]:
     return list(dict.fromkeys((root / namespace.replace(".", os.sep), root / namespace))) if namespace else [root]
+
+
+def _text_of(path: Path) -> str:
+    """Return the text of a file; empty if the file cannot be read."""
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def _annotated(text: str) -> Iterator[str]:
