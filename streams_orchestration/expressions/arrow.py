@@ -41,7 +41,7 @@ _AS_NUMBERS = dict.fromkeys(("timestamp", "timestamp_ntz", "timestamp_ns"), pa.i
 
 @functools.lru_cache(maxsize=4096)
 def arrow_type(kind: Type) -> pa.DataType:
-    """Return the Arrow type that represents a type. Intervals are integers."""
+    """Return the Arrow type that represents a type. Intervals are integers, and keys of the type `void` booleans."""
     if kind.is_decimal:
         wide = kind.precision > MAX_PRECISION
         return (pa.decimal256 if wide else pa.decimal128)(kind.precision, kind.scale)

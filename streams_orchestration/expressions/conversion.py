@@ -306,7 +306,7 @@ def _seconds(source: Type, target: Type, value: Any) -> int:
     """Convert seconds to a timestamp in microseconds.
 
     Whole seconds outside of the range of timestamps become the first or the last timestamp, as in Spark. Fractional
-    seconds outside of this range are an error.
+    seconds outside of this range raise EvaluationError.
     """
     if source.is_integral:
         return min(max(value * SECOND, -(2**63)), 2**63 - 1)
@@ -318,7 +318,7 @@ def _seconds(source: Type, target: Type, value: Any) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def writer(source: Type, zone: dt.tzinfo) -> Callable[[Any], str]:
-    """Return the function that writes values of a type as texts, as Spark does."""
+    """Return the function that writes values of a type as texts, as Spark does; bytes beyond UTF-8 become U+FFFD."""
     match source.name:
         case "boolean":
             return lambda value: "true" if value else "false"

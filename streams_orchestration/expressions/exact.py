@@ -20,6 +20,8 @@ _SIGNS = ("negative", "positive")
 def exact(node: TypedNode, scale: int) -> TypedNode:
     """Return an expression whose value keeps decimal digits that Spark's types would round away.
 
+    An expression that needs more than `MOST_DIGITS` digits, or rounds nothing away, is returned unchanged.
+
     Args:
         node: an expression whose value is a decimal.
         scale: the scale of the attribute that receives the value.

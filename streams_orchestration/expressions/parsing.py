@@ -322,7 +322,7 @@ class _Parser(TokenReader):
             raise ExpressionError(message, self.next.offset)
 
     def _arguments(self) -> tuple[Syntax, ...]:
-        """Read arguments and the closing bracket."""
+        """Read arguments, perhaps none, and the closing bracket."""
         if self.accept(")"):
             return ()
         arguments = [self.expression()]

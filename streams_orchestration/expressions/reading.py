@@ -102,7 +102,7 @@ class TokenReader:
         return ExpressionError(f"{found}; {hint}" if hint else found, token.offset)
 
     def _remedy(self) -> str:
-        """Return a hint for the next token if it is syntax of another language."""
+        """Return a hint for the next token if it is syntax of another language, else an empty text."""
         token, before = self.next, self._tokens[max(self._position - 1, 0)]
         word, former = token.text.lower(), before.text.lower()
         ahead = self._tokens[min(self._position + 1, len(self._tokens) - 1)]
@@ -120,7 +120,10 @@ class TokenReader:
         return f"an attribute of this name is written `{token.text}`" if word in RESERVED else ""
 
     def _remedy_of_values(self) -> str:
-        """Return a hint for a value or a comma directly after a value, where an operator is probably missing."""
+        """Return a hint for a value or a comma directly after a value, where an operator is probably missing.
+
+        It is empty for any other token.
+        """
         token, before = self.next, self._tokens[max(self._position - 1, 0)]
         if self.at(","):
             ahead = self._tokens[min(self._position + 1, len(self._tokens) - 1)]

@@ -74,7 +74,7 @@ Syntax = Constant | Name | Apply | Convert | Choice | Member
 
 
 def parts_of(node: Syntax) -> tuple[Syntax, ...]:
-    """Return the children of a node."""
+    """Return the children of a node, none for a constant or a name."""
     match node:
         case Apply():
             return node.arguments
@@ -88,7 +88,7 @@ def parts_of(node: Syntax) -> tuple[Syntax, ...]:
 
 
 def is_higher(tree: Syntax, limit: int) -> bool:
-    """Return True if a tree is deeper than a limit."""
+    """Return True if a tree has more levels than a limit."""
     level: list[Syntax] = [tree]
     for _ in range(limit):
         level = [part for node in level for part in parts_of(node)]

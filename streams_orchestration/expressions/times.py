@@ -130,7 +130,10 @@ def moved_on(micros: int, amount: int, zone: dt.tzinfo) -> int:
 
 @functools.lru_cache(maxsize=65536)
 def _offset_at(seconds: int, zone: dt.tzinfo) -> int:
-    """Return a zone's offset from UTC in seconds at a unix time in seconds."""
+    """Return a zone's offset from UTC in seconds at a unix time in seconds; 0 for a zone without one.
+
+    Before the year 1 it is the offset of that year, and after the year 9999 the rules repeat every 400 years.
+    """
     within = max(seconds, -62135510400)
     if within > 253402214400:  # the rules of a zone repeat with the calendar, every 400 years
         within -= -(-(within - 253402214400) // _CYCLE) * _CYCLE
@@ -141,7 +144,10 @@ def _offset_at(seconds: int, zone: dt.tzinfo) -> int:
 
 @functools.lru_cache(maxsize=1024)
 def zone_named(name: str) -> dt.tzinfo | None:
-    """Return a zone by its name or offset, such as `Europe/Berlin`, `Z`, `+02:00` or `UTC-7`; None if it is unknown."""
+    """Return a zone by its name or offset, such as `Europe/Berlin`, `Z`, `+02:00` or `UTC-7`.
+
+    None if it is unknown, or the offset is more than 18 hours.
+    """
     if name in ("Z", "UTC", "GMT", "UT"):
         return UTC
     if match := _OFFSET.fullmatch(name):
@@ -205,7 +211,7 @@ def read_timestamp(text: str, zone: dt.tzinfo | None) -> int | None:
 
 
 def names_no_zone(text: str) -> bool:
-    """Return True if the text of a timestamp contains neither a time zone nor an offset."""
+    """Return True if a text is a timestamp with neither a time zone nor an offset."""
     match = _TIMESTAMP.fullmatch(text.strip())
     return match is not None and not match[8]
 

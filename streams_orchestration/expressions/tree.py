@@ -88,7 +88,7 @@ TypedNode = Literal | AttributeValue | Call | Cast | Case | Coalesce | Junction 
 
 
 def children(node: TypedNode) -> tuple[TypedNode, ...]:
-    """Return the children of a node."""
+    """Return the children of a node, none for a literal or an attribute."""
     match node:
         case Call() | Coalesce():
             return node.arguments

@@ -57,7 +57,7 @@ class Type:
 
     @property
     def is_datetime(self) -> bool:
-        """True for dates and timestamps."""
+        """True for dates and timestamps, except `timestamp_ns`, which Spark lacks."""
         return self.name in ("date", "timestamp", "timestamp_ntz")
 
     @property

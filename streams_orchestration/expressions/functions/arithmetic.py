@@ -161,7 +161,7 @@ def _whole_quotient(operands: Sequence[Operand]) -> Resolved | None:
 
 
 def _calculator(binding: Binding, whole: TupleFunction, floating: TupleFunction, exact: TupleFunction) -> TupleFunction:
-    """Return a row function that raises EvaluationError if its result is out of the range of the result type."""
+    """Return a row function that raises EvaluationError if its result is out of the type's range, unless a float is."""
     result = binding.result
     if binding.arguments[0].is_decimal:
         return lambda one, other: scaled(exact(one, other), result)

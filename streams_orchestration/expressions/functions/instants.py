@@ -328,7 +328,10 @@ def _timestampdiff(binding: Binding) -> TupleFunction:
 
 
 def _months_from(one: int, other: int, step: int) -> int:
-    """Return how many whole multiples of `step` months lie between two local times in microseconds since 1970."""
+    """Return how many whole multiples of `step` months lead from one local time to another.
+
+    It is negative if the second one is earlier. Local times are in microseconds since 1970.
+    """
     (days, time), (later, later_time) = divmod(one, DAY), divmod(other, DAY)
     if later > days and later_time < time:
         later -= 1

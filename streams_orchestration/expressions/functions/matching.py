@@ -155,8 +155,8 @@ def _regexp_instr(value: str, pattern: str) -> int:
 def split(value: str, pattern: str, limit: int = -1) -> tuple[str, ...]:
     """Split at the matches of a regular expression, into at most `limit` parts if it is positive.
 
-    The last part is the rest. An empty pattern splits into characters; those beyond the limit are dropped. A faulty
-    pattern raises EvaluationError.
+    The last part is the rest. An empty match at the beginning splits nothing. An empty pattern splits into characters;
+    those beyond the limit are dropped. A faulty pattern raises EvaluationError.
     """
     if not pattern:
         marks = tuple(value)

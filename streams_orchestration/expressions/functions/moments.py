@@ -304,7 +304,7 @@ _SMALL = {"hour": HOUR, "minute": MINUTE, "second": SECOND, "millisecond": 1000,
 
 
 def first_day(days: int, unit: str) -> int:
-    """Return the first day of the year, quarter, month or week of a date."""
+    """Return the first day of the year, month or week of a date, or of the quarter for any other unit."""
     year, month, day = date_of(days)
     if unit == "week":
         return days - (days + 3) % 7

@@ -60,7 +60,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def fault_of(error: re.error) -> str:
-    """Return a message about the fault of a regular expression, with its position."""
+    """Return a message about the fault of a regular expression, with its position from 1; 1 if it is not known."""
     fault = next((ours for theirs, ours in _FAULTS.items() if error.msg.startswith(theirs)), "it is malformed")
     return f"{fault}, at character {(error.pos or 0) + 1}"
 

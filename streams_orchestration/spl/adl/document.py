@@ -277,7 +277,7 @@ class _Writer:
         }
 
     def queue(self, queue: AdlQueue) -> dict[str, Any]:
-        """Return the queue of a threaded port as the document configures it."""
+        """Return the queue of a threaded port as the document configures it, without a size if the file gives none."""
         policy = {"congestionPolicy": _POLICIES.get(queue.policy, queue.policy)}
         return policy if queue.size is None else policy | {"queueSize": queue.size}
 

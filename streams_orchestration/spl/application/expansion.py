@@ -360,7 +360,7 @@ class Expansion:
         return name
 
     def note_references(self, values: Any) -> None:
-        """Record the submission-time values to which annotations and configs refer."""
+        """Record the submission-time values of annotations and configs: widths and counts as int32, else as float64."""
         for key, name in references(values):
             kind = {"width": "int32", "threads": "int32", "queueSize": "int32"}.get(key, "float64")
             self.submission.use({name: kind})

@@ -84,7 +84,7 @@ class FileNames:
     # --- meanings
 
     def find(self, name: tree.Name) -> Meaning | None:
-        """Return a name's meaning outside of composites and blocks, or None; report its definition's mistakes once."""
+        """Return a name's meaning in the file, `Unclear` if there are several, or None; report its mistakes once."""
         if name.namespace:
             return self._of_namespace(name.namespace, name) or BUILTINS.find(name)
         own = self._meaning([(self.unit, each) for each in self.unit.named(name.name)]) or self._word([self.unit], name)

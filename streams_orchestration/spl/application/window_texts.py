@@ -98,7 +98,7 @@ def _hole(number: int) -> str:
 
 
 def _submitted(checked: Expression) -> list[str]:
-    """Return the submission-time values that an expression reads."""
+    """Return the submission-time values with constant names that an expression reads, as often as it reads them."""
     return [
         str(each.arguments[0].value)
         for each in parts_of(checked)

@@ -117,7 +117,7 @@ class Signature:
 
 
 def builtin(name: str, namespace: str = "") -> tuple[Signature, ...]:
-    """Return the signatures of the built-in functions with a name, in all namespaces of SPL itself or in one."""
+    """Return the signatures of all built-in functions with a name, in all namespaces of SPL itself or in one."""
     return tuple(each for each in _builtin(name) if (each.namespace == namespace if namespace else each.is_standard))
 
 

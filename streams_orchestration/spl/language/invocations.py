@@ -47,7 +47,7 @@ class InvocationReader(StatementReader):
     """A parser of operator invocations; `Reader` describes the errors of its methods."""
 
     def invocation(self) -> Invocation:
-        """Read an invocation with its annotations."""
+        """Read an invocation with its annotations; report a semicolon in place of its body, and read an empty one."""
         first = self.at
         annotations = self.annotations()
         outputs, alias = self._heads()

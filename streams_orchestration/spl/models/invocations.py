@@ -257,7 +257,7 @@ def _add_defaults(typing: ExpressionTyping, operator: tree.Name, port: Port, don
 
 
 def with_output_functions(scope: Scope, kind: OutputPorts | None) -> Scope:
-    """Return a scope with the output functions of a port."""
+    """Return a scope with the output functions of a port, none for an unknown one (None)."""
     functions: dict[str, list[Signature]] = {}
     for each in kind.functions if kind is not None else ():
         functions.setdefault(each.name, []).append(each)

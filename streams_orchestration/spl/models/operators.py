@@ -138,7 +138,7 @@ class SplOperatorModel:
 
 
 def is_single(model: SplOperatorModel, name: str) -> bool:
-    """Return True if a parameter of an operator has one value at most."""
+    """Return True if the model says that a parameter has one value; False for a parameter that it lacks."""
     return name in model.parameters and model.parameters[name].count == 1
 
 
@@ -194,7 +194,10 @@ _WORD = re.compile(r"(\w+)=(\S+)|(\S+)")
 
 
 def model_of_text(text: str) -> SplOperatorModel:
-    """Parse a model in the form of `standard.txt`: the name, then lines for ports, output functions and parameters."""
+    """Parse a model in the form of `standard.txt`: the name, then lines for ports, output functions and parameters.
+
+    Raises UnreadableSignatureError for the signature of an output function that cannot be read.
+    """
     lines = text.strip().splitlines()
     inputs: list[InputPorts] = []
     outputs: list[OutputPorts] = []

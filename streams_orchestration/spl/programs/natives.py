@@ -40,7 +40,7 @@ class NativeDefinitions(BuiltinDefinitions):
             self._natives.setdefault(each.signature.full_name, []).append(each.signature)
 
     def native(self, name: tree.Name) -> tuple[Signature, ...]:
-        """Return the signatures of the native functions with a name."""
+        """Return the signatures of the native functions with a name, none if there is no such function."""
         return tuple(self._natives.get(f"{name.namespace}::{name.name}" if name.namespace else name.name, ()))
 
     def find(self, name: tree.Name) -> Meaning | None:

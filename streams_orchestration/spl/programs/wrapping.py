@@ -129,12 +129,12 @@ def ordering(type_: Type) -> Callable[[Any], Any] | None:
 
 
 def greater(type_: Type) -> Callable[[Any, Any], Any]:
-    """Return the function that returns the greater one of two values of a type, or the first one of equal values."""
+    """Return the function that returns the greater one of two values of a type, the first of equal ones or with NaN."""
     key = ordering(type_) or same
     return lambda one, other: other if key(other) > key(one) else one
 
 
 def lesser(type_: Type) -> Callable[[Any, Any], Any]:
-    """Return the function that returns the lesser one of two values of a type, or the first one of equal values."""
+    """Return the function that returns the lesser one of two values of a type, the first of equal ones or with NaN."""
     key = ordering(type_) or same
     return lambda one, other: other if key(other) < key(one) else one

@@ -230,7 +230,7 @@ class CallTyping(Naming):
         return self.scope.definitions.known(call) or call
 
     def _assumed(self, function: tree.Name, scope: Scope, depth: int = 0) -> Signature | None:
-        """Return the function of a missing toolkit that a name may mean, directly or through a formal parameter."""
+        """Return the function of a missing toolkit that a name or formal parameter may mean; None without one."""
         meaning = scope.find(function.name) if function.name.startswith("$") else None
         if isinstance(meaning, Actual) and meaning.mode in ("function", "expression") and depth < _DEEPEST:
             named = type_of_values(meaning.values)
@@ -250,7 +250,7 @@ class CallTyping(Naming):
         return Typed(call.span, expected if expected is not None and known else UNKNOWN)
 
     def _functions(self, function: tree.Name, scope: Scope, depth: int = 0) -> list[FunctionName]:
-        """Return the functions that a name may mean, in the order of preference."""
+        """Return the functions that a name may mean, in the order of preference, built-in ones last; perhaps none."""
         found: list[FunctionName] = []
         meanings = [] if function.namespace else _meanings(scope, function.name)
         defined = scope.definitions.find(function)

@@ -210,7 +210,10 @@ class LiteralTyping(CallTyping):
 
 
 def _element_of(type_: Type) -> Type | None:
-    """Return the type of `value[n]` for an integer n; None if values of the type cannot be indexed so."""
+    """Return the type of `value[n]` for an integer n; None if values of the type cannot be indexed so.
+
+    An element of a tuple, as of a window's stream, has the tuple's type.
+    """
     match type_:
         case Collection(kind="list", elements=(element,)):
             return element

@@ -25,7 +25,7 @@ def element_of(type_: Type) -> Type:
 
 
 def bounded(type_: Type, change: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a changing function that raises RunError if the changed collection exceeds the bound of its type."""
+    """Return a function that changes a collection, and raises RunError if it then exceeds the bound of its type."""
     bound = cast("Collection", type_).bound
     if bound is None:
         return change

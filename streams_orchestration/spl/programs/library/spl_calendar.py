@@ -29,7 +29,7 @@ _UTC = ("UTC", "GMT")
 
 
 def tm_of(moment: dt.datetime) -> dict[str, Any]:
-    """Convert a local date and time to a `Sys.tm`."""
+    """Convert a local date and time to a `Sys.tm`; without a zone, its offset is 0 and its zone empty."""
     parts = moment.timetuple()
     offset = moment.utcoffset() or dt.timedelta()
     return {

@@ -129,7 +129,10 @@ def _remove_at(values: list[Any], at: int, to: int | None = None) -> None:
 
 
 def _without(values: list[Any], at: int, to: int | None = None) -> list[Any]:
-    """Return a list without the element at an index, or without the elements from `at` up to and including `to`."""
+    """Return a list without the element at an index, or without the elements from `at` up to and including `to`.
+
+    Indexes outside of the list are ignored.
+    """
     last = at if to is None else to
     return list(values) if last < at or last < 0 else [*values[: max(at, 0)], *values[last + 1 :]]
 

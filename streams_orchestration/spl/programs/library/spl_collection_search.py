@@ -1,5 +1,7 @@
 """`spl.collection`: searches in lists.
 
+A search from a negative start begins at 0, and a search backwards from there finds nothing.
+
 >>> BUILTINS["findLast"][0][1].make((Collection("list", (INT32,)), INT32, INT32), INT32)([1, 2, 1], 1, 1)
 0
 """

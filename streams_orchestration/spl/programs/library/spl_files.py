@@ -278,7 +278,7 @@ def read_blob(run: Any, _blob: bytes, number: int, _: int) -> tuple[None, bytes]
 
 @plain("mktemp", run=True)
 def unused_name(run: Any, template: str) -> str:
-    """Return the name of a file that does not exist: the template with six random letters, for a last XXXXXX."""
+    """Return the name of a file that does not exist: the template, without a last XXXXXX, and six random letters."""
     while True:
         name = template.removesuffix("XXXXXX") + "".join(chr(ord("a") + int(run.random() * 26)) for _ in range(6))
         if not _path(run, name).exists():

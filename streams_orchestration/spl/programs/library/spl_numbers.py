@@ -150,7 +150,10 @@ def _format_number(types: tuple[Type, ...], _: Type) -> Callable[..., str]:
 
 
 def format_float(value: float, width: int = 0, precision: int | None = None, scientific: bool = False) -> str:  # noqa: FBT001, FBT002
-    """Format a float as C does: with `%g`, or with a width and a number of digits after the point."""
+    """Format a float as C does: with `%g`, or with `precision` digits after the point, on the right of `width`.
+
+    `scientific` adds an exponent to the latter, and has no effect without a precision, as the width.
+    """
     if precision is None:
         return f"{value:g}"
     return f"{value:{width}.{precision}{'e' if scientific else 'f'}}".rjust(width)

@@ -1,5 +1,7 @@
 """`spl.string`: functions of strings. Positions in an rstring count bytes, in a ustring characters.
 
+A search from a negative start begins at 0, and a search backwards from there finds nothing.
+
 >>> substring_bytes("häuser", 0, 3), substring("häuser", 0, 3)
 ('hä', 'häu')
 >>> tokenize("a,b,,c", ",", True)

@@ -47,7 +47,10 @@ _BLANKS = re.compile(r"\s*")
 
 
 def parse_tm(text: str, form: str) -> tuple[dict[str, Any], int] | None:
-    """Parse the beginning of a text as a `Sys.tm`; return it with the number of characters read, or None."""
+    """Parse the beginning of a text as a `Sys.tm`; return it with the number of characters read.
+
+    None if the text does not begin with a time of this format.
+    """
     parts: dict[str, Any] = {}
     end = _parse(text, 0, form, parts)
     return None if end is None else (_tm_of(parts), end)

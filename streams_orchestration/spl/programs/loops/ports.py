@@ -216,7 +216,7 @@ class _PortWriting(Statements):
         return [guarded]
 
     def _values(self, values: Sequence[ExpressionValue]) -> list[ast.stmt]:
-        """Return the Python statements that append the value of each expression to its list."""
+        """Return the Python statements that append the value of each expression to its list; note the lists to make."""
         written: list[ast.stmt] = []
         guards = {each.guard for each in values}
         for at, each in enumerate(values):
