@@ -123,6 +123,7 @@ SPL_LAYERS = {
             "native_operators",
             "stream_names",
             "meeting",
+            "keys",
             "own_forms",
             "port_reading",
             "rewriting",

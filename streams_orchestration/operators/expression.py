@@ -19,7 +19,7 @@ from streams_orchestration.expressions.typing import can_assign
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.faults import report
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.libraries import np, pa
 
 if TYPE_CHECKING:
     from streams_orchestration.expressions.vectors import VectorFunction
@@ -102,6 +102,19 @@ class Expression:
     def keyed(self) -> Expression:
         """Return the expression with values that are equal as keys of its Arrow type if they are equal."""
         return self
+
+    def matched(self) -> Expression:
+        """Return the expression as a key of a Join: null equals nothing."""
+        return self.keyed()
+
+    @property
+    def equals_itself(self) -> bool:
+        """False if some values of the expression's type equal no key, not even themselves, as NaN in SPL."""
+        return True
+
+    def unequal(self, values: pa.Array) -> np.ndarray:
+        """Return a mask of the expression's values that equal no key, not even themselves."""
+        return np.zeros(len(values), bool)
 
     def assigned(self, target: pa.DataType, *, required: bool = False) -> Expression:
         """Return the expression converted to the type of an attribute.

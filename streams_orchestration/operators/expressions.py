@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import BeforeValidator
@@ -188,6 +188,18 @@ def _one_by_one(
             failures[places[place]] = expression.reason(error)
     passed = rows.take(np.array(passing, np.int64))
     return passed, array_from(reached, expression.type), failures
+
+
+def unequal_to_all(keys: Sequence[Expression], columns: Sequence[pa.Array]) -> np.ndarray | None:
+    """Return a mask of the tuples whose key equals no key, such as NaN in SPL; None if every key equals itself.
+
+    Args:
+        keys: the parts of the key.
+        columns: their values.
+    """
+    masks = [key.unequal(column) for key, column in zip(keys, columns, strict=True) if not key.equals_itself]
+    found = [mask for mask in masks if mask.any()]
+    return np.logical_or.reduce(found) if found else None
 
 
 def rows_of(batch: pa.RecordBatch, expressions: Iterable[Expression]) -> SelectedTuples:

@@ -14,13 +14,18 @@ from streams_orchestration.expressions.naming import attribute_of
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.contract import Parameters
-from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression, unequal_to_all
+from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.spl.text import SplText
+from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.windows.clause import ARRIVAL
 from streams_orchestration.operators.windows.clock import nanoseconds
 
 _MARK = "@"
+_APART = "apart"
+"""The name in a state of the number of tuples that were told apart."""
+_CHANNELS = 1 << 20
+"""A number above every channel."""
 _Parameters = TypeVar("_Parameters", bound=Parameters)
 
 
@@ -81,6 +86,10 @@ class KeyColumns:
         self._arrival = pa.field(ARRIVAL, pa.timestamp("ns", "UTC")) if by_clock else None
         self._schemas = [attributes_in(each) for each in context.inputs]
         self._columns: list[dict[str, Expression]] = [{} for _ in context.inputs]
+        self._apart: list[dict[str, list[str]]] = [{} for _ in context.inputs]
+        """For each port, maps a column that tells tuples apart to the columns of their keys."""
+        self.told_apart = 0
+        """The number of tuples so far that were told apart, which an operator keeps in its state."""
 
     def names(self, port: int, parameter: str, keys: Sequence[str]) -> list[str]:
         """Add a column for each key that is an expression, report its faults, and return all keys' column names.
@@ -100,7 +109,8 @@ class KeyColumns:
                 continue
             name = f"{_MARK}{parameter}.{number}"
             expression = parse_expression(each, self._schemas[port], parameter, self._context.zone)
-            self._columns[port][name] = expression.keyed()
+            matches = parameter.startswith("equality")
+            self._columns[port][name] = expression.matched() if matches else expression.keyed()
             names.append(name)
         return names
 
@@ -120,6 +130,31 @@ class KeyColumns:
         }
         return parameters.model_copy(update=changed) if changed else parameters
 
+    def tell_apart(self, port: int, parameter: str) -> list[str]:
+        """Add a column that differs for tuples whose key equals no key; return its name, or nothing if keys equal.
+
+        Args:
+            port: the input port.
+            parameter: the parameter with the keys, whose columns `names` has added.
+        """
+        keys = [name for name in self._columns[port] if name.startswith(f"{_MARK}{parameter}.")]
+        if all(self._columns[port][name].equals_itself for name in keys):
+            return []
+        name = f"{_MARK}{parameter}"
+        self._apart[port][name] = keys
+        return [name]
+
+    def unequal(self, port: int, tuples: pa.RecordBatch, keys: Sequence[str] | None = None) -> np.ndarray | None:
+        """Return a mask of the tuples with a key that equals no key, such as NaN in SPL; None for none.
+
+        Args:
+            port: the input port.
+            tuples: its tuples, with the columns of keys.
+            keys: the columns of the key; None for all of the port.
+        """
+        names = self._columns[port] if keys is None else keys
+        return unequal_to_all([self._columns[port][name] for name in names], [tuples.column(name) for name in names])
+
     @property
     def inputs(self) -> tuple[pa.Schema, ...]:
         """The schemas of the input ports with the columns of the keys."""
@@ -128,10 +163,11 @@ class KeyColumns:
                 [
                     *schema,
                     *(pa.field(name, each.arrow_type) for name, each in columns.items()),
+                    *(pa.field(name, pa.int64()) for name in apart),
                     *([] if self._arrival is None else [self._arrival]),
                 ]
             )
-            for schema, columns in zip(self._schemas, self._columns, strict=True)
+            for schema, columns, apart in zip(self._schemas, self._columns, self._apart, strict=True)
         )
 
     @property
@@ -147,7 +183,33 @@ class KeyColumns:
         tuples: Any = batch.arrow
         for name, expression in columns.items():
             tuples = tuples.append_column(pa.field(name, expression.arrow_type), evaluate(expression, batch.arrow))
+        for name, keys in self._apart[port].items():
+            tuples = tuples.append_column(
+                pa.field(name, pa.int64()), self._numbers(self.unequal(port, tuples, keys), len(batch))
+            )
         if self._arrival is not None:
             came = pa.scalar(nanoseconds(self._context.now), self._arrival.type)
             tuples = tuples.append_column(self._arrival, pa.repeat(came, len(batch)))
         return TupleBatch(tuples).with_watermarks(batch.watermarks)
+
+    def dump(self) -> dict[str, Any]:
+        """Return the number of tuples that were told apart, for a checkpoint; nothing if there were none."""
+        return {_APART: self.told_apart} if self.told_apart else {}
+
+    def load(self, state: State) -> None:
+        """Restore a state that `dump` returned."""
+        self.told_apart = state.get(_APART, 0)
+
+    @staticmethod
+    def latest(states: Sequence[State]) -> dict[str, Any]:
+        """Return the state of new channels from the states of the channels before."""
+        numbers = [state[_APART] for state in states if _APART in state]
+        return {_APART: max(numbers)} if numbers else {}
+
+    def _numbers(self, unequal: np.ndarray | None, count: int) -> pa.Array:
+        """Return a number for each tuple that is told apart, unique over all channels, and null for the others."""
+        if unequal is None:
+            return pa.nulls(count, pa.int64())
+        numbers = self.told_apart + np.cumsum(unequal)
+        self.told_apart = int(numbers[-1])
+        return pa.array(numbers * _CHANNELS + max(self._context.channel, 0), mask=~unequal)

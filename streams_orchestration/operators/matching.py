@@ -97,8 +97,10 @@ class MatchingOperator(Operator):
         self.matching.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the matches that the tuples complete, and keep the other tuples."""
-        matched = self.matching.arrive(port, self.columns.extended(port, batch).arrow)
+        """Submit the matches that the tuples complete, and keep the other tuples unless their key equals no key."""
+        tuples = self.columns.extended(port, batch).arrow
+        unequal = self.columns.unequal(port, tuples)
+        matched = self.matching.arrive(port, tuples if unequal is None else tuples.filter(pa.array(~unequal)))
         if matched[0].num_rows:
             self.submit_matched(port, matched)
 

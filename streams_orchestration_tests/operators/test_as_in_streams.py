@@ -11,6 +11,7 @@ import pytest
 
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
 from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.spl.text import SplText
 from streams_orchestration.operators.standard.aggregate import Aggregate
 from streams_orchestration.operators.standard.barrier import Barrier
 from streams_orchestration.operators.standard.deduplicate import DeDuplicate
@@ -128,3 +129,30 @@ def test_tuples_of_two_streams_together(cuts: list[int]):
         bench.send(second, 1).end()
     assert together.rows() == [(0, 0, 0), (1, 10, 11), (2, 20, 22)]
     assert sorted(by_key.rows()) == [(0, 10, "even"), (1, 0, "odd"), (2, 20, "even")]
+
+
+_NAN = float("nan")
+_WITH_NAN = [(1.0, 0), (_NAN, 1), (_NAN, 2), (1.0, 3), (-0.0, 4), (_NAN, 5), (0.0, 6), (1.0, 7)]
+
+
+@pytest.mark.parametrize("cuts", DIVISIONS)
+@pytest.mark.parametrize(
+    ("window", "expected"),
+    [
+        ("tumbling, count(4)", [(0.0 + 3.0, 2), (1.0, 1), (2.0, 1), (4.0 + 6.0, 2), (5.0, 1), (7.0, 1)]),
+        ("sliding, count(3), count(4)", [(1.0, 1), (2.0, 1), (3.0, 1), (5.0, 1), (6.0, 1), (7.0, 1)]),
+    ],
+)
+def test_each_nan_is_a_group_of_its_own_in_spl(window: str, expected: list[Any], cuts: list[int]):
+    kind = window.split(",", maxsplit=1)[0]
+    given = as_there("Aggregate", kind) | {"aggregateIncompleteWindows": kind == "sliding", "groupBy": [SplText("x")]}
+    output = {"sum": "Sum(n)", "count": "Count()"}
+    bench = Bench(Aggregate, ["x double, n int"], ["sum int, count int"], window=window, output=output, **given)
+    assert sent(bench, _WITH_NAN, cuts).rows() == expected
+
+
+@pytest.mark.parametrize("cuts", DIVISIONS)
+@pytest.mark.parametrize(("key", "passed"), [(SplText("x"), [0, 1, 2, 3, 4, 5, 7]), ("x", [0, 1, 3, 4, 5, 7])])
+def test_duplicates_of_nan_pass_in_spl_only(key: str, passed: list[int], cuts: list[int]):
+    bench = Bench(DeDuplicate, ["x double, n int"], ["x double, n int"], key=key, count=2)
+    assert [n for _, n in sent(bench, _WITH_NAN, cuts).rows()] == passed

@@ -42,7 +42,7 @@ def called(name: str, types: tuple[Type, ...], values: list[Any]) -> Any:
 def plainly(value: Any) -> Any:
     """Return a result with lists for sets and tuples, and a text for NaN."""
     if isinstance(value, dict) and all(each is None for each in value.values()):
-        return list(value)
+        return [plainly(each) for each in value]
     if isinstance(value, list | tuple):
         return [plainly(each) for each in value]
     return "nan" if isinstance(value, float) and math.isnan(value) else value

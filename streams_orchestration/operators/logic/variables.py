@@ -12,7 +12,7 @@ from typing import Any
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.spl.programs.values import freezing, is_key, plain_function, same, thawing, unplain_function
-from streams_orchestration.spl.types.types import BLOB, FLOATS, Collection, Optional, Tuple, Type
+from streams_orchestration.spl.types.types import BLOB, DECIMALS, FLOATS, Collection, Optional, Tuple, Type
 
 VARIABLES = "@variables"
 """The name of the part of the state with all variables except maps and sets."""
@@ -21,11 +21,11 @@ VARIABLES = "@variables"
 def is_divided(type_: Type) -> bool:
     """Return True if a variable is stored key by key, so that a checkpoint holds only what changed.
 
-    Keys with floats are not, since a set may hold NaN more than once, and -0.0 keeps its sign.
+    Keys with floats and decimals are not, since a set may hold NaN more than once, and -0.0 keeps its sign.
     """
     if not isinstance(type_, Collection) or type_.kind not in ("map", "set"):
         return False
-    return _parts(type_.elements[0], dict.fromkeys(FLOATS, _signed)) is same
+    return _parts(type_.elements[0], dict.fromkeys([*FLOATS, *DECIMALS], _signed)) is same
 
 
 def stored(variables: Sequence[tuple[str, Type]], values: dict[str, Any], kept: dict[str, DictState]) -> State:

@@ -14,8 +14,13 @@ from streams_orchestration.expressions.types import VOID, Type
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expression import Expression, note
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl.keys import canonical_keys, ordered_decimals
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.spl.keys import (
+    canonical_keys,
+    matching_keys,
+    ordered_decimals,
+    unequal_to_themselves,
+)
 from streams_orchestration.operators.spl.natives import native_functions
 from streams_orchestration.operators.spl.surroundings import run_of_expression
 from streams_orchestration.operators.spl.text import SplText, place_of
@@ -25,7 +30,7 @@ from streams_orchestration.spl.programs.logic import read_functions
 from streams_orchestration.spl.programs.natives import NativeFunction
 from streams_orchestration.spl.programs.reading import ProgramTextError, labels_in, read_expression, tree_of
 from streams_orchestration.spl.programs.run import Run
-from streams_orchestration.spl.types.columns import has_canonical_column
+from streams_orchestration.spl.types.columns import has_canonical_column, may_hold_nan
 from streams_orchestration.spl.types.types import DECIMALS, Optional, Tuple
 from streams_orchestration.spl.types.types import Type as SplType
 from streams_orchestration.spl.typing import typed
@@ -108,6 +113,20 @@ class SplExpression(Expression):
         if self.program is None or has_canonical_column(self.program.type):
             return self
         return replace(self, form=canonical_keys)
+
+    def matched(self) -> Expression:
+        """Return the expression as a key of a Join: null equals nothing, and values that are or hold NaN are null."""
+        return self if self.program is None else replace(self, form=matching_keys)
+
+    @property
+    def equals_itself(self) -> bool:
+        """False if values of the expression's type may be NaN or hold NaN."""
+        return self.program is None or not may_hold_nan(self.program.type)
+
+    def unequal(self, values: pa.Array) -> np.ndarray:
+        """Return a mask of the expression's values that are NaN or hold NaN."""
+        assert self.program is not None
+        return unequal_to_themselves(values, self.program.type)
 
     def ordered(self) -> Expression:
         """Return the expression; decimals, which columns have as texts, are bytes in their order."""

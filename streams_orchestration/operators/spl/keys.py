@@ -10,12 +10,13 @@ from streams_orchestration.operators.keys.comparison import comparable
 from streams_orchestration.operators.keys.nested import map_entries
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.spl.types.columns import has_canonical_column
-from streams_orchestration.spl.types.types import DECIMALS, Collection, Optional, Tuple, Type
+from streams_orchestration.spl.types.columns import has_canonical_column, may_hold_nan
+from streams_orchestration.spl.types.types import DECIMALS, Collection, Optional, Primitive, Tuple, Type
 
 _LARGEST_EXPONENT = 20_000
 """A number above the exponent of any decimal."""
 _DIGITS = decimal.Context(prec=max(DECIMALS.values()))
+__all__ = ["Primitive", "canonical_keys", "matching_keys", "ordered_decimals", "unequal_to_themselves"]
 
 
 def canonical_keys(column: pa.Array, type_: Type) -> pa.Array:
@@ -48,6 +49,50 @@ def canonical_keys(column: pa.Array, type_: Type) -> pa.Array:
             return pa.ListArray.from_arrays(_offsets(lengths, column), values, type=column.type)
         case _:
             return pa.array(list(map(_shortest, column.to_pylist())), column.type)
+
+
+def matching_keys(column: pa.Array, type_: Type) -> pa.Array:
+    """Return the column that `canonical_keys` returns, with null for values that equal no value, such as NaN.
+
+    >>> matching_keys(pa.array([1.5, np.nan]), Primitive("float64")).to_pylist()
+    [1.5, None]
+    """
+    keys, mask = canonical_keys(column, type_), unequal_to_themselves(column, type_)
+    if not mask.any():
+        return keys
+    return keys.take(pa.array(np.arange(len(keys)), mask=mask))
+
+
+def unequal_to_themselves(column: pa.Array, type_: Type) -> np.ndarray:
+    """Return a mask of the values that are NaN or hold NaN.
+
+    >>> from streams_orchestration.spl.types.written import type_of_text
+    >>> unequal_to_themselves(pa.array([[1.5], [2.5, np.nan], []]), type_of_text("list<float64>")).tolist()
+    [False, True, False]
+    """
+    if not may_hold_nan(type_):
+        return np.zeros(len(column), bool)
+    match type_:
+        case Optional(content=content):
+            return unequal_to_themselves(column, content)
+        case Tuple(attributes=attributes):
+            parts = zip(column.flatten(), attributes, strict=True)
+            return np.logical_or.reduce([unequal_to_themselves(part, each.type) for part, each in parts])
+        case Collection(kind="map", elements=elements):
+            lengths, *entries = map_entries(column)
+            parts = zip(entries, elements, strict=True)
+            return _any_of(np.logical_or(*(unequal_to_themselves(part, each) for part, each in parts)), lengths)
+        case Collection(elements=(element,)):
+            lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+            return _any_of(unequal_to_themselves(column.flatten(), element), lengths)
+        case _:
+            unequal = pc.match_substring(column, "NaN") if type_ in DECIMALS else pc.is_nan(column)
+            return pc.and_kleene(unequal, unequal.is_valid()).to_numpy(zero_copy_only=False)
+
+
+def _any_of(mask: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return for each collection if one of its elements is marked."""
+    return np.bincount(np.repeat(np.arange(len(lengths)), lengths)[mask], minlength=len(lengths)) > 0
 
 
 def ordered_decimals(column: pa.Array, _type: Type) -> pa.Array:

@@ -195,10 +195,8 @@ class Aggregate(ClockOperator):
         """Add the tuples to their windows, submit the windows that are due, and set failed tuples aside."""
         batch = self.columns.extended(port, batch)
         tuples, failures = self.sieve.sift(batch) if len(batch) else (Evaluated(batch), {})
-        if self.timed is not None:
-            self.timed.process(tuples)
-        else:
-            self._take_in(tuples)
+        take_in = self._take_in if self.timed is None else self.timed.process
+        take_in(tuples)
         self.results.set_aside(batch.arrow, failures)
 
     def _take_in(self, tuples: Evaluated) -> None:
@@ -355,12 +353,14 @@ class Aggregate(ClockOperator):
     def checkpoint(self) -> State:
         """Return the windows with their groups or tuples, the partitions, and the times of the clock."""
         if self.timed is not None:
-            return self.timed.checkpoint()
+            return {**self.timed.checkpoint(), **self.columns.dump()}
         windows = {"groups": self.groups, **self.tumbling.dump()} if self.window.tumbling else self.sliding.dump()
-        return windows | self.ticks.dump() | ({} if self.eviction is None else self.eviction.dump())
+        evicting = {} if self.eviction is None else self.eviction.dump()
+        return windows | self.ticks.dump() | self.columns.dump() | evicting
 
     def restore(self, state: State) -> None:
         """Restore a state that `checkpoint` returned."""
+        self.columns.load(state)
         if self.timed is not None:
             self.timed.restore(state)
             return
@@ -379,10 +379,10 @@ class Aggregate(ClockOperator):
         """Divide the states among new replicas: partitions with windows, or groups of windows that marks close."""
         states = [state for state in states if state]
         if self.timed is not None:
-            return self.timed.rescale(states, route)
+            return [{**each, **KeyColumns.latest(states)} for each in self.timed.rescale(states, route)]
         if not states:
             return [{}] * route.width
-        return [each | earliest(states) for each in self._shape().divide(states, route)]
+        return [each | earliest(states) | KeyColumns.latest(states) for each in self._shape().divide(states, route)]
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
         """Return the partition keys; none without state, or if marks close windows, whose groups may be anywhere."""

@@ -126,7 +126,9 @@ class AggregateParameters(ExpressionParameters):
 
     def keyed(self, columns: KeyColumns) -> AggregateParameters:
         """Return the parameters with column names in place of key expressions, for groups and partitions."""
-        return columns.named(self, {"group_by": 0, "partition_by": 0})
+        named = columns.named(self, {"group_by": 0, "partition_by": 0})
+        apart = columns.tell_apart(0, "groupBy")
+        return named.model_copy(update={"group_by": [*named.group_by, *apart]}) if apart else named
 
     def window_attributes(self) -> list[str]:
         """Return the attributes that a window's policies use, such as `timeAttribute`; none for event time."""

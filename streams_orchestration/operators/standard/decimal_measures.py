@@ -26,8 +26,12 @@ Numbered = Callable[[Any], Any]
 """A function that returns a value of some type with its decimals as `DecimalText`."""
 
 
+_NAN = (True, Decimal(0))
+"""The rank of NaN."""
+
+
 class DecimalText(str):
-    """The text of a decimal, which compares as its number. NaN equals itself and is above all numbers.
+    """The text of a decimal, which compares as its number. A NaN equals no other one, and is above all numbers.
 
     >>> one, same = DecimalText("1.0"), DecimalText("1.00")
     >>> one == same, one != same, one <= same, one >= same, DecimalText("9") < DecimalText("10")
@@ -41,8 +45,8 @@ class DecimalText(str):
         return _rank(self)
 
     def __eq__(self, other: object) -> bool:
-        """Return True if the numbers are equal."""
-        return isinstance(other, str) and self._rank == _rank(other)
+        """Return True if the numbers are equal, or if the other object is this NaN itself."""
+        return self is other or (isinstance(other, str) and self._rank == _rank(other) != _NAN)
 
     def __ne__(self, other: object) -> bool:
         """Return True if the numbers differ."""
@@ -71,7 +75,7 @@ class DecimalText(str):
 
 def _rank(text: str) -> tuple[bool, Decimal]:
     number = Decimal(str.__str__(text))
-    return (True, Decimal(0)) if number.is_nan() else (False, number)
+    return _NAN if number.is_nan() else (False, number)
 
 
 def decimal_measure(function: str, expressions: Sequence[Expression]) -> ValueMeasure | None:

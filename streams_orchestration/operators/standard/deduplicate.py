@@ -13,7 +13,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.event_time_input import check_late_port
-from streams_orchestration.operators.expressions import parse_expression
+from streams_orchestration.operators.expressions import parse_expression, unequal_to_all
 from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.key_columns import has_expressions, plain_attribute
 from streams_orchestration.operators.libraries import pa
@@ -156,8 +156,10 @@ class DeDuplicate(Operator):
             DataError: `deltaAttribute` is null or NaN, or with `within` a time is null that may not be.
         """
         tuples, failures = self.sieve.sift(batch)
-        keys = {str(i): tuples.value(key) for i, key in enumerate(self.keys)}
-        masks = self.remembered.judge(tuples.batch, keys, self.sieve.unfit(tuples.arrow, 0))
+        columns = [tuples.value(key) for key in self.keys]
+        keys = {str(i): column for i, column in enumerate(columns)}
+        unequal = unequal_to_all(self.keys, columns)
+        masks = self.remembered.judge(tuples.batch, keys, self.sieve.unfit(tuples.arrow, 0), unequal)
         self.sieve.distribute(batch, masks[: self.ports], (tuples, failures), self.assignments)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:

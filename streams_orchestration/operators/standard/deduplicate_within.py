@@ -54,7 +54,9 @@ class KeysWithin:
         """Forget all keys."""
         self._times.passed.clear()
 
-    def judge(self, batch: TupleBatch, keys: Keys, unfit: Collection[int]) -> tuple[np.ndarray, ...]:
+    def judge(
+        self, batch: TupleBatch, keys: Keys, unfit: Collection[int], unequal: np.ndarray | None
+    ) -> tuple[np.ndarray, ...]:
         """Return masks of the new tuples, of the duplicates and of late tuples; remember the keys of the new ones.
 
         Advance the watermark, count late tuples, and forget the keys that no later tuple can repeat.
@@ -63,11 +65,13 @@ class KeysWithin:
             batch: the tuples.
             keys: the parts of the tuples' keys.
             unfit: places of tuples that fail if they are new, so that their keys are not remembered.
+            unequal: a mask of the tuples whose key equals no key, which are always new; None for none.
         """
         moments = self._timed.moments(batch)
         times, late = self._timed.judge(batch, moments)
         self._timed.advance(moments)
-        fresh, judged = np.zeros(len(batch), bool), np.flatnonzero(~late)
+        fresh = np.zeros(len(batch), bool) if unequal is None else unequal & ~late
+        judged = np.flatnonzero(~late & ~fresh)
         keys, times = {name: values.take(pa.array(judged)) for name, values in keys.items()}, times[judged]
         alone = np.flatnonzero(np.isin(judged, list(unfit))).tolist()
         for begin, end in itertools.pairwise(sorted({0, len(judged), *alone, *(place + 1 for place in alone)})):

@@ -9,7 +9,7 @@ from pydantic import Field
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.expressions import parse_expression
+from streams_orchestration.operators.expressions import parse_expression, unequal_to_all
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
@@ -112,12 +112,14 @@ class DynamicFilter(Operator):
         columns = [tuples.value(key) for key in self.keys[port]]
         heads, codes = distinct(columns, len(tuples))
         keys = key_batch(columns, heads)
+        unequal = unequal_to_all(self.keys[port], columns)
         if port == 1:
-            self.passing.add_many(keys)
+            self.passing.add_many(keys if unequal is None else keys.filter(pa.array(~unequal[heads])))
         elif port == 2:
             self.passing.delete_many(keys.filter(pa.array(self.passing.has_many(keys))))
         else:
             passes = self.passing.has_many(keys)[codes]
+            passes = passes if unequal is None else passes & ~unequal
             masks = [passes, ~passes] if self.divides else [passes]
             self.sieves[port].distribute(batch, masks, (tuples, failures))
             return

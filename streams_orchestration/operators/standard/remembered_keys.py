@@ -70,16 +70,24 @@ class RememberedKeys:
         """Forget all keys."""
         self.keys.clear()
 
-    def judge(self, batch: TupleBatch, keys: dict[str, pa.Array], unfit: Collection[int]) -> tuple[np.ndarray, ...]:
+    def judge(
+        self, batch: TupleBatch, keys: dict[str, pa.Array], unfit: Collection[int], unequal: np.ndarray | None
+    ) -> tuple[np.ndarray, ...]:
         """Return masks of the new tuples and of the duplicates; remember the keys, and forget those beyond the limit.
 
         Args:
             batch: the tuples.
             keys: the parts of the tuples' keys.
             unfit: places of tuples that fail if they are new, so that their keys are not remembered.
+            unequal: a mask of the tuples whose key equals no key, which are new and not remembered; None for none.
         """
         fresh = np.ones(len(batch), bool)
-        for begin, end in itertools.pairwise(sorted({0, len(batch), *unfit, *(place + 1 for place in unfit)})):
+        bounds = {0, len(batch), *unfit, *(place + 1 for place in unfit)}
+        bounds |= set() if unequal is None else {*(np.flatnonzero(np.diff(unequal)) + 1).tolist()}
+        for begin, end in itertools.pairwise(sorted(bounds)):
+            if unequal is not None and unequal[begin]:
+                self._position += 0 if begin in unfit else end - begin
+                continue
             part = {name: values.slice(begin, end - begin) for name, values in keys.items()}
             marks = None if self._limit is None else self._marks(batch.slice(begin, end - begin))
             if begin in unfit and self._is_new(part, marks):

@@ -23,6 +23,8 @@ from streams_orchestration.operators.standard.value_functions import (
     NUMBER,
     ORDERED,
     VALUE_FUNCTIONS,
+    another,
+    count_distinct,
     first_type,
     frozen,
     is_ordered,
@@ -43,8 +45,8 @@ class Tally(Sequence[Any]):
     It is a sequence of structs of a value and its count, since states are stored as lists.
     """
 
-    def __init__(self, stored: Sequence[Mapping[str, Any]] = ()) -> None:
-        self.counts: dict[Any, int] = {frozen(each["value"]): int(each["count"]) for each in stored}
+    def __init__(self, stored: Sequence[Mapping[str, Any]], single: Callable[[Any], Any]) -> None:
+        self.counts: dict[Any, int] = {frozen(each["value"], single): int(each["count"]) for each in stored}
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -60,21 +62,33 @@ class Tally(Sequence[Any]):
         self.counts[value] = self.counts.get(value, 0) + count
 
 
-def _tally(state: Any) -> Tally:
-    return state if isinstance(state, Tally) else Tally(state or ())
+def _tally(finish: Callable[[dict[Any, int]], Any], result: Any, single: Callable[[Any], Any] = same) -> ValueFunction:
+    """Return an output function of the distinct values with their counts.
 
+    Args:
+        finish: returns the result from the counts by value.
+        result: returns the type of the result.
+        single: converts values without parts; see `frozen`.
+    """
 
-def _tallied(state: Any, row: Sequence[Any]) -> Any:
-    tally = _tally(state)
-    tally.add(frozen(row[0]))
-    return tally
+    def tally_of(state: Any) -> Tally:
+        return state if isinstance(state, Tally) else Tally(state or (), single)
 
+    def step(state: Any, row: Sequence[Any]) -> Any:
+        tally = tally_of(state)
+        tally.add(frozen(row[0], single))
+        return tally
 
-def _both_tallies(one: Any, other: Any) -> Any:
-    tally = Tally(_tally(one)[:])
-    for value, count in _tally(other).counts.items():
-        tally.add(value, count)
-    return tally
+    def merge(one: Any, other: Any) -> Any:
+        tally = Tally(tally_of(one)[:], single)
+        for value, count in tally_of(other).counts.items():
+            tally.add(frozen(value, single), count)
+        return tally
+
+    return ValueFunction(
+        ANY, _tallies, result, step, merge, lambda state, _: finish(tally_of(state).counts),
+        by_arrival=True, by_key=True,
+    )  # fmt: skip
 
 
 def _tallies(types: Sequence[pa.DataType]) -> pa.DataType:
@@ -95,6 +109,10 @@ def _bigints(_types: Sequence[pa.DataType]) -> pa.DataType:
 
 def _int(_types: Sequence[pa.DataType]) -> pa.DataType:
     return pa.int32()
+
+
+def _values(counts: dict[Any, int]) -> list[int]:
+    return list(counts.values())
 
 
 def _ints(_types: Sequence[pa.DataType]) -> pa.DataType:
@@ -170,14 +188,8 @@ FURTHER_FUNCTIONS: dict[str, ValueFunction] = {
         ANY, listed, listed, _collected, lambda one, other: [*one, *other],
         lambda state, _: [] if state is None else state, takes_null=True, by_arrival=True,
     ),
-    "CollectDistinct": ValueFunction(
-        ANY, _tallies, listed, _tallied, _both_tallies,
-        lambda state, _: list(_tally(state).counts), by_arrival=True, by_key=True,
-    ),
-    "CountByDistinct": ValueFunction(
-        ANY, _tallies, _bigints, _tallied, _both_tallies,
-        lambda state, _: list(_tally(state).counts.values()), by_arrival=True, by_key=True,
-    ),
+    "CollectDistinct": _tally(list, listed),
+    "CountByDistinct": _tally(_values, _bigints),
     "MinCount": _extreme_count(largest=False),
     "MaxCount": _extreme_count(largest=True),
     "CollectArgMin": _collected_by(largest=False),
@@ -186,6 +198,12 @@ FURTHER_FUNCTIONS: dict[str, ValueFunction] = {
     "PopulationStdDev": VALUE_FUNCTIONS["StdDevPop"],
 }  # fmt: skip
 """The functions over values that only IBM Streams has."""
+_APART = {
+    "CollectDistinct": _tally(list, listed, another),
+    "CountByDistinct": _tally(_values, _bigints, another),
+    "CountDistinct": count_distinct(another),
+}
+"""The functions of distinct values in SPL, where no NaN equals another one."""
 
 
 class TypedMeasure(NumberMeasure):
@@ -230,10 +248,13 @@ def streams_measure(function: str, expressions: Sequence[Expression]) -> Measure
         return ValueMeasure(_first_extreme(largest=function == "ArgMax"), expressions, types)
     if function in FURTHER_FUNCTIONS or function == "CountDistinct":
         known = FURTHER_FUNCTIONS.get(function) or VALUE_FUNCTIONS[function]
+        if not all(each.equals_itself for each in expressions):
+            known = _APART.get(function, known)
         if function in _COUNTS:
             return ValueMeasure(replace(known, result=_int), expressions, types)
-        if function == "CountByDistinct":
-            return ValueMeasure(replace(known, result=_ints), expressions, types)
+        if function in _APART:
+            kinds = _ints if function == "CountByDistinct" else known.result
+            return ValueMeasure(replace(known, result=kinds), expressions, types)
     kind = types[0]
     if len(types) == 1 and (of_lists := list_function(function, kind)) is not None:
         return ValueMeasure(of_lists, expressions, types)

@@ -94,29 +94,48 @@ def _extreme_by(*, largest: bool) -> tuple[Callable[[Any, Sequence[Any]], Any], 
     return step, lambda one, other: step(one, (other["value"], other["by"]))
 
 
-def _distinct(state: Any, row: Sequence[Any]) -> Any:
-    """Add a value to the set of distinct values. A state that was restored is a list."""
-    known = state if isinstance(state, set) else set(map(frozen, state or ()))
-    known.add(frozen(row[0]))
-    return known
-
-
 def same(value: Any) -> Any:
     """Return a value that equals itself, so that NaN counts as one value."""
     return math.nan if isinstance(value, float) and math.isnan(value) else value
 
 
-def frozen(value: Any) -> Any:
-    """Return a value that can be hashed: `same`, with tuples for the lists and structs of Arrow's Python values.
+def another(value: Any) -> Any:
+    """Return a value that equals itself unless it is NaN; each NaN counts as a value of its own, as in SPL."""
+    return value + 0.0 if isinstance(value, float) and math.isnan(value) else value
+
+
+def frozen(value: Any, single: Callable[[Any], Any] = same) -> Any:
+    """Return a value that can be hashed, with tuples for the lists and structs of Arrow's Python values.
 
     >>> frozen([{"a": [1, None]}]), frozen([("key", [1.5])])
     ((((1, None),),), (('key', (1.5,)),))
+
+    Args:
+        value: the value.
+        single: converts values without parts, by default so that NaN counts as one value.
     """
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, list | tuple):
-        return same(value)
-    return tuple(map(frozen, value))
+        return single(value)
+    return tuple([frozen(each, single) for each in value])
+
+
+def count_distinct(single: Callable[[Any], Any] = same) -> ValueFunction:
+    """Return the function that counts distinct values, converted by `frozen`; a state that was restored is a list."""
+
+    def frozen_all(values: Any) -> set[Any]:
+        return {frozen(each, single) for each in values}
+
+    def step(state: Any, row: Sequence[Any]) -> Any:
+        known = state if isinstance(state, set) else frozen_all(state or ())
+        known.add(frozen(row[0], single))
+        return known
+
+    return ValueFunction(
+        ANY, listed, _bigint, step, lambda one, other: frozen_all(one) | frozen_all(other),
+        lambda state, _: 0 if state is None else len(state), by_key=True,
+    )  # fmt: skip
 
 
 def _moments(state: Any, row: Sequence[Any]) -> Any:
@@ -203,15 +222,7 @@ VALUE_FUNCTIONS: dict[str, ValueFunction] = {
         lambda state, _: None if state is None else state["value"],
         by_arrival=True,
     ),
-    "CountDistinct": ValueFunction(
-        ANY,
-        listed,
-        _bigint,
-        _distinct,
-        lambda one, other: {*map(frozen, one), *map(frozen, other)},
-        lambda state, _: 0 if state is None else len(state),
-        by_key=True,
-    ),
+    "CountDistinct": count_distinct(),
     "StdDev": ValueFunction(
         NUMBER,
         _doubles,

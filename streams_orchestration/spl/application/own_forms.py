@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from streams_orchestration.spl.functions.signatures import Signature
-from streams_orchestration.spl.types.columns import has_canonical_column
-from streams_orchestration.spl.types.types import INT32, Collection, Enumeration, Optional, Tuple
+from streams_orchestration.spl.types.columns import has_canonical_column, may_hold_nan
+from streams_orchestration.spl.types.types import INT32, Collection, Enumeration, Optional, Tuple, TupleAttribute
 from streams_orchestration.spl.typing.defaults import own_default
 from streams_orchestration.spl.typing.scopes import Port
 from streams_orchestration.spl.typing.typed import (
@@ -119,9 +119,14 @@ def _whole_key(inputs: Sequence[Port], place: Span) -> dict[str, tuple[Expressio
         place: the place of the operator's name.
     """
     attributes = inputs[0].type.attributes if inputs else ()
-    if not attributes or all(has_canonical_column(each.type) for each in attributes):
+    if not attributes or not any(map(_needs_expression, attributes)):
         return {}
     return {"key": tuple(PortAttribute(place, each.type, inputs[0].label, each.name) for each in attributes)}
+
+
+def _needs_expression(attribute: TupleAttribute) -> bool:
+    """Return True if values of an attribute may be equal, or unequal, where their columns are not."""
+    return not has_canonical_column(attribute.type) or may_hold_nan(attribute.type)
 
 
 def in_order(value: Expression) -> Expression:

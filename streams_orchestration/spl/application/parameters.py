@@ -9,6 +9,7 @@ from typing import Any
 
 from streams_orchestration.model.programs import runs_logic
 from streams_orchestration.spl.application.format_rows import ROW, is_row, with_rows, without_row_parameters
+from streams_orchestration.spl.application.keys import LISTS, is_plain_key
 from streams_orchestration.spl.application.logic_texts import function_text, logic_texts
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator, nested_calls
@@ -40,7 +41,7 @@ from streams_orchestration.spl.models.invocations import (
     with_assumed_functions,
 )
 from streams_orchestration.spl.models.operators import SplOperatorModel, is_single
-from streams_orchestration.spl.types.columns import beyond_column, has_canonical_column
+from streams_orchestration.spl.types.columns import beyond_column
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
 from streams_orchestration.spl.typing.checking import check_expression
@@ -67,12 +68,6 @@ _WORDS = frozenset(
     )
 )
 """Parameters whose values are fixed words that the operator defines, such as a format."""
-_KEYS = frozenset(("equalityLHS", "equalityRHS", "groupBy", "partitionBy", "partitionByLHS", "partitionByRHS")) | {
-    f"partitionBy{number}" for number in range(100)
-}
-"""Parameters that are keys: lists of attributes or expressions."""
-_LISTS = _KEYS | {"sortBy", "key", "addKey", "removeKey", "suppress", "metrics"}
-"""Parameters that are lists in the document, even if SPL gives only one value."""
 _CONDITIONS = frozenset(("filter", "match", "punctuate"))
 """Parameters that are conditions about each tuple."""
 _OF_SEVERAL_PORTS = frozenset(("Barrier", "Join"))
@@ -193,11 +188,11 @@ class ParameterWriter:
             written = [
                 each.name
                 if isinstance(each, PortAttribute)
-                and (mode == "Attribute" or (name in _KEYS and not self.native and has_canonical_column(each.type)))
+                and (mode == "Attribute" or (not self.native and is_plain_key(self.kind, name, each.type)))
                 else self._listed(name if mode != "CustomLiteral" else "", each, typed)
                 for each in values
             ]
-            is_list = name in _LISTS and mode != "CustomLiteral" and not self.native and not is_single(model, name)
+            is_list = name in LISTS and mode != "CustomLiteral" and not self.native and not is_single(model, name)
             parameters[name] = written[0] if len(written) == 1 and not is_list else written
         self.state.port = None
         assigned = check_outputs(invocation, model, known, self.source, self.mistakes, self.inputs, self.outputs)
@@ -258,7 +253,7 @@ class ParameterWriter:
 
     def _listed(self, name: str, checked: Expression, typed: list[Node]) -> Any:
         """Return one value of a parameter; conditions and values of list parameters are programs even if constant."""
-        if name not in _LISTS and name not in _CONDITIONS:
+        if name not in LISTS and name not in _CONDITIONS:
             return self.expression(checked, typed)
         return self.program(in_order(checked) if name == "sortBy" else checked, typed)
 

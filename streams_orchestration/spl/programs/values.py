@@ -153,16 +153,28 @@ def copying(type_: Type) -> Function:
 
 
 def is_key(type_: Type) -> bool:
-    """Return True if values of a type are their own keys: they can be hashed, and equal values are equal in Python."""
+    """Return True if values of a type are their own keys, but for NaN: they can be hashed, and are equal as in SPL."""
     return is_key(type_.content) if isinstance(type_, Optional) else not isinstance(type_, Tuple | Collection)
+
+
+def _another_nan(value: Any) -> Any:
+    """Return NaN as a new object, since Python's dictionaries find NaN by identity; other values are unchanged."""
+    if value == value:  # noqa: PLR0124  False for NaN
+        return value
+    return value.copy_sign(value) if isinstance(value, Decimal) else value + 0.0
 
 
 @functools.lru_cache(maxsize=1024)
 def freezing(type_: Type) -> Function:
     """Return the function that converts values of a type to dictionary keys.
 
-    Equal values have equal keys, whatever the order of elements in sets and maps.
+    Equal values have equal keys, whatever the order of elements in sets and maps. The key of a value that is NaN, or
+    holds NaN, equals no key, not even another key of the same value.
     """
+    if type_ in FLOATS or type_ in DECIMALS:
+        return _another_nan
+    if isinstance(type_, Optional) and is_key(type_):
+        return nullable(freezing(type_.content))
     if is_key(type_):
         return same
     match type_:
@@ -174,13 +186,23 @@ def freezing(type_: Type) -> Function:
         case Collection(kind="list", elements=(element,)):
             freeze = freezing(element)
             return tuple if freeze is same else lambda value: tuple(map(freeze, value))
-        case Collection(kind="set"):
-            return frozenset
-        case Collection(kind="map", elements=(_, content)):
-            freeze = freezing(content)
-            return lambda value: frozenset([(key, freeze(each)) for key, each in value.items()])
+        case Collection(kind="set", elements=(element,)):
+            again = refreezing(element)
+            return frozenset if again is same else lambda value: frozenset(map(again, value))
+        case Collection(kind="map", elements=(key_type, content)):
+            again, freeze = refreezing(key_type), freezing(content)
+            return lambda value: frozenset([(again(key), freeze(each)) for key, each in value.items()])
     message = f"no key of type {type_}"
     raise AssertionError(message)
+
+
+@functools.lru_cache(maxsize=1024)
+def refreezing(type_: Type) -> Function:
+    """Return the function that converts keys of one collection to keys of another; `same` for types without NaN."""
+    if unequal_to_itself(type_) is None:
+        return same
+    freeze, thaw = freezing(type_), thawing(type_)
+    return freeze if thaw is same else lambda key: freeze(thaw(key))
 
 
 @functools.lru_cache(maxsize=1024)

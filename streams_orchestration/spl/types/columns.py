@@ -12,6 +12,7 @@ from __future__ import annotations
 from streams_orchestration.spl.types.types import (
     COMPLEX,
     DECIMALS,
+    FLOATS,
     RSTRING,
     BoundedString,
     Collection,
@@ -142,6 +143,16 @@ def has_canonical_column(type_: Type) -> bool:
     return not any(
         each in DECIMALS or (isinstance(each, Collection) and each.kind == "set") for each in parts_of_type(type_)
     )
+
+
+def may_hold_nan(type_: Type) -> bool:
+    """Return True if values of a type may be NaN or hold NaN, so that they equal no value, not even themselves.
+
+    >>> from streams_orchestration.spl.types.written import type_of_text
+    >>> [may_hold_nan(type_of_text(text)) for text in ("list<int32>", "tuple<set<float32> numbers>", "decimal32")]
+    [False, True, True]
+    """
+    return any(each in FLOATS or each in DECIMALS for each in parts_of_type(type_))
 
 
 def _quoted(name: str) -> str:

@@ -20,7 +20,7 @@ from streams_orchestration.spl.programs.library.collection_types import (
     element_of,
 )
 from streams_orchestration.spl.programs.library.registry import blobs_first, collections_first, plain, typed
-from streams_orchestration.spl.programs.values import freezing, same
+from streams_orchestration.spl.programs.values import freezing, same, unequal_to_itself
 from streams_orchestration.spl.programs.wrapping import greater, lesser, ordering, wrapper
 from streams_orchestration.spl.types.types import Collection, Type, is_string
 
@@ -104,8 +104,16 @@ def _pairwise_compare(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 
 @typed("lexicographicalCompare", when=LIST)
 def _lexicographical(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
+    if unequal_to_itself(types[0]) is not None:
+        return _compare_by_elements
     key = ordering(types[0]) or same
     return lambda one, other: (key(one) > key(other)) - (key(one) < key(other))
+
+
+def _compare_by_elements(one: list[Any], other: list[Any]) -> int:
+    """Return -1, 0 or 1 as a list is less than, equal to or greater than another one. NaN makes no difference."""
+    differences = ((a > b) - (a < b) for a, b in zip(one, other, strict=False))
+    return next(filter(None, differences), (len(one) > len(other)) - (len(one) < len(other)))
 
 
 plain("concat", when=LIST)(lambda one, other: [*one, *other])

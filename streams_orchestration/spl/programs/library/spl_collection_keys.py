@@ -15,8 +15,8 @@ from streams_orchestration.spl.programs.library.collection_types import (
     kinds,
     scalars,
 )
-from streams_orchestration.spl.programs.library.registry import plain, typed
-from streams_orchestration.spl.programs.values import freezing, same, unequal_to_itself
+from streams_orchestration.spl.programs.library.registry import typed
+from streams_orchestration.spl.programs.values import freezing, refreezing, same, unequal_to_itself
 from streams_orchestration.spl.types.types import Collection, Type
 
 
@@ -35,7 +35,7 @@ def _has(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 def _insert_set(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
     freeze = freezing(element_of(types[0]))
     if isinstance(types[1], Collection) and types[1] != element_of(types[0]):
-        change = _set_many(freeze, is_list=types[1].kind == "list")
+        change = _set_many(freeze if types[1].kind == "list" else refreezing(element_of(types[0])))
     else:
 
         def change(values: dict[Any, None], new: Any) -> None:
@@ -46,13 +46,12 @@ def _insert_set(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
 
 @typed("concatM", when=SET)
 def _concat_set(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
-    return bounded(types[0], dict.update)
+    return bounded(types[0], _set_many(refreezing(element_of(types[0]))))
 
 
-def _set_many(freeze: Callable[[Any], Any], *, is_list: bool) -> Callable[..., None]:
+def _set_many(key: Callable[[Any], Any]) -> Callable[..., None]:
     def change(values: dict[Any, None], new: Any) -> None:
-        for each in new:
-            values[freeze(each) if is_list else each] = None
+        values.update(dict.fromkeys(list(map(key, new))))
 
     return change
 
@@ -112,6 +111,21 @@ def _to_set(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     return lambda values: dict.fromkeys(map(freeze, values))
 
 
-plain("setUnion")(lambda one, other: {**one, **other})
-plain("setIntersection")(lambda one, other: {key: None for key in one if key in other})
-plain("setDifference")(lambda one, other: {key: None for key in one if key not in other})
+@typed("setUnion")
+def _set_union(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    again = refreezing(element_of(types[0]))
+    if again is same:
+        return lambda one, other: {**one, **other}
+    return lambda one, other: {**one, **dict.fromkeys(map(again, other))}
+
+
+@typed("setIntersection")
+def _set_intersection(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    again = refreezing(element_of(types[0]))
+    return lambda one, other: {key: None for key in one if again(key) in other}
+
+
+@typed("setDifference")
+def _set_difference(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    again = refreezing(element_of(types[0]))
+    return lambda one, other: {key: None for key in one if again(key) not in other}

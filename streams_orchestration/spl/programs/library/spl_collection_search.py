@@ -9,32 +9,49 @@ A search from a negative start begins at 0, and a search backwards from there fi
 from __future__ import annotations
 
 # pyright: standard
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from streams_orchestration.spl.programs.library.collection_types import LIST, element_of
-from streams_orchestration.spl.programs.library.registry import BUILTINS, plain, typed
+from streams_orchestration.spl.programs.library.registry import BUILTINS, typed
+from streams_orchestration.spl.programs.values import unequal_to_itself
 from streams_orchestration.spl.types.types import INT32, Collection, Type
 
 __all__ = ["BUILTINS", "INT32"]
 
 
-@plain("find", when=LIST)
-def find(values: list[Any], wanted: Any) -> list[int]:
-    """Return all indexes at which a list has an element."""
-    return [at for at, value in enumerate(values) if value == wanted]
+def _equals(types: tuple[Type, ...]) -> Callable[[Any], Callable[[Any], bool]]:
+    """Return a function that, for a value, returns the test if an element of the list equals it; NaN equals nothing."""
+    differs = unequal_to_itself(element_of(types[0]))
+    if differs is None:
+        return lambda wanted: lambda each: each == wanted
+    return lambda wanted: (lambda _: False) if differs(wanted) else lambda each: each == wanted
 
 
-@plain("findOf", when=LIST)
-def find_of(values: list[Any], wanted: list[Any]) -> list[int]:
-    """Return the indexes of all elements that are also in another list."""
-    return [at for at, each in enumerate(values) if each in wanted]
+def _among(types: tuple[Type, ...]) -> Callable[[list[Any]], Callable[[Any], bool]]:
+    """Return a function that, for the second argument, returns the test if it has an element; NaN equals nothing."""
+    differs = unequal_to_itself(element_of(types[0]))
+    if differs is None:
+        return lambda wanted: wanted.__contains__
+    return lambda wanted: [each for each in wanted if not differs(each)].__contains__
 
 
-@plain("findNotOf", when=LIST)
-def find_not_of(values: list[Any], unwanted: list[Any]) -> list[int]:
-    """Return the indexes of all elements that are not in another list."""
-    return [at for at, each in enumerate(values) if each not in unwanted]
+@typed("find", when=LIST)
+def _find(types: tuple[Type, ...], _: Type) -> Callable[..., list[int]]:
+    equals = _equals(types)
+    return lambda values, wanted: [at for at, found in enumerate(map(equals(wanted), values)) if found]
+
+
+@typed("findOf", when=LIST)
+def _find_of(types: tuple[Type, ...], _: Type) -> Callable[..., list[int]]:
+    among = _among(types)
+    return lambda values, wanted: [at for at, found in enumerate(map(among(wanted), values)) if found]
+
+
+@typed("findNotOf", when=LIST)
+def _find_not_of(types: tuple[Type, ...], _: Type) -> Callable[..., list[int]]:
+    among = _among(types)
+    return lambda values, unwanted: [at for at, found in enumerate(map(among(unwanted), values)) if not found]
 
 
 def _forwards(values: list[Any], start: int = 0) -> range:
@@ -50,8 +67,9 @@ def _backwards(values: list[Any], start: int) -> range:
     return range(min(start, len(values) - 1), -1, -1)
 
 
-def _first(found: Iterator[int]) -> int:
-    return next(found, -1)
+def _first(values: list[Any], places: range, test: Callable[[Any], bool]) -> int:
+    """Return the first of several indexes whose element passes a test, or -1."""
+    return next((at for at in places if test(values[at])), -1)
 
 
 def _is_sublist(types: tuple[Type, ...]) -> bool:
@@ -63,8 +81,9 @@ def _is_sublist(types: tuple[Type, ...]) -> bool:
 @typed("findFirst", when=LIST)
 def _find_first(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
     if _is_sublist(types):
-        return find_first_part
-    return lambda values, wanted, start=0: _first(at for at in _forwards(values, start) if values[at] == wanted)
+        return _of_equal_parts(types[1], find_first_part)
+    equals = _equals(types)
+    return lambda values, wanted, start=0: _first(values, _forwards(values, start), equals(wanted))
 
 
 def find_first_part(values: list[Any], part: list[Any], start: int = 0) -> int:
@@ -72,41 +91,48 @@ def find_first_part(values: list[Any], part: list[Any], start: int = 0) -> int:
 
     An empty sublist occurs at each index of the list.
     """
-    return _first(at for at in _forwards(values, start) if values[at : at + len(part)] == part)
+    return next((at for at in _forwards(values, start) if values[at : at + len(part)] == part), -1)
 
 
 @typed("findLast", when=LIST)
 def _find_last(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
     if _is_sublist(types):
-        return find_last_part
-    return lambda values, wanted, start: _first(at for at in _backwards(values, start) if values[at] == wanted)
+        return _of_equal_parts(types[1], find_last_part)
+    equals = _equals(types)
+    return lambda values, wanted, start: _first(values, _backwards(values, start), equals(wanted))
 
 
 def find_last_part(values: list[Any], part: list[Any], last: int) -> int:
     """Return the last index of a sublist that ends at the index `last` or before; -1 without one, or if it is empty."""
     within = values[: last + 1] if last >= 0 else []
-    return _first(at for at in _backwards(within, len(within)) if part and within[at : at + len(part)] == part)
+    places = _backwards(within, len(within))
+    return next((at for at in places if part and within[at : at + len(part)] == part), -1)
 
 
-@plain("findFirstOf", when=LIST)
-def find_first_of(values: list[Any], wanted: list[Any], start: int = 0) -> int:
-    """Return the first index, from `start` on, of an element that is also in another list, or -1."""
-    return _first(at for at in _forwards(values, start) if values[at] in wanted)
+def _of_equal_parts(type_: Type, search: Callable[..., int]) -> Callable[..., int]:
+    """Return a search for sublists of a type that never finds a sublist with NaN, which does not equal itself."""
+    differs = unequal_to_itself(type_)
+    if differs is None:
+        return search
+    return lambda values, part, *limit: -1 if differs(part) else search(values, part, *limit)
 
 
-@plain("findFirstNotOf", when=LIST)
-def find_first_not_of(values: list[Any], unwanted: list[Any], start: int = 0) -> int:
-    """Return the first index, from `start` on, of an element that is not in another list, or -1."""
-    return _first(at for at in _forwards(values, start) if values[at] not in unwanted)
+def _found_of(*, forwards: bool, wanted: bool) -> Callable[[tuple[Type, ...], Type], Callable[..., int]]:
+    """Return the maker of a search for the first element, or the last one, that another list has, or has not."""
+
+    def make(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
+        among, places = _among(types), _forwards if forwards else _backwards
+
+        def search(values: list[Any], others: list[Any], start: int = 0) -> int:
+            test = among(others)
+            return _first(values, places(values, start), test if wanted else lambda each: not test(each))
+
+        return search
+
+    return make
 
 
-@plain("findLastOf", when=LIST)
-def find_last_of(values: list[Any], wanted: list[Any], start: int) -> int:
-    """Return the last index, up to `start`, of an element that is also in another list, or -1."""
-    return _first(at for at in _backwards(values, start) if values[at] in wanted)
-
-
-@plain("findLastNotOf", when=LIST)
-def find_last_not_of(values: list[Any], unwanted: list[Any], start: int) -> int:
-    """Return the last index, up to `start`, of an element that is not in another list, or -1."""
-    return _first(at for at in _backwards(values, start) if values[at] not in unwanted)
+typed("findFirstOf", when=LIST)(_found_of(forwards=True, wanted=True))
+typed("findFirstNotOf", when=LIST)(_found_of(forwards=True, wanted=False))
+typed("findLastOf", when=LIST)(_found_of(forwards=False, wanted=True))
+typed("findLastNotOf", when=LIST)(_found_of(forwards=False, wanted=False))
