@@ -270,7 +270,7 @@ SPL_CODES: dict[str, Code] = {
         "Do that upstream or downstream of the region.",
     ),
     "SO0735": error(
-        "A delta of a window or of a DeDuplicate, or a region, goes by SPL decimals, which are texts in streams.",
+        "A DeDuplicate or a region goes by SPL decimals, which are texts in streams.",
         "Cast the decimal to float64 in an operator upstream.",
     ),
     "SO0734": error(

@@ -120,7 +120,7 @@ class JoinSide:
             lows = np.maximum(entering + 1 - int(self.policy.size), 0)
         else:
             values = comparable(self.log.notes["value"][places])
-            lows = left_by(values, np.array([0, len(places)]), entering, self.policy.size)
+            lows = left_by(values, np.array([0, len(places)]), entering, self.policy.amount)
         left = places[: int(lows[-1])] if count else places[:0]
         self.log.remove(left)
         alone = np.flatnonzero(~self.log.flags[left]) if self.outer else np.zeros(0, np.int64)
@@ -162,7 +162,7 @@ class JoinSide:
         if self.policy.kind == "count":
             lows = np.maximum(entering + 1 - int(self.policy.size), bounds[owners])
         else:
-            lows = left_by(comparable(self.log.notes["value"][places[order]]), bounds, entering, self.policy.size)
+            lows = left_by(comparable(self.log.notes["value"][places[order]]), bounds, entering, self.policy.amount)
         ends = bounds[:-1].copy()
         np.maximum.at(ends, owners, lows)
         leaving = np.flatnonzero(np.arange(len(places)) < ends[codes[order]])

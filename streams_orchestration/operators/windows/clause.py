@@ -23,15 +23,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import per_second, type_name
+from streams_orchestration.operators.arrow_types import is_text, per_second, type_name
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.event_time.clause import EVENT_TIME_KINDS, parse_event_time_window
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.windows.clock import Ticks
+from streams_orchestration.operators.windows.decimal_numbers import DECIMAL_TYPES, DecimalNumber, decimal_numbers
 
 PolicyKind = Literal["count", "delta", "time", "punct"]
 ARRIVAL = "@arrival"
@@ -53,6 +54,13 @@ class Policy:
     """The count or difference. A time is in seconds, and in ticks of its attribute after `resolved`."""
     attribute: str | None = None
     """The attribute that a delta measures; for a time, the time attribute, once `resolved` has filled it in."""
+    decimal: DecimalNumber | None = None
+    """The difference by which a delta measures decimals of SPL, which are texts; None for other types."""
+
+    @property
+    def amount(self) -> Any:
+        """The size as differences of `values` are compared with it."""
+        return self.size if self.decimal is None else self.decimal
 
     @property
     def closes_all(self) -> bool:
@@ -82,6 +90,11 @@ class Policy:
             message = f"{where}: the input stream has no attribute {name}{nearest(name, schema.names)}"
             raise UnknownAttributeError(message)
         kind = schema.field(name).type
+        if self.decimal is not None:
+            if not is_text(kind):
+                message = f"{where}: {name} is {type_name(kind)}, but {self.decimal.type} is for texts of decimals"
+                raise ValueError(message)
+            return self
         numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         if not pa.types.is_timestamp(kind) and (self.kind == "time" or not numeric):
             wanted = "a timestamp" if self.kind == "time" else "a number or a timestamp"
@@ -90,7 +103,9 @@ class Policy:
         return Policy(self.kind, self.size * per_second(kind), name)
 
     def value_type(self, schema: pa.Schema) -> pa.DataType:
-        """Return the type of the values that `values` returns: bigint or double."""
+        """Return the type of a state's column for the values that `values` returns: bigint, double or text."""
+        if self.decimal is not None:
+            return pa.string()
         floating = self.attribute is not None and pa.types.is_floating(schema.field(self.attribute).type)
         return pa.float64() if floating else pa.int64()
 
@@ -98,11 +113,13 @@ class Policy:
         """Return for every tuple the value that the policy compares; zeros if it compares none.
 
         Raises:
-            DataError: a value is null, NaN, or beyond the range of bigint.
+            DataError: a value is null, NaN, beyond the range of bigint, or not a decimal.
         """
         if self.attribute is None:
             return np.zeros(batch.num_rows, np.int64)
         column = batch.column(self.attribute)
+        if self.decimal is not None:
+            return self._decimals(column)
         if column.null_count or (pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py()):
             message = f"window: {self.attribute} is null or NaN"
             raise DataError(message)
@@ -111,6 +128,25 @@ class Policy:
         except pa.ArrowInvalid as error:
             message = f"window: {self.attribute} is beyond the range of bigint: {error}"
             raise DataError(message) from error
+
+    def _decimals(self, column: pa.Array) -> np.ndarray:
+        try:
+            numbers = self.read(column.to_numpy(zero_copy_only=False))
+        except ValueError as error:
+            message = f"window: {self.attribute}: {error}"
+            raise DataError(message) from error
+        if any(each is None or each.number.is_nan() for each in numbers):
+            message = f"window: {self.attribute} is null or NaN"
+            raise DataError(message)
+        return numbers
+
+    def read(self, column: np.ndarray) -> np.ndarray:
+        """Return the values in a state's column of `value_type`, as `values` returns them."""
+        return column if self.decimal is None else decimal_numbers(column.tolist(), self.decimal.type)
+
+    def stored(self, values: np.ndarray) -> np.ndarray:
+        """Return values for a state's column of `value_type`."""
+        return values if self.decimal is None else np.array(list(map(str, values)), object)
 
 
 PartitionPolicyKind = Literal["partitionAge", "partitionCount", "tupleCount"]
@@ -267,6 +303,8 @@ def _policy(text: str, window: str, least: int = 1) -> Policy:
         raise ValueError(message)
     kind = match[1]
     arguments = [argument.strip() for argument in match[2].split(",")] if match[2].strip() else []
+    if kind == "delta" and len(arguments) == 3 and arguments[2] in DECIMAL_TYPES:
+        return _decimal_delta(text, window, *arguments)
     if len(arguments) != {"punct": 0, "delta": 2}.get(kind, 1):
         message = f"{window!r}: {text!r}: write count(n), delta(attribute, d), time(seconds) or punct()"
         raise ValueError(message)
@@ -281,3 +319,14 @@ def _policy(text: str, window: str, least: int = 1) -> Policy:
         message = f"{window!r}: {arguments[-1]!r} in {kind}(...) is not {number}"
         raise ValueError(message)
     return Policy(next(k for k in kinds if k == kind), size, arguments[0] if kind == "delta" else None)
+
+
+def _decimal_delta(text: str, window: str, attribute: str, amount: str, type_: str) -> Policy:
+    try:
+        decimal = DecimalNumber(amount, type_)
+    except ValueError:
+        decimal = DecimalNumber("-1", type_)
+    if not (decimal.number.is_finite() and decimal.number >= 0):
+        message = f"{window!r}: {amount!r} in {text!r} is not a number that is not negative"
+        raise ValueError(message)
+    return Policy("delta", float(decimal.number), attribute, decimal)

@@ -1,7 +1,7 @@
 """Windows by differences of values: finds the tuples that exceed a delta, for many sequences of tuples at once.
 
 The tuples of all sequences are in one array, and sequence i goes from `bounds[i]` to `bounds[i + 1]`. Differences of
-integers are exact.
+integers are exact. Numbers may be objects with an order, sums and differences, as `DecimalNumber`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def comparable(values: np.ndarray) -> np.ndarray:
     return values.astype(object) if span > _LARGEST else values
 
 
-def exceeds(later: np.ndarray, earlier: np.ndarray, size: float) -> np.ndarray:
+def exceeds(later: np.ndarray, earlier: np.ndarray, size: Any) -> np.ndarray:
     """Return a mask that is True where a value is greater than the earlier value by more than `size`."""
     with np.errstate(invalid="ignore"):  # a difference of infinities is NaN
         return np.asarray(later - earlier > size, bool)
 
 
-def restarts(values: np.ndarray, bounds: np.ndarray, held: np.ndarray, firsts: np.ndarray, size: float) -> np.ndarray:
+def restarts(values: np.ndarray, bounds: np.ndarray, held: np.ndarray, firsts: np.ndarray, size: Any) -> np.ndarray:
     """Return a mask of the tuples that begin a new tumbling window.
 
     Such a tuple is more than `size` greater than the first tuple of the window that is open when it arrives.
@@ -47,6 +47,8 @@ def restarts(values: np.ndarray, bounds: np.ndarray, held: np.ndarray, firsts: n
         size: the size of a window.
     """
     result = np.zeros(len(values), bool)
+    if values.dtype.kind == "O" and len(values):  # any number will do where no window is open
+        firsts = np.where(held, firsts, values[0])
     begins, lengths = bounds[:-1], np.diff(bounds)
     short = np.flatnonzero(lengths <= SHORT)
     reached, started = firsts[short], held[short].copy()
@@ -73,7 +75,7 @@ def restarts(values: np.ndarray, bounds: np.ndarray, held: np.ndarray, firsts: n
     return result
 
 
-def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: float) -> np.ndarray:
+def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: Any) -> np.ndarray:
     """Return for each arriving tuple the first tuple of its sequence that is still in the window.
 
     When a tuple arrives, the oldest tuples leave one by one, as long as it is more than `size` greater than the oldest.
@@ -106,19 +108,19 @@ def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: fl
     return np.maximum.accumulate(leaving) if len(leaving) else leaving
 
 
-def _beyond(tops: np.ndarray, firsts: np.ndarray, size: float) -> np.ndarray:
+def _beyond(tops: np.ndarray, firsts: np.ndarray, size: Any) -> np.ndarray:
     """Return for each value of `firsts` the first index at which the ascending `tops` exceed it by more than `size`."""
     guess = np.searchsorted(tops, _shifted(firsts, size), side="right")
     return _corrected(guess, len(tops), lambda at, which: ~exceeds(tops[at], firsts[which], size))
 
 
-def _reaching(tops: np.ndarray, arriving: np.ndarray, size: float) -> np.ndarray:
+def _reaching(tops: np.ndarray, arriving: np.ndarray, size: Any) -> np.ndarray:
     """Return for each arriving value the first index at which the ascending `tops` are at most `size` below it."""
     guess = np.searchsorted(tops, _shifted(arriving, -size), side="left")
     return _corrected(guess, len(tops), lambda at, which: exceeds(arriving[which], tops[at], size))
 
 
-def _shifted(values: np.ndarray, by: float) -> np.ndarray:
+def _shifted(values: np.ndarray, by: Any) -> np.ndarray:
     """Return values plus an amount, up to rounding; a sum that needs more than 64 bits is arbitrary."""
     return values + (int(max(min(by, _LARGEST), -_LARGEST)) if values.dtype.kind == "i" else by)
 

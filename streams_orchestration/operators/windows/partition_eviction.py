@@ -49,7 +49,7 @@ class _Held:
     def arrive(self, number: int, value: Any) -> None:
         """Add a tuple to a partition, and remove the tuples that leave its window."""
         held = self.values.setdefault(number, deque())
-        before, size = len(held), self.policy.size
+        before, size = len(held), self.policy.amount
         if self.policy.kind in ("delta", "time"):
             if self.tumbling and held and value - held[0] > size:
                 held.clear()

@@ -133,7 +133,7 @@ class SlidingWindows:
         if self.eviction.attribute is None:
             return np.maximum(arrivals.bounds[arrivals.owners], arrivals.new + 1 - int(self.eviction.size))
         values = comparable(self.log.notes["value"][arrivals.places])
-        return left_by(values, arrivals.bounds, arrivals.new, self.eviction.size)
+        return left_by(values, arrivals.bounds, arrivals.new, self.eviction.amount)
 
     def _after_full(self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray) -> np.ndarray:
         """Return a mask of the new tuples at which a trigger counts, and note the partitions that have been full.
@@ -171,16 +171,17 @@ class SlidingWindows:
         """Move the marks of triggers by delta; return the tuples that trigger, and the ranges of the windows before."""
         marks, marked = self.partitions.column("mark"), self.partitions.column("marked")
         held, values = marked[rows], triggers[arrivals.places[arrivals.new] - first]
-        mixed = comparable(np.concatenate([marks[rows][held], values]))
+        reached = self.trigger.read(marks[rows])
+        mixed = comparable(np.concatenate([reached[held], values]))
         mixed = mixed[len(mixed) - len(values) :]
-        fires = restarts(mixed, arrivals.news, held, marks[rows].astype(mixed.dtype), self.trigger.size)
+        fires = restarts(mixed, arrivals.news, held, reached.astype(mixed.dtype), self.trigger.amount)
         before = np.r_[0, lows[:-1]]
         before[arrivals.news[:-1]] = arrivals.bounds[:-1]
         moves = fires.copy()
         moves[arrivals.news[:-1][~held]] = True
         last = np.maximum.accumulate(np.where(moves, np.arange(len(moves)), -1))[arrivals.news[1:] - 1]
         anew = last >= arrivals.news[:-1]
-        marks[rows[anew]], marked[rows] = values[last[anew]], True
+        marks[rows[anew]], marked[rows] = self.trigger.stored(values[last[anew]]), True
         positions = np.flatnonzero(fires)
         return positions, before[positions], arrivals.new[positions]
 

@@ -120,10 +120,11 @@ class TumblingWindows:
     def _by_delta(self, rows: np.ndarray, arrivals: _Arrivals, values: np.ndarray) -> AssignedWindows:
         """Assign tuples to windows. A tuple more than the delta beyond the first tuple of its window closes it."""
         before, counts, firsts = (self.open.column(name)[rows] for name in ("number", "count", "first"))
+        firsts = self.policy.read(firsts)
         starts = arrivals.bounds[:-1]
         mixed = comparable(np.concatenate([firsts[counts > 0], values[arrivals.order]]))
         ordered = mixed[len(mixed) - len(values) :]
-        closes = restarts(ordered, arrivals.bounds, counts > 0, firsts.astype(ordered.dtype), self.policy.size)
+        closes = restarts(ordered, arrivals.bounds, counts > 0, firsts.astype(ordered.dtype), self.policy.amount)
         opens = closes.copy()
         opens[starts[counts == 0]] = True
         numbers = self._numbers(rows, arrivals, opens)
@@ -134,7 +135,7 @@ class TumblingWindows:
         closed = np.where(inside[follows], numbers[arrivals.order[follows - 1]], before[partition])
         last = arrivals.last(opens)[arrivals.bounds[1:] - 1]
         anew = last >= starts
-        self.open.column("first")[rows[anew]] = values[arrivals.order[last[anew]]]
+        self.open.column("first")[rows[anew]] = self.policy.stored(values[arrivals.order[last[anew]]])
         self.open.column("count")[rows] = np.where(anew, arrivals.bounds[1:] - last, counts + arrivals.counts)
         closers = arrivals.order[follows]
         in_order = np.argsort(closers)
@@ -174,7 +175,8 @@ class TumblingWindows:
     def held(self) -> Iterator[tuple[int, Any]]:
         """Yield for every tuple in an open window its partition number and the value of the window's first tuple."""
         rows = self.open.rows()
-        columns = (self.open.column("count")[rows], self.open.key_column("0")[rows], self.open.column("first")[rows])
+        firsts = self.policy.read(self.open.column("first")[rows])
+        columns = (self.open.column("count")[rows], self.open.key_column("0")[rows], firsts)
         for count, number, first in zip(*(column.tolist() for column in columns), strict=True):
             yield from [(number, first)] * count
 

@@ -16,8 +16,10 @@ from streams_orchestration.spl.application.values import (
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.printing import text_of
 from streams_orchestration.spl.language.tokens import string_text
+from streams_orchestration.spl.types.types import DECIMALS
 from streams_orchestration.spl.typing.canonical import canonical_text
 from streams_orchestration.spl.typing.checking import check_expression
+from streams_orchestration.spl.typing.scopes import Port, port_scope
 from streams_orchestration.spl.typing.typed import Call, Constant, Expression, PortAttribute, Variable
 
 _SURE = frozenset(("spl.collection", "spl.math", "spl.string"))
@@ -34,6 +36,8 @@ class WindowText:
     """
 
     reader: ConstantReader
+    port: Port | None = None
+    """The input port of the window, if it is known."""
     _open: list[tuple[str, Expression | None]] = field(default_factory=list[tuple[str, "Expression | None"]])
     """The text of each argument that a submission determines, with its typed expression if it is not a single value."""
 
@@ -70,8 +74,17 @@ class WindowText:
 
     def _written(self, written: tree.Expression) -> str:
         if isinstance(written, tree.Call) and isinstance(written.function, tree.Name):
-            return f"{written.function.name}({', '.join(map(self._argument, written.arguments))})"
+            decimal = self._decimal(written.arguments[0]) if written.function.name == "delta" else []
+            return f"{written.function.name}({', '.join([*map(self._argument, written.arguments), *decimal])})"
         return text_of(written)
+
+    def _decimal(self, attribute: tree.Expression) -> list[str]:
+        """Return the type of a delta's attribute if it is a decimal, since its column is a text."""
+        if self.port is None:
+            return []
+        scope = port_scope(self.reader.scope, (self.port,))
+        type_ = check_expression(attribute, scope, self.reader.source, []).type
+        return [str(type_)] if type_ in DECIMALS else []
 
     def _argument(self, written: tree.Expression) -> str:
         if isinstance(written, tree.Name) and not written.name.startswith("$"):

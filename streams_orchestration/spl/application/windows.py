@@ -12,7 +12,7 @@ from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Invocation, Labelled
 from streams_orchestration.spl.language.printing import text_of
 from streams_orchestration.spl.models.operators import SplOperatorModel
-from streams_orchestration.spl.types.types import DECIMALS, FLOAT64, INTEGERS, REALS, TIMESTAMP, UNKNOWN
+from streams_orchestration.spl.types.types import FLOAT64, INTEGERS, REALS, TIMESTAMP, UNKNOWN
 from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import Port, port_scope
 from streams_orchestration.spl.typing.typed import Expression, PortAttribute
@@ -146,7 +146,7 @@ class WindowReading:
         if not (self._suits(kind, kinds, policies, number) and self._goes_with_keys(partitioned, number)):
             return ""
         ordered = [*(policies[:1] if self.model.name == "Sort" else policies), *partitioned, *partitions]
-        return WindowText(self.reader).of([part.written for part in ordered], kind)
+        return WindowText(self.reader, self.inputs[number]).of([part.written for part in ordered], kind)
 
     def _check_part(self, part: _Part, port: Port) -> bool:
         """Return True if a part of the clause has a known name and the right arguments; otherwise report a mistake.
@@ -171,9 +171,6 @@ class WindowReading:
         message = self._wrong_arguments(part, values)
         if message:
             self.report("SO0706", message, part.written)
-        elif part.name == "delta" and values[0].type in DECIMALS:
-            message = f"{text_of(part.written)}: the attribute is {values[0].type}; cast it to float64 upstream"
-            self.report("SO0735", message, part.written)
         return not message
 
     def _wrong_arguments(self, part: _Part, values: list[Expression]) -> str:
