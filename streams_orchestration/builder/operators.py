@@ -266,7 +266,7 @@ def Decompress(
     Args:
         compression: Format of the compressed bytes.
         decompression_input: Attribute with the compressed bytes, or an expression. May be omitted if there is only one.
-        flush_on_punct: A window marker ends the compressed bytes, and is forwarded. By default only the end does so.
+        flush_on_punct: A window marker ends the compressed bytes, and is forwarded if tuples came before it. By default only the end does so.
         flush_per_tuple: Each tuple is compressed for itself, and gives one tuple.
     """
     return named_use(

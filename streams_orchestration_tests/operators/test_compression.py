@@ -91,6 +91,13 @@ def test_a_mark_ends_a_stream_where_it_is_to_flush(name: str):
     assert bench.end().items() == [(b"one",), MARK, (b"twothree",)]
 
 
+def test_a_mark_passes_decompress_only_after_tuples():
+    bench = decompressing("gzip", flushOnPunct=True).mark(MARK)
+    bench.send([(FORMATS["gzip"][0](b"one"),)]).restart().mark(MARK).restart().mark(MARK)
+    bench.send([(b"",)]).restart().mark(MARK)
+    assert bench.end().items() == [(b"one",), MARK, MARK]
+
+
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_each_tuple_may_be_a_stream(name: str):
     pack = FORMATS[name][0]

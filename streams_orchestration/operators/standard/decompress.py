@@ -34,7 +34,10 @@ class DecompressParameters(Parameters):
     flush_on_punct: bool = Field(
         default=False,
         alias="flushOnPunct",
-        description="A window marker ends the compressed bytes, and is forwarded. By default only the end does so.",
+        description=(
+            "A window marker ends the compressed bytes, and is forwarded if tuples came before it. By default only the "
+            "end does so."
+        ),
     )
     flush_per_tuple: bool = Field(
         default=False,
@@ -46,7 +49,8 @@ class DecompressParameters(Parameters):
 class Decompress(Operator):
     """Decompresses the bytes of all tuples as one stream, and submits them in tuples of 64 KiB.
 
-    The stream ends with the input, or with each window marker if `flushOnPunct` is true. A window marker follows it.
+    The stream ends with the input, or with each window marker if `flushOnPunct` is true. A window marker follows the
+    stream, but with `flushOnPunct` only if a tuple came since the last one, and not at the end.
     With `flushPerTuple`, each tuple is a stream of its own. The state has the compressed bytes of a stream that has not
     ended.
     """
@@ -86,12 +90,15 @@ class Decompress(Operator):
         """The compressed bytes of the stream that has begun."""
         self.rest = b""
         """The decompressed bytes that do not fill a tuple yet."""
+        self.came = False
+        """True if a tuple came since the last window marker."""
 
     def reset_to_initial_state(self) -> None:
         """Forget the stream that has begun."""
         self.decompressor.clear()
         self.log.clear()
         self.rest = b""
+        self.came = False
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit the tuples that the decompressed bytes fill.
@@ -105,6 +112,7 @@ class Decompress(Operator):
             schema = self.context.output_schema()
             self.submit(TupleBatch.from_columns({schema.names[0]: pa.array(whole, pa.binary())}, schema))
             return
+        self.came = self.came or bool(parts)
         self.rest += self.decompressor.part(b"".join(parts))
         if self.decompressor.fresh:
             self.log.clear()
@@ -140,16 +148,19 @@ class Decompress(Operator):
             self._end()
             submit_bytes(self, [self.rest])
             self.rest = b""
-        if flushes is (mark is Punctuation.WINDOW):
+        if flushes is (mark is Punctuation.WINDOW) and (self.came or not flushes):
             self.punctuate(Punctuation.WINDOW)
+        self.came = self.came and mark is not Punctuation.WINDOW
 
     def checkpoint(self) -> State:
         """Return the compressed bytes of the stream that has begun, and the decompressed bytes that are left."""
-        return {"parts": self.log, "rest": pa.table({"rest": pa.array([self.rest], pa.binary())})}
+        rest = pa.table({"rest": pa.array([self.rest], pa.binary())})
+        return {"parts": self.log, "rest": rest, "came": self.came}
 
     def restore(self, state: State) -> None:
         """Restore what `checkpoint` returned; the bytes of the stream are decompressed again."""
         self.decompressor.clear()
         self.log, self.rest = state["parts"], state["rest"].column("rest")[0].as_py()
+        self.came = state["came"]
         for part in self.log.take(self.log.places()).column("part").to_pylist():
             self.decompressor.part(part)
