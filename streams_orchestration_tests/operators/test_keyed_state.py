@@ -216,6 +216,7 @@ def test_wrong_values_and_types_of_a_keyed_state_are_refused():
         state.put_many([1], {"v": ["x"]})
     with pytest.raises(ValueError, match="2 keys and 1 values"):
         state.put_many([1, 2], {"v": [1]})
+    assert not state
     with pytest.raises(ValueError, match="at least one attribute"):
         KeyedState("")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,8 +46,10 @@ class MeasuredCosts:
 
         The factor is limited by the busiest PE and, if their number is known, by the processors of the machine. Spark,
         planning and commits use some processors whatever the rates, but at least a tenth of the processors is left for
-        tasks. At least one load must be above 0.
+        tasks. Without any load, the factor is infinite.
         """
+        if not any(loads):
+            return math.inf
         busiest = 100.0 / max(loads)
         if self.processors is None:
             return busiest

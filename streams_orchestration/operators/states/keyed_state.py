@@ -80,11 +80,11 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
 
     def has_many(self, keys: Any) -> np.ndarray:
         """Return a mask of the keys that are present."""
-        return self.index.find(self._keys(keys)) >= 0
+        return self.index.find(self.key_batch(keys)) >= 0
 
     def get_many(self, keys: Any) -> pa.RecordBatch:
         """Return the values of keys, in the order of the keys; nulls for missing keys."""
-        rows = self.index.find(self._keys(keys))
+        rows = self.index.find(self.key_batch(keys))
         arrays = [column.take(rows) for column in self.columns.values()]
         return pa.RecordBatch.from_arrays(arrays, schema=self.values_schema)
 
@@ -102,11 +102,11 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         schema = self.values_schema
         if isinstance(values, Mapping):
             schema = pa.schema([field for field in schema if field.name in values])
-        batch = _batch(values, schema)
-        rows = self.rows_of(keys)
-        if len(schema) and batch.num_rows != len(rows):
-            message = f"{len(rows)} keys and {batch.num_rows} values"
+        keys, batch = self.key_batch(keys), _batch(values, schema)
+        if len(schema) and batch.num_rows != keys.num_rows:
+            message = f"{keys.num_rows} keys and {batch.num_rows} values"
             raise ValueError(message)
+        rows = self.rows_of(keys)
         for name in schema.names:
             column = self.columns[name]
             column.set(rows, column.cells(batch.column(name)))
@@ -126,7 +126,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
 
     def delete_many(self, keys: Any) -> None:
         """Remove keys. Missing keys are ignored."""
-        rows = self.index.find(self._keys(keys))
+        rows = self.index.find(self.key_batch(keys))
         self.delete_rows(rows[rows >= 0])
 
     def rows_of(self, keys: Any, *, touch: bool = True) -> np.ndarray:
@@ -137,7 +137,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
             touch: count the rows as changed, because their values are about to be written.
         """
         before = self.index.rows
-        rows = self.index.add(self._keys(keys))
+        rows = self.index.add(self.key_batch(keys))
         self.stamps = grown(self.stamps, self.index.rows)
         self.stamps[before : self.index.rows] = self.clock
         if len(rows) and (touch or self.index.rows > before):
@@ -306,7 +306,8 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         arrays = [column.take(rows) for column in self.columns.values()]
         return pa.Table.from_arrays(arrays, schema=self.values_schema)
 
-    def _keys(self, keys: Any) -> pa.RecordBatch:
+    def key_batch(self, keys: Any) -> pa.RecordBatch:
+        """Return keys in any form that the class takes as a batch."""
         return _batch(keys, self.keys_schema)
 
     def _one(self, key: Any) -> pa.RecordBatch:

@@ -101,11 +101,12 @@ class Timers(Incremental):
             ValueError: the number of times differs from the number of keys.
         """
         times = _ticks(times)
+        keys = self.entries.key_batch(keys)
+        if len(times) != keys.num_rows:
+            message = f"{keys.num_rows} keys and {len(times)} times"
+            raise ValueError(message)
         runs = self._index()
         rows = self.entries.rows_of(keys)
-        if len(times) != len(rows):
-            message = f"{len(rows)} keys and {len(times)} times"
-            raise ValueError(message)
         orders = np.arange(self._next, self._next + len(rows))
         self._next += len(rows)
         self.entries.column(_TIME)[rows] = times

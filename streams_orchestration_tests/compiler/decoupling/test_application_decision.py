@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -169,6 +170,7 @@ def test_channels_of_a_splitter_are_streams_of_their_own():
         replace(x, inputs=(arriving[x.operator],) if x.operator in arriving else ()) for x in profile.operators
     )
     costs, _ = measured_costs(logical, physical, replace(profile, operators=operators))
+    assert [costs.headroom([]), costs.headroom([0.0, 0.0]), costs.headroom([25.0, 50.0])] == [math.inf, math.inf, 2.0]
     problem = application_problem(logical, physical, costs, range(len(names)), parts=2)
     carried = {names[each.readers[0]]: each.tuples for each in problem.outlets if each.output.splitter >= 0}
     assert carried == arriving

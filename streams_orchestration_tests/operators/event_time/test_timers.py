@@ -275,8 +275,10 @@ def test_timers_need_a_method():
     ],
 )
 def test_times_of_timers_are_ticks(times: Any, error: type[Exception], message: str):
+    timers = Timers("k string")
     with pytest.raises(error, match=message):
-        Timers("k string").set_many({"k": ["a"]}, times)
+        timers.set_many({"k": ["a"]}, times)
+    assert not timers.entries
 
 
 def test_a_key_may_have_several_attributes():
