@@ -132,7 +132,7 @@ def taken_back(home: Home, application: str) -> TakenBack | None:
     None if there is none, or the catalog does not know the application.
 
     Raises:
-        NotDeployedError: there is no catalog.
+        NotDeployedError, CatalogError, StorageSettingError: see `opened_catalog`.
     """
     with opened_catalog(home, application).read() as connection:
         trial = read_trial(connection, application)

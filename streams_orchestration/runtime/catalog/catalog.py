@@ -211,7 +211,7 @@ class Catalog:
     def write(self) -> Generator[Connection]:
         """Open a write transaction, which commits when the block ends and changes nothing when the block raises.
 
-        After the commit, all processes that wait for a change of the catalog are woken.
+        After the commit, the bell of the catalog rings, which wakes processes that wait for a change.
 
         Raises:
             CommitUnknownError: the connection was lost during the commit, which may have succeeded.

@@ -101,6 +101,7 @@ def commit_batch(
             changed.
         BrokenPromiseError: the batch breaks a rule of the recovery protocol; nothing was changed.
         CatalogUnavailableError: the call may be repeated.
+        CatalogError: the catalog cannot be used; nothing was changed.
     """
     application, pe = program.application, program.pe
     key = {"application": application, "pe": pe, "batch": plan.batch}

@@ -120,7 +120,12 @@ class Planner:
         return planned
 
     def _next(self, batch: int, not_before: float) -> int:
-        """Commit and plan as `advance` does, without protection against an outage of the catalog."""
+        """Commit and plan as `advance` does, without protection against an outage of the catalog.
+
+        Raises:
+            CatalogUnavailableError: the catalog cannot be used at present; the call may be repeated.
+            StreamsRuntimeError: see `_commit`.
+        """
         self._finish(batch)
         world.sleep(max(not_before - world.monotonic(), 0.0))
         changes = self._catalog.changes

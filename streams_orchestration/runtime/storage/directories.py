@@ -54,6 +54,9 @@ def directories_of(
         compression: `none`, `lz4` or `zstd`.
         here: streams that only processes of this machine read; ignored if all files are in the state directory.
         log_size: the size in bytes at which the log is rotated; 0 for never.
+
+    Raises:
+        StorageSettingError: see `Home.store`.
     """
     data = data_of(application)
     return Directories(

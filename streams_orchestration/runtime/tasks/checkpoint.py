@@ -42,7 +42,7 @@ class Checkpoint:
     def take(self, program: OperatorProgram, instance: OperatorInstance, *, changed: bool) -> None:
         """Store the state of one operator, hand over its finished sink files, and add both to this checkpoint.
 
-        The operator's object has the stored state afterwards, and can be used by the next batch.
+        The next batch can use the operator's object, unless that is a `FlooredOperator` whose objects are now joined.
 
         Args:
             program: the program of the operator.

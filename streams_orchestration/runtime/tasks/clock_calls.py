@@ -59,6 +59,10 @@ class ClockCalls:
 
 
 def goes_by_clock(program: OperatorProgram) -> bool:
-    """Return True if an operator uses the clock, and is therefore called without input."""
+    """Return True if an operator uses the clock, and is therefore called without input.
+
+    Raises:
+        ImplementationError: its class cannot be imported.
+    """
     kind = import_operator(program.implementation)
     return issubclass(kind, ClockOperator) and kind.goes_by_clock(program.parameters)

@@ -75,6 +75,9 @@ class FlooredOperator(Operator):
             context: the operator's context.
             parameters: its parameters.
             floors: the watermarks of the old channels.
+
+        Raises:
+            ResultError: the class lacks what every operator needs.
         """
         super().__init__(context, parameters)
         self._floors = floors

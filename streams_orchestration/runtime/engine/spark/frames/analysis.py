@@ -172,7 +172,11 @@ def _shared_answers(alike: Iterable[list[PeProgram]], answer: QueryAnalysis) -> 
 
 
 def _analysed_here(directory: Path) -> QueryAnalysis:
-    """Analyse the programs in a directory with a new session of this process, whose JVM is started."""
+    """Analyse the programs in a directory with a new session of this process, whose JVM is started.
+
+    Raises:
+        StreamsRuntimeError: there is no Java, or the JVM has ended.
+    """
     from streams_orchestration.runtime.engine.spark.session import spark_session
 
     # from the process that started this one

@@ -14,7 +14,11 @@ def state_operator(program: PeProgram) -> str:
 
 
 def frame_parameters(program: OperatorProgram) -> FrameParameters:
-    """Return the parameters of a DataFrame operator."""
+    """Return the parameters of a DataFrame operator.
+
+    Raises:
+        ImplementationError: its class cannot be imported.
+    """
     return import_operator(program.implementation).Parameters.model_validate(program.parameters)  # type: ignore[return-value]
 
 
