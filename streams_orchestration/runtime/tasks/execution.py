@@ -203,7 +203,10 @@ class TaskRun:
             self._enter(operator, port, item)
 
     def _enter(self, operator: int, port: int, item: Item) -> None:
-        """Process an item, which belongs to the task, so a mutating operator may write to it (rules 86, 87)."""
+        """Process an item, or forward it in a task that only forwards.
+
+        The item belongs to the task, so a mutating operator may write to it; others cannot (rules 86, 87).
+        """
         connection = item.connection if isinstance(item, TupleBatch) else ""
         if self.task.forwards:
             self.outbox.forward(operator, port, item, self._origin.text(), connection)
