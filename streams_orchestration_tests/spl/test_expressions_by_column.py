@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.spl.programs.columns import array_of, values_of
+from streams_orchestration.spl.programs.expression import compiled
 from streams_orchestration.spl.programs.loops.ports import Environment, ExpressionValue, PortProgram
 from streams_orchestration.spl.programs.outcome import FailedError
+from streams_orchestration.spl.programs.reading import read_expression
 from streams_orchestration.spl.programs.run import Run
 from streams_orchestration.spl.programs.vectorised import by_columns
+from streams_orchestration.spl.types.types import Tuple
+from streams_orchestration.spl.types.written import type_of_text
 from streams_orchestration.spl.typing import typed
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.spl.expression_generation import PORT, TYPES, expressions, tuples
@@ -63,3 +68,15 @@ def test_an_expression_has_the_same_value_by_column_in_a_loop_and_plainly(
         columns = {each.name: array_of([row[each.name] for row in rows], each.type) for each in PORT.attributes}
         found = values_of(vectorised.evaluate(columns, len(rows)), expression.type)
         assert all(map(same, found, wanted)), (found, wanted)
+
+
+@pytest.mark.parametrize(("text", "values"), [
+    (r'In.s == "\ud800"', [False, False]),
+    (r'In.s in ["\ud800", "a"]', [True, False]),
+])  # fmt: skip
+def test_a_constant_that_no_column_can_hold_is_compared_in_a_loop(text: str, values: list[bool]):
+    type_ = type_of_text("tuple<rstring s>")
+    assert isinstance(type_, Tuple)
+    _, may_fail, evaluate_columns = compiled(read_expression(text, [("In", type_)]), ("In", type_))
+    assert may_fail
+    assert evaluate_columns({"s": pa.array(["a", "b"])}, 2).to_pylist() == values

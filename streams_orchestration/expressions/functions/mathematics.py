@@ -154,7 +154,7 @@ def _of_double(
 ) -> None:
     """Add a function of one double to the table.
 
-    The result is NaN outside of its domain, infinite after an overflow.
+    The result is NaN outside of its domain, and infinity after an overflow of `function`.
     """
 
     def row(value: float) -> float:
@@ -196,7 +196,16 @@ _of_double("tan", math.tan, "Return the tangent of an angle in radians.", ("tan(
 _of_double("asin", math.asin, "Return the angle in radians that has this sine.", ("asin(0)", "0.0"))
 _of_double("acos", math.acos, "Return the angle in radians that has this cosine.", ("acos(1)", "0.0"))
 _of_double("atan", math.atan, "Return the angle in radians that has this tangent.", ("atan(0)", "0.0"))
-_of_double("sinh", math.sinh, "Return the hyperbolic sine.", ("sinh(0)", "0.0"))
+
+
+def _sinh(value: float) -> float:
+    try:
+        return math.sinh(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+_of_double("sinh", _sinh, "Return the hyperbolic sine.", ("sinh(0)", "0.0"))
 _of_double("cosh", math.cosh, "Return the hyperbolic cosine.", ("cosh(0)", "1.0"))
 _of_double("tanh", math.tanh, "Return the hyperbolic tangent.", ("tanh(0)", "0.0"))
 _of_double("degrees", lambda value: value * (180.0 / math.pi), "Convert radians to degrees.", ("degrees(0)", "0.0"))

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streams_orchestration.spl.programs.columns import array_of, arrow_type
+from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.types.types import (
     BOOLEAN,
     FLOAT64,
@@ -122,9 +123,17 @@ def _check_simple(type_: Type) -> None:
         raise UnsuitableError
 
 
+def _array_of(values: list[Any], type_: Type) -> pa.Array:
+    """Return constants as a column; raise UnsuitableError if a column cannot hold them, such as half of a character."""
+    try:
+        return array_of(values, type_)
+    except RunError:
+        raise UnsuitableError from None
+
+
 def _constant(value: Any, type_: Type) -> Step:
     _check_simple(type_)
-    scalar = pa.scalar(None, arrow_type(type_)) if value is None else array_of([value], type_)[0]
+    scalar = pa.scalar(None, arrow_type(type_)) if value is None else _array_of([value], type_)[0]
     return lambda _: scalar
 
 
@@ -265,7 +274,7 @@ def _membership(type_: Type, container: typed.Expression) -> Callable[[Vector], 
     if not simple or not literal or not all(isinstance(each, typed.Constant) for each in container.elements):
         raise UnsuitableError
     values = [each.value for each in container.elements if isinstance(each, typed.Constant)]
-    wanted = array_of(values, type_)
+    wanted = _array_of(values, type_)
     return lambda value: pc.is_in(value, value_set=wanted)
 
 

@@ -110,7 +110,7 @@ plain("strtod", when=lambda types: len(types) == 1)(lambda text: leading_float(t
 @plain("strtod", when=lambda types: len(types) == 2, assigns=(1,))
 def _float_with_length(text: str, _: int) -> tuple[float, int]:
     value, end = leading_float(text)
-    return value, -1 if _is_out_of_range(text, value) else end
+    return value, -1 if _is_out_of_range(text[:end], value) else end
 
 
 @typed("parseNumber", assigns=(0,))
@@ -127,7 +127,7 @@ def _parse_integer(before: int, text: str, base: int = 10) -> tuple[int, int]:
 
 def _parse_float(before: float, text: str) -> tuple[int, float]:
     value, end = leading_float(text)
-    return (-1, before) if end == 0 or _is_out_of_range(text, value) else (end, value)
+    return (-1, before) if end == 0 or _is_out_of_range(text[:end], value) else (end, value)
 
 
 def _parse_integer_grouped(before: int, text: str) -> tuple[int, int]:
