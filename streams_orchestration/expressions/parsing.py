@@ -56,7 +56,7 @@ def parse(text: str) -> Syntax:
 
 
 class _Parser(TokenReader):
-    """Recursive-descent parser of expressions."""
+    """Recursive-descent parser of expressions; its methods raise ExpressionError for wrong syntax."""
 
     def expression(self) -> Syntax:
         """Read a whole expression. Raises ExpressionError if it is wrong or nested too deeply."""

@@ -49,10 +49,10 @@ class Token:
 
 
 def tokenize(text: str) -> list[Token]:
-    """Split an expression into tokens; the last one has the kind `end`.
+    """Split an expression into tokens without its blanks and comments; the last one has the kind `end`.
 
     Raises:
-        ExpressionError: a character begins no token, or a quote is not closed.
+        ExpressionError: a character begins no token, a quote is not closed, or an escape in a text is not a character.
     """
     tokens: list[Token] = []
     position = 0

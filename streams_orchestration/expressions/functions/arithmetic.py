@@ -96,7 +96,7 @@ def _arithmetic(of_decimals: Callable[[Type, Type], Type]) -> Callable[[Sequence
 
 
 def _times(operands: Sequence[Operand], sign: str) -> Resolved | None:
-    """Return the types of a sum or difference with dates, times and intervals; None if the operands have none."""
+    """Return the types of a sum or difference with dates, times and intervals; None for any other operands."""
     one, other = (each.type for each in operands)
     if one.name == "string" and other.is_datetime and sign == "-":
         one = other
@@ -161,7 +161,10 @@ def _whole_quotient(operands: Sequence[Operand]) -> Resolved | None:
 
 
 def _calculator(binding: Binding, whole: TupleFunction, floating: TupleFunction, exact: TupleFunction) -> TupleFunction:
-    """Return a row function that raises EvaluationError if its result is out of the type's range, unless a float is."""
+    """Return a row function; it raises EvaluationError if a result other than a float is out of the range of its type.
+
+    A float out of range becomes infinite.
+    """
     result = binding.result
     if binding.arguments[0].is_decimal:
         return lambda one, other: scaled(exact(one, other), result)

@@ -95,7 +95,8 @@ def _written(value: Any, style: _Style) -> _Matches:
 def _of_elements(elements: list[Any], steps: Sequence[PathStep], style: _Style) -> _Matches:
     """Follow the steps in each element of an array, and return the matches as one array.
 
-    A single match is returned without an array, unless the style keeps arrays.
+    A single match is returned without an array, unless the style keeps arrays or a further `[*]` follows. An element
+    without a match is left out; without any match, the result is `_NONE` or an empty array.
     """
     if steps[:1] == [Every.ELEMENT]:
         return _in_array(_together([_matches(each, steps[1:], _Style.FLAT) for each in elements]))

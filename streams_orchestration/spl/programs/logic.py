@@ -266,7 +266,7 @@ def read_functions(
         natives: the native functions that are called.
 
     Raises:
-        ProgramTextError: the texts have mistakes.
+        ProgramTextError: the texts have mistakes, other than a function with faulty syntax, which is left out.
     """
     reading = _Reading((), (), natives, submits=False)
     functions = reading.functions([(text, place, ()) for text in texts])
@@ -292,7 +292,7 @@ class _Reading:
         self.submit = ("submit",) if submits else ()
 
     def functions(self, texts: Sequence[tuple[str, Place, tuple[int, ...]]]) -> list[typed.Function]:
-        """Read the functions of the program, each of which may call all others."""
+        """Read the functions of the program, each of which may call all others; leave out those with faulty syntax."""
         read: list[tuple[definitions.Function, typed.Source]] = []
         for text, place, lines in texts:
             parsed = parse(text)

@@ -1,7 +1,8 @@
 """`spl.file`: files of the machine on which an operator runs.
 
 A file has a number, which `fopen` returns. A function that may fail assigns 0 or the error number of the operating
-system to its last argument. A number is valid until the PE starts again.
+system to its last argument; for a failure, the functions below raise OSError, EOFError or ValueError, which `_failing`
+turns into the number. A number is valid until the PE starts again.
 
 >>> BUILTINS["isENOENT"][0][1].make((), BOOLEAN)(2)
 True
@@ -221,10 +222,11 @@ def write_blob(run: Any, data: bytes, number: int, _: int) -> tuple[None]:
 
 @_failing("", "freadLine", assigns=(1,))
 def read_line(run: Any, number: int, _: int) -> tuple[str]:
-    """Read the next line of an open file, and return it without the line break.
+    """Read the next line of an open file, and return it without the line break; note if the file is at its end.
 
     Raises:
         EOFError: the file is at its end.
+        RunError: the line is not UTF-8.
     """
     opened = run.files[number]
     line = opened.stream.readline()
@@ -236,10 +238,11 @@ def read_line(run: Any, number: int, _: int) -> tuple[str]:
 
 @_failing("", "freadToken", assigns=(1,))
 def read_token(run: Any, number: int, _: int) -> tuple[str]:
-    """Read the next word of an open file, up to white space.
+    """Read the next word of an open file, up to the white space behind it, which stays unread.
 
     Raises:
         EOFError: the rest of the file has no word.
+        RunError: the word is not UTF-8.
     """
     opened, token = run.files[number], bytearray()
     while byte := opened.read(1):
