@@ -28,6 +28,7 @@ from streams_orchestration_tests.sources import (
     silent,
     source_of,
 )
+from streams_orchestration_tests.vague import UNIDIOMATIC, VAGUE
 
 pytestmark = READS_SOURCES
 
@@ -46,24 +47,12 @@ VERB = re.compile(
 """Openings of a property's docstring that say what it does, and not what its value is."""
 KIND_OF_ERROR = re.compile(r"(Errors?\b|(The|An|Any|A) errors?\b|(The|An?) [\w-]+ (that|which)\b|The end of\b)")
 """Openings of an exception's docstring that describe the exception, and not the fault."""
-VAGUE = re.compile(
-    r"\b(?:stands?|stood|(?:is|are|was|were) there|(?:goes|go|went) by|(?:brings?|brought)(?: \w+)? back"
-    r"|what (?:is|are|was|were|has|have)|that of|those of|of it|anew|(?:the )?plan before)\b",
-    re.IGNORECASE,
-)
-"""Constructions that leave out the noun or the act, of which a package has a budget."""
 RIDDLES = re.compile(
     r"\b(?:stood|stands?(?! for\b)|(?:goes|go) (?:with|together)|(?:is|are) wanted|nothing says|what comes|what it goes"
     r"|anew|brings? (?:it|them) back|(?:is|are) none that|that there is not|behind (?:an?|it|them|partitioned))\b",
     re.IGNORECASE,
 )
 """Constructions that no message may have, since they name neither the fault nor the remedy."""
-UNIDIOMATIC = re.compile(
-    r"(?<!here )\b(?:is|are|was|were) no (?!longer\b|\w+er than\b)|(?<!here )\b(?:is|are) none\b|\bany more\b"
-    r"|\b(?:those|that) of\b|\bwhat (?:is|are|was|were|has|have)\b|\b[Gg]o(?:es)? on\b|\bwent on\b|\bso many\b"
-    r"|, and th(?:is|ese) (?:is|are)\b"
-)
-"""Constructions that no text may have, since English says them in other words: "is not a", "no longer"."""
 COMMENT = re.compile(r"(What|Of|That|In which|Where|Those|Which|Who|Whose|Whether)\b", re.IGNORECASE)
 """Openings of a comment that leave out its subject."""
 HELPER = re.compile(
