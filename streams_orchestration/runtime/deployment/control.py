@@ -54,6 +54,7 @@ def launch(
     Raises:
         NotDeployedError: the application is not deployed.
         HostLaunchError, JavaError: a host could not be started on this machine.
+        StreamsRuntimeError: a unit that needs a reset was removed meanwhile by a redeploy.
         CommitUnknownError: it is unknown whether the hosts were claimed, and not all are known to have been started.
     """
     asked_at = None if asked_at is None else clock.shared(asked_at)

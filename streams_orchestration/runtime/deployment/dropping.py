@@ -80,6 +80,7 @@ def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[File]:
 
     Raises:
         NotDeployableError: a target cannot be read.
+        ImplementationError, ValidationError: see `operators_of`.
     """
     files: list[File] = []
     for program in programs:

@@ -112,7 +112,10 @@ def _why_not(host: HostRow, machines: Sequence[MachineRow], failed: Mapping[str,
 
 
 def _record(connection: Connection, application: str, unit: str, decision: MoveDecision) -> None:
-    """Log a decision, unless it is the last one since the last complete epoch."""
+    """Log a decision, unless it is the last one since the last complete epoch.
+
+    Raises StreamsRuntimeError if the unit no longer exists.
+    """
     e, row = tables.unit_event, unit_row(connection, application, unit)
     mine = (e.c.application == application, e.c.unit == unit, e.c.kind.in_(_DECISIONS))
     last = connection.execute(select(e.c.kind, e.c.epoch, e.c.cause).where(*mine).order_by(desc(e.c.number))).first()

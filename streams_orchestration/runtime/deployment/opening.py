@@ -58,7 +58,7 @@ def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKi
         NotDeployableError: a stage of the compiler is wrong, which is a bug; the kind of run is not possible; or this
             machine cannot resolve a reference of an operator.
         SettingError: a setting in the environment cannot be used.
-        StateDirectoryError, CatalogError: the home cannot be used.
+        StateDirectoryError, CatalogError, StorageSettingError: see `create_catalog`.
     """
     lock.require(wanted.name)
     if broken := broken_conditions(wanted.compilation):

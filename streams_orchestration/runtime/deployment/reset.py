@@ -139,6 +139,9 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
     If the reset has timed out, hosts that did not react to it are killed, too. So are hosts that cannot reach the
     storage on a machine that is draining: they would never reach a cut at which they could be moved. So are hosts that
     leave a machine whose files they cannot use. Hosts of these three kinds on other machines are marked as failed.
+
+    Raises:
+        StreamsRuntimeError: the unit no longer exists.
     """
     h, p = tables.host, tables.pe
     now = clock.now()

@@ -48,6 +48,7 @@ def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
 
     Raises:
         NotDeployableError: a source is endless, or an Import reads from another application.
+        ImplementationError, ValidationError: see `operators_of`.
     """
     reasons: list[str] = []
     for program in programs:
@@ -168,6 +169,8 @@ def sources_with_more(home: Home, application: str) -> Sequence[str]:
 
     Raises:
         NotDeployedError: the catalog does not know the application.
+        OtherVersionError: another version of the product wrote the deployed plan.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
         Exception: a source fails in this process.
     """
     catalog = opened_catalog(home, application)
@@ -185,7 +188,10 @@ def sources_with_more(home: Home, application: str) -> Sequence[str]:
 
 
 def _has_more(home: Home, base: str, program: PeProgram, name: str, offset: Offset) -> bool:
-    """Return True if a source has tuples after an offset, or is still reading after `LOOK_SECONDS`."""
+    """Return True if a source has tuples after an offset, or is still reading after `LOOK_SECONDS`.
+
+    False if no operator of the program has this name, or if the source is endless. Errors of the source are raised.
+    """
     for each, kind, context, parameters in operators_of(home, program):
         if each != name or not issubclass(kind, SourceOperator) or kind.endless(parameters):
             continue

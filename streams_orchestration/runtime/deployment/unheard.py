@@ -30,6 +30,7 @@ def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> N
 
     Raises:
         NotDeployedError: the application is not deployed.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     catalog = opened_catalog(home, application)
     began, said = world.monotonic(), False

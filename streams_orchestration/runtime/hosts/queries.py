@@ -163,7 +163,8 @@ class Queries:
     def _followed(self, row: PeOfUnit, query: Query) -> bool:
         """Report once that a query runs, or why it failed; return True if anything was reported.
 
-        A failure is logged. It is permanent if a file is missing that the last cut of the unit needs.
+        A failure is logged. It is permanent if the query says so, or if a file is missing that the last cut of the unit
+        needs. Raises UnwantedHostError if the host is no longer wanted.
         """
         if row.id in self._failed:
             return False

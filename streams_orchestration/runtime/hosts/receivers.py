@@ -145,7 +145,10 @@ class Receiver:
         return Intake(journal, self.name, self.owner)
 
     def _continue(self, files: JournalFiles) -> None:
-        """Copy the position at the remote system from the journal that this one replaces, if that journal exists."""
+        """Copy the position at the remote system from the journal that this one replaces, if that journal exists.
+
+        A position that this journal has already is kept. Raises OSError if a journal cannot be read or written.
+        """
         if self.former is not None and self.former != files.id:
             former = former_journal(self.source.context, self.former)
             if former is not None:
@@ -258,7 +261,10 @@ async def _end_tasks() -> None:
 
 
 def receivers(home: Home, programs: Iterable[PeProgram]) -> dict[str, Receiver]:
-    """Make a receiver for each source with a journal; return the receivers by the name of the source."""
+    """Make a receiver for each source with a journal; return the receivers by the name of the source.
+
+    Errors of `operators_of` and of a source's constructor are raised.
+    """
     return {
         name: Receiver(implementation(context, parameters))
         for program in programs

@@ -56,6 +56,9 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph[str]:
     - Streams and sinks: `columns`, the origins of their columns, and `influences`, the columns that decide which tuples
       exist.
     - PEs, streams, sources and sinks: `place`, the line of the spec.
+
+    Raises:
+        ImplementationError: the application is deployed, and the class of an operator cannot be imported.
     """
     origins = ColumnOrigins(compilation)
     logical, physical = compilation.logical, compilation.physical

@@ -130,6 +130,7 @@ class Agent:
 
         Raises:
             MachineError: the machine was removed, or another agent has registered it.
+            StreamsRuntimeError, OSError: the catalog or a log cannot be used.
         """
         now = world.monotonic()
         if now - self._renewed >= RENEW_SECONDS:

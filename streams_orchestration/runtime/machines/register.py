@@ -101,6 +101,7 @@ def set_state(home: Home, name: str, state: str) -> None:
 
     Raises:
         MachineError: the machine is not registered, or its agent has ended.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     m = tables.machine
     with _catalog(home, name).write() as connection:
@@ -116,6 +117,7 @@ def forget(home: Home, name: str) -> None:
 
     Raises:
         MachineError: the machine is not registered, its agent is up, or hosts live there.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     m = tables.machine
     known = {machine.name: machine for machine in read_machines(home)}

@@ -182,7 +182,8 @@ class Carrier:
     def _begin_channels(self, redeployment: Redeployment, carried: Carried) -> None:
         """Write a state with the least watermark of the former replicas for each new replica without a state (EV45).
 
-        This concerns stateful replicas that merge the watermarks of several connections.
+        This concerns stateful replicas that merge the watermarks of several connections. No state is written if there
+        is no common watermark. Raises OperatorError if a state cannot be read, and OSError if one cannot be written.
         """
         for name, (_, program) in self._programs.items():
             imports = program.event_time is not None and program.event_time.imports

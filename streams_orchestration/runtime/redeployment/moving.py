@@ -56,6 +56,9 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
             cut in time and keeps running where it is. A registered machine stays DRAINING in any case.
         BeingStartedError: another process is starting or redeploying an application.
         OnTrialError: the last redeploy of a stopped application is on trial.
+        StateDirectoryError: the start of an application cannot be locked.
+        NotDeployedError, HostLaunchError, JavaError: see `await_trial`.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     set_state(home, name, "DRAINING")
     catalog = Catalog(home)
@@ -87,6 +90,7 @@ def put_right(catalog: Catalog, application: str, *, within: float) -> tuple[Mov
         MachineError: the application did not reach a cut in time, or its hosts or machines changed meanwhile; it keeps
             running where it is.
         BeingStartedError: another process is starting or redeploying the application.
+        StateDirectoryError: the start of the application cannot be locked.
     """
     with lock_start(catalog.home, application, "streams agent", limit=0.0):
         return tuple(_move(catalog, application, None, within))

@@ -109,6 +109,7 @@ def create_savepoint(
         OperatorError: a state cannot be read.
         OtherVersionError: another version of the product wrote the deployed plan.
         HostLaunchError, JavaError, SettingError: hosts that are needed to reach a cut cannot be started.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     application = lock.application
     catalog = opened_catalog(home, application)
@@ -138,6 +139,7 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
         SavepointError: an operator may change Imports and Exports, a unit is no longer reset, or the application does
             not come to rest in time.
         HostLaunchError, JavaError, SettingError: a host cannot be started.
+        NotDeployedError: the application was removed meanwhile.
     """
     changing = next((each.name for p in programs for each in p.operators.values() if each.links is not None), None)
     if changing is not None:

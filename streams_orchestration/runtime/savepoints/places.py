@@ -135,6 +135,7 @@ def remove_savepoint(home: Home, reference: str) -> str:
     Raises:
         SavepointError: no savepoint of this state directory matches, or it cannot be removed.
         BeingStartedError: the savepoint is in an object store, and another process holds its application's lock.
+        StateDirectoryError: the savepoint is in an object store, and the lock cannot be written.
     """
     place = savepoint_of(home, reference)
     if place not in saved(home):

@@ -116,6 +116,7 @@ class _Restoring:
 
         Raises:
             OSError: a file cannot be read or written.
+            ImplementationError: the class of a source cannot be imported.
         """
         programs = after.plan.programs
         operators = {operator.name: operator for program in programs for operator in program.operators.values()}

@@ -158,7 +158,10 @@ def _key(first: DeliveryKey, row: DueOutput) -> DeliveryKey:
 def deliverers(
     catalog: Catalog, application: str, programs: Iterable[PeProgram], units: Iterable[str] | None = None
 ) -> dict[str, Deliverer | Gatherer]:
-    """Return the delivering and gathering sinks of some units, by name; the sinks of all units if `units` is None."""
+    """Make the delivering and gathering sinks of some units, by name; the sinks of all units if `units` is None.
+
+    Errors of `operators_of` and of a sink's constructor are raised.
+    """
     wanted = None if units is None else set(units)
     senders: dict[str, Deliverer | Gatherer] = {}
     for program in programs:

@@ -318,7 +318,7 @@ class Gatherer:
 
         The merged files are listed first. Then a transaction reads which are named; from there on no other process may
         name one of them (`_may_name`), so the others are removed. Files that another process merges later are not in
-        the list.
+        the list. Raises OSError if a directory cannot be read or a file cannot be removed.
         """
         f = tables.sink_file
         s = tables.sink

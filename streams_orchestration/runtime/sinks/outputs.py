@@ -22,7 +22,10 @@ from streams_orchestration.runtime.tasks.instances import operator_context
 
 
 def unpublished_files(home: Home, program: PeProgram) -> list[Path]:
-    """Return the files that the operators of a PE have written and not published; a commit may name some of them."""
+    """Return the files that the operators of a PE have written and not published; a commit may name some of them.
+
+    Raises the errors of `operators_of`.
+    """
     return [
         path
         for _, operator, context, parameters in operators_of(home, program)
@@ -54,7 +57,10 @@ def operators_of(home: Home, program: PeProgram) -> Iterator[tuple[str, type[Ope
 
 
 def insert_sinks(connection: Connection, home: Home, program: PeProgram) -> None:
-    """Insert the rows of a PE's sinks: the operators that have outputs with their commits."""
+    """Insert the rows of a PE's sinks: the operators that have outputs with their commits.
+
+    Raises the errors of `operators_of`, and of the class of a sink that describes its target.
+    """
     for name, implementation, context, parameters in operators_of(home, program):
         if implementation.prepare_commit is not Operator.prepare_commit:
             connection.execute(

@@ -55,7 +55,8 @@ def first_rows(sink: SinkStatus, limit: int) -> pl.DataFrame | None:
 def _visible_files(sink: SinkStatus) -> list[Path]:
     """Return the published files of a sink, ordered by directory and name; none if it writes no local files.
 
-    Files are left out if their name, or the name of a directory on the way, begins with `_`.
+    Files are left out if their name, or the name of a directory on the way, begins with `_`. Raises OSError if a
+    directory cannot be read, except for a missing or forbidden one, which is left out.
     """
     if sink.path is None:
         return []

@@ -130,7 +130,8 @@ def _remove(store: Store, row: Output) -> bool:
     """Remove the names of an output; return True if it may have had a final name, whose removal is not synced yet.
 
     The pending name goes first, so no publisher that still runs can give the file its final name again. A sink that
-    shows uncommitted outputs never uses a final name twice, so a late call cannot remove a file of a replay.
+    shows uncommitted outputs never uses a final name twice, so a late call cannot remove a file of a replay. The final
+    file stays if it is another file, or has another size than the output. Raises OSError if a name cannot be removed.
     """
     if row.final is None or row.visibility == "read_committed":
         take_away(store, row.pending)  # outputs after the cut were never visible

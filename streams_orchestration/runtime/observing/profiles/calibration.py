@@ -55,7 +55,10 @@ def _sample(rows: int, width: int) -> TupleBatch:
 
 
 def _once(store: Store, sample: TupleBatch, compression: str | None) -> tuple[float, float]:
-    """Write, read and remove a segment; return the processor seconds of writing, and of reading."""
+    """Write, read and remove a segment; return the processor seconds of writing, and of reading.
+
+    Raises OSError if the storage cannot be used.
+    """
     begin = time.process_time()
     segment: Segment = write_segment(store, "calibration", "calibration", sample.schema, [sample], compression)
     try:

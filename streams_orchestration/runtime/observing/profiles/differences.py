@@ -226,7 +226,10 @@ class _Difference:
         return sizes
 
     def _transport(self, calibrate: Calibrate) -> Transport:
-        """Fit the costs to the streams between PEs; if these do not suffice, scale or take the calibrated costs."""
+        """Fit the costs to the streams between PEs; if these do not suffice, scale or take the calibrated costs.
+
+        `calibrate` is only called then; its errors are raised.
+        """
         sent = [each for _, each in self._sent() if each.tuples > 0 and each.bytes > 0]
         received = [each for _, each in self._received() if each.tuples > 0 and each.bytes > 0]
         send, receive = fitted(sent), fitted(received)

@@ -61,6 +61,7 @@ def measure(
         NotDeployedError: the application is not deployed.
         NotProfiledError: see `_begin`; or the application was started again meanwhile, or carried no tuples.
         OtherVersionError: another version of the product wrote the deployed compilation.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     clock = clock or world.now
     before = _begin(home, application, pause, say, clock)
@@ -132,6 +133,7 @@ def _begin(
     Raises:
         NotProfiledError: the application does not run, has failed, or was deployed with STREAMS_METRICS=off; no batch
             is committed within `START_SECONDS`; or `pause` returns True.
+        NotDeployedError, StorageSettingError, CatalogError: see `measure`.
     """
     began, announced = clock(), False
     while True:
