@@ -51,7 +51,9 @@ def deploy(opened: OpenedApplication, *, fresh: bool = False, asks_spark: bool =
         NotDeployableError: `fresh` is set and the application runs; or the target of a sink has files of an earlier
             run, or cannot be read.
         ApplicationError: Spark refuses a query.
-        AnalysisError, JavaError: Spark could not analyse the queries.
+        AnalysisError, JavaError, HostLaunchError: Spark could not analyse the queries.
+        OSError: `fresh` is set, and a published result cannot be removed; the application is stopped and deployed.
+        ImplementationError, ValidationError: see `operators_of`.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     wanted = opened.wanted

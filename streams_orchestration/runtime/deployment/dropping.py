@@ -35,7 +35,10 @@ def refuse_running(opened: OpenedApplication) -> None:
 
 
 def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
-    """Raise NotDeployableError if a sink's target cannot be read, or has files of an earlier run without state."""
+    """Raise NotDeployableError if a sink's target cannot be read, or has files of an earlier run without state.
+
+    Errors of `operators_of` are raised, too.
+    """
     if left := _published(home, programs):
         place = str(left[0]).rpartition("/")[0]
         message = (
@@ -55,8 +58,8 @@ def forget(opened: OpenedApplication, programs: tuple[PeProgram, ...]) -> None:
         programs: the programs of the PEs whose published results are removed.
 
     Raises:
-        NotDeployableError: the target of a sink cannot be read; only the hosts were stopped.
-        OSError: a published result cannot be removed.
+        NotDeployableError, ImplementationError, ValidationError: see `_published`; only the hosts were stopped.
+        OSError: a published result cannot be removed; the hosts were stopped, and earlier results are removed already.
     """
     home, catalog, application = opened.home, opened.catalog, opened.name
     if opened.deployed:

@@ -57,6 +57,7 @@ def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKi
     Raises:
         NotDeployableError: a stage of the compiler is wrong, which is a bug; the kind of run is not possible; or this
             machine cannot resolve a reference of an operator.
+        ImplementationError, ValidationError: the run is bounded, and an operator cannot be used; see `operators_of`.
         SettingError: a setting in the environment cannot be used.
         StateDirectoryError, CatalogError, StorageSettingError: see `create_catalog`.
     """

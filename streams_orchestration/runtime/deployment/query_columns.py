@@ -21,6 +21,7 @@ def with_columns_of_queries(wanted: Deployable) -> Compilation:
     Raises:
         ApplicationError: Spark refuses a query, or the function of a query raises.
         AnalysisError, JavaError: Spark could not analyse the queries.
+        HostLaunchError: this process may have too few files open for Spark.
     """
     compilation = wanted.compilation
     queries = [program for program in wanted.plan.programs if program.engine == "dataframe"]

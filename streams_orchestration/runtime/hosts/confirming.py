@@ -88,8 +88,7 @@ class Confirmer:
 def confirming(home: Home, programs: Iterable[PeProgram]) -> dict[str, SourceOperator]:
     """Make and set up the sources that override `SourceOperator.confirm`; return each by its name.
 
-    Errors of a source's constructor, of the loading of its files and of its `setup` are raised, and those of
-    `operators_of`.
+    Errors of `operators_of`, and of a source's constructor, the import of its modules and its `setup`, are raised.
     """
     sources: dict[str, SourceOperator] = {}
     for program in programs:

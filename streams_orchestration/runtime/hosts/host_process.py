@@ -57,6 +57,7 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
 
     Raises:
         SystemExit: the arguments or a setting of the engine cannot be used.
+        Exception: the engine does not start, or the log of the host that a standby becomes cannot be opened.
     """
     options = _options(arguments)
     hide_secrets()
@@ -146,6 +147,9 @@ def _assigned(standby: EngineStart) -> EngineStart | None:
 
     Returns:
         The start of the assigned host; None if the agent has ended.
+
+    Raises:
+        OSError: the log cannot be opened.
     """
     line = sys.stdin.readline()
     if not line:

@@ -70,7 +70,7 @@ class Queries:
     def load(self, pes: Sequence[PlacedPe], base: str) -> None:
         """Take over a new plan; stop the queries of PEs that have left this host, and remove their uncommitted files.
 
-        `match` updates the other queries.
+        `match` updates the other queries. Errors of `sweep` are raised.
 
         Args:
             pes: all PEs of the plan.
@@ -99,6 +99,7 @@ class Queries:
 
         Raises:
             UnwantedHostError: the host that would report is no longer wanted.
+            ImplementationError, ValidationError: see `sweep`.
         """
         news = False
         starting = sum(query.starting for query in self.running.values())
@@ -164,7 +165,7 @@ class Queries:
         """Report once that a query runs, or why it failed; return True if anything was reported.
 
         A failure is logged. It is permanent if the query says so, or if a file is missing that the last cut of the unit
-        needs. Raises UnwantedHostError if the host is no longer wanted.
+        needs. Raises UnwantedHostError if the host that would report is unwanted.
         """
         if row.id in self._failed:
             return False

@@ -107,7 +107,10 @@ def flows_of(home: Home, base: str, compilation: Compilation, programs: Iterable
 
 
 def _names(home: Home, base: str, programs: Iterable[PeProgram]) -> dict[str, tuple[DatasetName, ...]]:
-    """Map each operator to the names of its datasets; only sources and sinks have some."""
+    """Map each operator to the names of its datasets; only sources and sinks have some.
+
+    Errors of importing an operator, or of reading its parameters, are raised.
+    """
     names: dict[str, tuple[DatasetName, ...]] = {}
     for program in programs:
         directories = directories_of(home, program.application, program.pe, base)

@@ -32,7 +32,8 @@ def ask_for_logs(
     """Ask the agent of a machine for the last lines of logs of an application; arguments as of `read_ends`.
 
     Raises:
-        MachineError: the machine is not up, or its agent does not answer. The message names the logs' directory.
+        MachineError: the machine is not up, or its agent does not answer in `ANSWER_SECONDS`. The message names the
+            directory of the logs.
     """
     catalog, request = Catalog(home), world.new_id()
     r = tables.log_request

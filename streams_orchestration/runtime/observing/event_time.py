@@ -63,7 +63,7 @@ class OperatorEventTime:
 
     @property
     def reached(self) -> str:
-        """The watermark as text: `none yet` before the first one, `the end` after the end of the streams."""
+        """The watermark as text in UTC: `none yet` before the first one, `the end` after the end of the streams."""
         if self.ended:
             return "the end"
         return "none yet" if self.watermark is None else moment(self.watermark)

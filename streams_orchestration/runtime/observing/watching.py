@@ -38,6 +38,7 @@ def observed_status(catalog: Catalog, application: str) -> ApplicationStatus:
 
     Raises:
         NotDeployedError: the application is not deployed.
+        StreamsRuntimeError: see `observe`.
     """
     observe(catalog, application)
     status = status_in(catalog, application)

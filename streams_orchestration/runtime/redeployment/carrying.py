@@ -155,7 +155,7 @@ class Carrier:
         """Convert the kept states, write them to new files that are synced to disk, and return them with the offsets.
 
         States that do not change keep their files. The paths of new files are in `written`, also after an error. Errors
-        of an operator's constructor or `setup` are raised.
+        of an operator's import, constructor or `setup` are raised.
 
         Raises:
             StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
@@ -182,8 +182,8 @@ class Carrier:
     def _begin_channels(self, redeployment: Redeployment, carried: Carried) -> None:
         """Write a state with the least watermark of the former replicas for each new replica without a state (EV45).
 
-        This concerns stateful replicas that merge the watermarks of several connections. No state is written if there
-        is no common watermark. Raises OperatorError if a state cannot be read, and OSError if one cannot be written.
+        This concerns stateful replicas that merge the watermarks of several connections. Without a common watermark,
+        nothing is written. Raises OperatorError if a state cannot be read, and OSError if one cannot be written.
         """
         for name, (_, program) in self._programs.items():
             imports = program.event_time is not None and program.event_time.imports
@@ -222,14 +222,18 @@ class Carrier:
         self._store(operator, state, carried)
 
     def _over(self, operator: str) -> list[str]:
-        """Return the event-time streams of an operator that have ended: their last watermark is not sent again."""
+        """Return the event-time streams of an operator that have ended: their last watermark is not sent again.
+
+        Raises OperatorError if a stored state cannot be read.
+        """
         return [each for each in self._programs[operator][1].entries.values() if self._has_ended(each)]
 
     def _has_ended(self, stream: str) -> bool:
         """Return True if the sources of an event-time stream had no more tuples at the cut.
 
         Operators in between have passed the last watermark on, unless they keep tuples. The result is False for an
-        operator that makes its own watermarks, and for an unknown operator.
+        operator that makes its own watermarks, for one without streams in event time, and for an unknown one. Raises
+        OperatorError if the state of an operator that keeps tuples cannot be read.
         """
         output = stream.partition(">")[0]
         name = output if output in self._programs else output.rpartition(":")[0]

@@ -102,6 +102,9 @@ def drain(
 
     Returns:
         A description of the work still under way at the deadline; empty if the units are drained.
+
+    Raises:
+        StreamsRuntimeError: see `observe`.
     """
     began = world.monotonic()
     given_up: set[str] = set()

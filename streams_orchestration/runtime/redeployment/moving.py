@@ -57,6 +57,7 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
         BeingStartedError: another process is starting or redeploying an application.
         OnTrialError: the last redeploy of a stopped application is on trial.
         StateDirectoryError: the start of an application cannot be locked.
+        OtherVersionError: another version of the product wrote the plan of an application with a host to move.
         NotDeployedError, HostLaunchError, JavaError: see `await_trial`.
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
@@ -91,6 +92,7 @@ def put_right(catalog: Catalog, application: str, *, within: float) -> tuple[Mov
             running where it is.
         BeingStartedError: another process is starting or redeploying the application.
         StateDirectoryError: the start of the application cannot be locked.
+        OtherVersionError: another version of the product wrote its plan.
     """
     with lock_start(catalog.home, application, "streams agent", limit=0.0):
         return tuple(_move(catalog, application, None, within))

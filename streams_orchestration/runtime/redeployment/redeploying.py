@@ -211,9 +211,9 @@ class PlanChange:
             remove_files(self.catalog.store, carrier.written)
 
     def _try_switch(self, within: float) -> list[str] | None:
-        """Switch if the changed units are drained.
+        """Switch if the changed units are drained, and return the files that the catalog no longer names.
 
-        Return None if they are not, or if a unit committed a batch meanwhile.
+        Return None if they are not drained, if a unit committed a batch meanwhile, or if its hold has expired.
 
         Raises:
             StateRefusedError, MisplacedKeysError, OperatorError, OSError: see `Carrier.carry`.

@@ -79,7 +79,7 @@ def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, 
     Raises:
         NotDrainedError: a changed unit is not at a cut or no longer held, or has moved on from the cut of the new plan,
             or there are unread tuples between changed units.
-        BrokenPromiseError: see `begin`.
+        BrokenPromiseError, ImplementationError, ValidationError: see `begin`.
     """
     redeployment = new.redeployment
     application, changed, begins = redeployment.application, set(redeployment.ending), set(redeployment.beginning)
@@ -118,6 +118,7 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
 
     Raises:
         BrokenPromiseError: a former unit has the generation in which its successor would begin, or a later one.
+        ImplementationError, ValidationError: see `operators_of`.
     """
     redeployment, plan, cut, carried = new.redeployment, new.deployment, new.cut, new.carried
     application, begins = redeployment.application, set(redeployment.beginning)
@@ -264,7 +265,8 @@ def _is_exhausted(program: PeProgram, position: Mapping[str, Any]) -> bool:
 def _place_sinks(connection: Connection, new: NewPlan) -> None:
     """Update the rows of sinks: carried-over operators keep their counts, new ones start at 0, others are deleted.
 
-    Outputs that are not final, or are to be removed, pass to the operators that continue.
+    Outputs that are not final, or are to be removed, pass to the operators that continue. The rows of sinks in units
+    that do not begin stay as they are. Raises the errors of `insert_sinks`.
     """
     application, begins = new.redeployment.application, set(new.redeployment.beginning)
     formers, programs = new.redeployment.formers, new.deployment.programs

@@ -74,7 +74,10 @@ class Tending:
             self._catalog.changes.wait(mark, IDLE_SECONDS - LOOK_SECONDS)
 
     def look(self) -> None:
-        """Start waiting hosts that a machine takes, and move misplaced ones, if this agent leads."""
+        """Start waiting hosts that a machine takes, and move misplaced ones, if this agent leads.
+
+        An application with a waiting host is not looked at for misplaced ones. Raises the errors of `launch`.
+        """
         a, now = tables.application, clock.now()
         with self._catalog.read() as connection:
             machines = registered(connection)

@@ -40,6 +40,7 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
         OnTrialError: the application is stopped.
         NotDeployedError: the application is not deployed.
         HostLaunchError, JavaError: see `start`.
+        StreamsRuntimeError: see `observe`.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
     """
     healed = world.monotonic()
@@ -70,6 +71,7 @@ def start(catalog: Catalog, application: str) -> None:
     Raises:
         HostLaunchError: a host cannot be started, and no trial is open; or a host of the restored plan cannot be.
         JavaError: this machine has no Java that Spark can use. The trial is not reverted for that.
+        NotDeployedError: the application is not deployed.
     """
     try:
         launch(catalog, application)

@@ -69,7 +69,7 @@ def accept(opened: OpenedApplication, place: SavepointPlace, drop: Collection[st
         OperatorError: a state of the savepoint cannot be read as one of its operator.
         NotDeployableError: `fresh` is set and the application runs.
         ApplicationError: Spark refuses a query.
-        AnalysisError, JavaError: Spark could not analyse the queries.
+        AnalysisError, JavaError, HostLaunchError: Spark could not analyse the queries.
     """
     wanted, manifest = opened.wanted.compilation, read_manifest(place)
     _refuse_other_application(wanted, manifest)

@@ -46,6 +46,7 @@ def export_savepoint(home: Home, reference: str, directory: Path) -> Copied:
 
     Raises:
         SavepointError: the savepoint does not exist or is damaged, or the directory is not empty or cannot be written.
+            Nothing is left of the copy.
     """
     source = savepoint_of(home, reference)
     manifest = read_manifest(source)

@@ -185,6 +185,10 @@ def _run_to_a_cut(catalog: Catalog, application: str, *, for_a_while: bool) -> N
     """Mark the application as wanted to run; with `for_a_while`, only until `HOLD_SECONDS` from now.
 
     The limit stops an application again that was stopped before, even if this process is killed.
+
+    Raises:
+        NotDeployedError: the application was removed meanwhile.
+        SettingError: a setting in the environment cannot be used.
     """
     a = tables.application
     settings = Settings.from_environment(catalog.home.environment)

@@ -47,6 +47,7 @@ def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[SinkTarget]:
 
     Raises:
         SavepointError: a target cannot be listed, or an operator cannot be imported.
+        ValidationError: see `operators_of`.
     """
     try:
         operators = [each for program in programs for each in operators_of(home, program)]

@@ -209,6 +209,9 @@ class Gatherer:
 
         Returns:
             The merged output as the catalog has it; None if another process has changed the files.
+
+        Raises:
+            OutputError: see `_merge`.
         """
         since = min(self._since[row.pending] for row in rows)
         merged = rows[0] if len(rows) == 1 else self._merge(rows)

@@ -97,7 +97,7 @@ class Publisher:
     def deliver_to(self, deliverers: Mapping[str, Deliverer | Gatherer]) -> None:
         """Replace the delivering sinks: close the former ones, and load the modules of the new ones.
 
-        A sink that writes the same as before keeps its connection and state.
+        A sink that writes the same as before keeps its connection and state. Errors of importing a module are raised.
         """
         before, after = self.deliverers, dict(deliverers)
         for name, former in before.items():

@@ -282,7 +282,10 @@ def unaltered(store: Store, row: DueOutput) -> Path:
 
 
 def _is_copied(store: Store, row: DueOutput) -> bool:
-    """Return True if the final name already has the content of the file that was copied to this machine."""
+    """Return True if the final name already has the content of the file that was copied to this machine.
+
+    False if the file needs no copy or was not copied. Raises OSError if the final file is missing or cannot be read.
+    """
     path = path_of(store, row.pending)
     return str(path) != row.pending and path.exists() and filecmp.cmp(path, row.place, shallow=False)
 

@@ -70,7 +70,8 @@ def retract(catalog: Catalog, application: str, garbage: Iterable[str] = ()) -> 
     Args:
         catalog: the catalog.
         application: the name of the application.
-        garbage: files that the transaction of a reset no longer names; they are removed first.
+        garbage: files that the transaction of a reset no longer names; they are removed first, and left without an
+            error if that fails (`remove_files`).
 
     Returns:
         The errors, at most one for each sink; outputs that could not be removed stay marked.

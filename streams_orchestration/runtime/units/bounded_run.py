@@ -31,6 +31,9 @@ def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PePro
 
     Returns:
         True if this call has stopped the application.
+
+    Raises:
+        StreamsRuntimeError: see `observe`.
     """
     a = tables.application
     units = {program.unit for program in programs}
@@ -75,7 +78,10 @@ def _is_held(connection: Connection, application: str, units: Collection[str]) -
 
 
 def _end_driven_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Request the end of the open epochs of regions whose trigger operator gets no more input, and advance them."""
+    """Request the end of the open epochs of regions whose trigger operator gets no more input, and advance them.
+
+    Regions at a cut, and regions whose end was requested already, are left out. Raises the errors of `observe`.
+    """
     u = tables.unit
     open_epochs = (
         *(u.c.application == application, u.c.name.in_(units), u.c.region.is_not(None), u.c.period.is_(None)),

@@ -280,6 +280,9 @@ def sweep(
         programs: the programs whose sinks are looked at.
         owner: number and incarnation of the host that asks. Files of PEs that another host, or another incarnation, has
             to run by now stay. None if no other process can run these PEs.
+
+    Raises:
+        ImplementationError, ValidationError: see `operators_of`.
     """
     data = data_of(application)
     numbers = list(pes)

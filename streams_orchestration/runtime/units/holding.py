@@ -60,7 +60,10 @@ def release(catalog: Catalog, application: str) -> None:
 
 
 def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Let the periods of those units that are not at a cut end now, and advance these units."""
+    """Let the periods of those units that are not at a cut end now, and advance these units.
+
+    Units whose trigger operator ends their epochs have no period and stay as they are. Raises the errors of `observe`.
+    """
     u = tables.unit
     now = clock.now()
     early = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period", u.c.deadline > now)

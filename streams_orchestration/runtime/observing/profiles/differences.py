@@ -166,7 +166,10 @@ class _Difference:
                 yield OperatorProfile(each.name, round(each.cpu, 6), inputs)
 
     def _streams(self) -> Iterator[StreamProfile]:
-        """Yield the output ports of called operators and of queries, including ports without tuples."""
+        """Yield the output ports of called operators and of queries, including ports without tuples.
+
+        The counts are rounded to one decimal place.
+        """
         for each in self.changes:
             for port in each.outputs if each.called or each.name in self.queries else ():
                 yield StreamProfile(each.name, round(port.tuples, 1), port.port, round(port.bytes, 1))
