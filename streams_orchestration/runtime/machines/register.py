@@ -54,7 +54,7 @@ def shorten_leases(catalog: Catalog) -> None:
     """Shorten leases that last longer than a new one would, because the clock was set back since their renewal.
 
     Do nothing if this process does not know the time well. The rows belong to other agents, so they are changed in a
-    `write` transaction.
+    `write` transaction, by the names of their machines: an agent may renew its lease meanwhile.
     """
     if not clock.is_sure():
         return
@@ -64,7 +64,8 @@ def shorten_leases(catalog: Catalog) -> None:
         if connection.execute(select(m.c.name).where(late)).first() is None:
             return
     with catalog.write() as connection:
-        connection.execute(update(m).where(late).values(lease_until=end))
+        names = connection.scalars(select(m.c.name).where(late)).all()
+        connection.execute(update(m).where(m.c.name.in_(names)).values(lease_until=end))
 
 
 def read_machines(home: Home) -> tuple[MachineStatus, ...]:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Update, select
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -22,7 +22,7 @@ from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.limits import LEASE_SECONDS
 from streams_orchestration.runtime.machines import agent as agents
-from streams_orchestration.runtime.machines.register import forget, read_machines, set_state
+from streams_orchestration.runtime.machines.register import forget, read_machines, set_state, shorten_leases
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import ProcessIdentity, process_space
 from streams_orchestration_tests.runtime.applications import compiled, node, source, totals, write_rows
@@ -234,6 +234,26 @@ def test_an_agent_writes_leases_of_others_only_in_its_turn(place: Place, monkeyp
     with place.catalog.read() as connection:
         lease = MachineRow.one(connection, select(tables.machine).where(there)).lease_until
     assert (noted, lease <= clock.now() + LEASE_SECONDS) == ([far], True)
+
+
+def test_an_agent_writes_the_same_leases_if_its_statement_is_repeated(place: Place, monkeypatch: pytest.MonkeyPatch):
+    """Another agent may renew its lease meanwhile by an old reading of the clock."""
+    far, ran, execute = clock.now() + 3_600.0, list[Any](), Connection.execute
+
+    def noted(connection: Connection, statement: Any, *more: Any, **options: Any) -> Any:
+        ran.append(statement)
+        return execute(connection, statement, *more, **options)
+
+    place.set(tables.machine, space=ELSEWHERE, lease_until=far)
+    agent = place.unregistered("n")
+    agent._register()
+    with monkeypatch.context() as patch:
+        patch.setattr(Connection, "execute", noted)
+        shorten_leases(agent._catalog)
+    place.set(tables.machine, lease_until=far)
+    (written,) = [each for each in ran if isinstance(each, Update)]
+    with place.catalog.write() as connection:
+        assert connection.execute(written).rowcount == 1
 
 
 def test_an_agent_that_is_heard_keeps_its_machine(place: Place, monkeypatch: pytest.MonkeyPatch):
