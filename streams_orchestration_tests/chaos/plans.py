@@ -15,7 +15,7 @@ from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration_tests.chaos.shapes import Shape
+from streams_orchestration_tests.chaos.shapes import TOGETHER, Shape
 
 KEYED = {"Aggregate": ("in0",), "Columns": ("in0",), "Totals": ("in0",), "Pairing": ("in0", "in1"), "Filter": ("in0",)}
 """Operators whose tuples may be split by their keys, with their input ports."""
@@ -63,7 +63,17 @@ def _options(shape: Shape, choose: random.Random) -> Options:
 
 def _varied(graph: list[dict[str, Any]], choose: random.Random, *, in_order: bool) -> list[dict[str, Any]]:
     varied = [_operator(each, choose, in_order=in_order) if choose.random() < 0.4 else each for each in graph]
-    return _placed(varied, choose) if choose.random() < 0.3 else varied
+    varied = _placed(varied, choose) if choose.random() < 0.3 else varied
+    return _parted(varied) if any(map(_is_together, varied)) and choose.random() < 0.5 else varied
+
+
+def _is_together(node: dict[str, Any]) -> bool:
+    return node.get("config") == TOGETHER
+
+
+def _parted(graph: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Operators that must share a PE may have PEs of their own."""
+    return [{**each, "config": {}} if _is_together(each) else each for each in graph]
 
 
 def _operator(node: dict[str, Any], choose: random.Random, *, in_order: bool) -> dict[str, Any]:

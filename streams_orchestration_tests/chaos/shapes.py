@@ -66,6 +66,8 @@ HURRIED = ("Paced", "SlowFile", "SlowKafka", "SlowSql", "FedKafka")
 """Sources that take their time until they are to hurry."""
 SCHEMAS = {"Row": "k string, n bigint", "Total": "k string, number bigint, total bigint"}
 AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}
+TOGETHER: dict[str, Any] = {"placement": {"partitionColocation": "together"}}
+"""The configuration of operators that share a PE, until a plan parts them."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import contextlib
 import random
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,17 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks import state_files
 from streams_orchestration.runtime.tasks.state_files import SMALL_STATE
 from streams_orchestration_tests.chaos.plans import Plans
-from streams_orchestration_tests.chaos.shapes import OPTIONS, SHAPES, Make, Shape, Tuples, node, sink
+from streams_orchestration_tests.chaos.shapes import (
+    AUTONOMOUS,
+    OPTIONS,
+    SHAPES,
+    TOGETHER,
+    Make,
+    Shape,
+    Tuples,
+    node,
+    sink,
+)
 from streams_orchestration_tests.chaos.undisturbed import Outcome, outcome
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.simulation import brokers
@@ -30,6 +40,8 @@ from streams_orchestration_tests.simulation.targets import path_of, plain
 
 SECONDS = 6.0
 """Simulated seconds for which a source has tuples."""
+TWICE_SECONDS = 20.0
+"""The same for the application `read_twice`."""
 HURRY = 100
 """Times that the clock of sources is faster when nothing happens: their tuples depend on numbers, not on time."""
 
@@ -81,10 +93,25 @@ def received(make: Make) -> Shape:
     return Shape("received", [source | letters, counted, sink("Out", "Counted")], ("Out",))
 
 
+def read_twice(make: Make) -> Shape:
+    """Return two operators in no region that read one stream in one PE, which other plans part: 5 or 6 PEs.
+
+    It lasts longer than others, so that it is still at work after garbage was collected, and a plan has changed.
+    """
+    make = replace(make, seconds=TWICE_SECONDS)
+    graph = [make.source("A", period=make.period()), sink("Out", "A")]
+    for name in ("Seen", "Also"):
+        graph.append(node(name, "Columns", "A", schema="Total", **AUTONOMOUS, config=TOGETHER))
+        graph.append(sink(f"{name}Out", name, **AUTONOMOUS))
+    return Shape("read_twice", graph, ("Out", "SeenOut", "AlsoOut"), in_order=True)
+
+
 SIMULATED: dict[str, Callable[[Make], Shape]] = {
     **SHAPES, "event_time": event_time, "delivered": delivered, "sent": sent, "received": received,
+    "read_twice": read_twice,
 }  # fmt: skip
-"""The shapes of chaos, one of event time, two with sinks that are not files, and one whose source has a journal."""
+"""The shapes of chaos, one of event time, two with sinks that are not files, one whose source has a journal, and one
+with a PE that two operators share."""
 LETTERS = 240
 MAILBOX = {
     "implementation": "streams_orchestration_tests.simulation.mailbox:Mailbox",

@@ -10,6 +10,7 @@ from streams_orchestration_tests.simulation.mailbox import OFFICE
 from streams_orchestration_tests.simulation.plan_faults import (
     ZOMBIE_SECONDS,
     late,
+    late_collection,
     lost_switch,
     redeploy,
     savepoint,
@@ -371,6 +372,7 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "slow_commit": slow_commit,
     "spoil": spoil,
     "lost_switch": lost_switch,
+    "late_collection": late_collection,
 }
-USUAL = tuple(kind for kind in KINDS if kind not in ("spoil", "lost_switch"))
+USUAL = tuple(kind for kind in KINDS if kind not in ("spoil", "lost_switch", "late_collection"))
 """Kinds that come unless others are asked for; a trial that is to fail takes some 5,000 steps."""

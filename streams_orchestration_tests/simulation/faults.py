@@ -35,12 +35,15 @@ DISRUPTIVE = (
     *("kill", "suicide", "stop", "zombie", "late", "away", "power", "full"),
     *("die", "freeze", "cut_catalog", "cut_storage", "cut_all", "jump", "jump_server", "flip", "break"),
     "bad_disk",
-    *("store_away", "slow", "late_delivery", "late_sweep", "slow_commit", "spoil", "lost_switch"),
+    *("store_away", "slow", "late_delivery", "late_sweep", "slow_commit", "spoil", "lost_switch", "late_collection"),
 )
 """Kinds of faults that may cost a reset."""
 
 
-OF_MACHINES = ("jump_server", "late", "late_sweep", "die", "freeze", "break", "cut_catalog", "cut_storage", "cut_all")
+OF_MACHINES = (
+    *("jump_server", "late", "late_sweep", "late_collection", "die", "freeze", "break"),
+    *("cut_catalog", "cut_storage", "cut_all"),
+)
 """Kinds of faults that need several machines."""
 OF_STORES = ("store_away", "unseen", "slow")
 """Kinds of faults that need an object store."""
@@ -56,7 +59,7 @@ WEIGHTS = {
     "cut_all": 1, "break": 1, "flip": 1, "bad_disk": 1,
     "jump_server": 1, "lost_rare": 8, "late": 2, "store_away": 1, "unseen": 2, "slow": 2,
     "lost_behind": 8, "target_away": 1, "target_lost": 3, "late_delivery": 15, "late_sweep": 15,
-    "unacknowledged": 2, "unheard": 2, "slow_commit": 8, "spoil": 4, "lost_switch": 100,
+    "unacknowledged": 2, "unheard": 2, "slow_commit": 8, "spoil": 4, "lost_switch": 100, "late_collection": 15,
 }  # fmt: skip
 """The weights of the kinds of faults, relative to the others."""
 RARE = ("healer", "agent", "host", *NAMES)
@@ -73,6 +76,7 @@ DIRECTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "late_sweep": ((LIST,), ("host",)),
     "spoil": (("begin unit",), ("query",)),
     "lost_switch": (("commit",), ("redeployer",)),
+    "late_collection": (("begin unit",), ("host",)),
 }
 """Kinds of faults that come at some steps of some kinds of processes only."""
 

@@ -60,7 +60,7 @@ SUITED: dict[str, tuple[float, tuple[str, ...], tuple[str, ...], int]] = {
     "states are removed though their switch may have been made": (
         0.008, ("redeploy", "lost_switch"), ("diamond", "join"), 0,
     ),
-    "garbage is collected by a plan that was replaced": (0.01, ("late", "redeploy"), ("two_regions", "diamond"), 3),
+    "garbage is collected by a plan that was replaced": (0.5, ("late_collection",), ("read_twice",), 3),
     "a query of a plan that was replaced goes on": (0.01, ("zombie", "redeploy", "kill"), ("diamond", "two_hosts"), 2),
     "a revert repeats epochs": (0.05, ("spoil",), ("two_regions", "diamond"), 0),
     "a revert repeats numbers of segments": (0.05, ("spoil",), ("diamond", "two_regions"), 0),

@@ -57,6 +57,18 @@ class Redeploys:
         name = f"redeploy to plan {number} within {SHORT_SECONDS:g} s"
         return self._begin("redeployer", name, lambda: self._redeploy(number, SHORT_SECONDS))
 
+    def part(self, deployed: int) -> str | None:
+        """Start a redeploy to the plan whose streams have the most readers.
+
+        Return None if enough is under way, or that plan has as many PEs as are deployed.
+        """
+        programs = [plan.plan.programs for plan in self.plans]
+        readers = [sum(len({each.stream for each in program.inputs}) for program in every) for every in programs]
+        number, within = readers.index(max(readers)), WITHIN_SECONDS[0]
+        if len(programs[number]) == deployed:
+            return None
+        return self._begin("redeployer", f"redeploy to plan {number}", lambda: self._redeploy(number, within))
+
     def save(self) -> str | None:
         """Start to take a savepoint; return None if enough is under way, or there are enough savepoints."""
         if self._saved == MOST_SAVEPOINTS:

@@ -98,6 +98,7 @@ SUITED_FINDS = (
     *("the states of a trial's cut are collected", "a revert takes nothing back", "a revert repeats generations"),
     *("a revert repeats epochs", "a revert repeats numbers of segments"),
     *("a redeploy repeats the generation", "heartbeats are of the machine's clock"),
+    "garbage is collected by a plan that was replaced",
 )
 """Mutants that the first runs of the case find that `mutant_table` has for them."""
 FIRST_SEEDS = {
@@ -124,6 +125,7 @@ ALWAYS = (
     *("a commit takes no turn of its unit", "an agent starts a host twice"),
     "states are removed though their switch may have been made",
     "tuples between units do not count when these are drained",
+    "garbage is collected by a plan that was replaced",
 )
 """Mutants that each merge looks for, one for each kind of fault."""
 
