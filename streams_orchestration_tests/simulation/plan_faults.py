@@ -34,7 +34,8 @@ def late(faults: Faults, step: str) -> str | None:
     machine, plan = faults.scheduler.current.process.machine, faults.checks.plan()
     if not machine.takes_hosts:
         return None
-    faults.redeploys.redeploy()
+    with faults.scheduler.outside():  # not on the machine that is frozen
+        faults.redeploys.redeploy()
     held = faults.machines.freeze(machine, 2 * ZOMBIE_SECONDS)
     faults.held += [(each, lambda: faults.checks.plan() > plan) for each in held]
     faults.lasts(2 * ZOMBIE_SECONDS)
