@@ -61,6 +61,7 @@ SUITED: dict[str, tuple[float, tuple[str, ...], tuple[str, ...], int]] = {
         0.008, ("redeploy", "lost_switch"), ("diamond", "join"), 0,
     ),
     "garbage is collected by a plan that was replaced": (0.5, ("late_collection",), ("read_twice",), 3),
+    "small states of a savepoint are not synchronised": (0.005, ("savepoint",), ("diamond", "two_regions"), 0),
     "a query of a plan that was replaced goes on": (0.01, ("zombie", "redeploy", "kill"), ("diamond", "two_hosts"), 2),
     "a revert repeats epochs": (0.05, ("spoil",), ("two_regions", "diamond"), 0),
     "a revert repeats numbers of segments": (0.05, ("spoil",), ("diamond", "two_regions"), 0),

@@ -98,7 +98,7 @@ SUITED_FINDS = (
     *("the states of a trial's cut are collected", "a revert takes nothing back", "a revert repeats generations"),
     *("a revert repeats epochs", "a revert repeats numbers of segments"),
     *("a redeploy repeats the generation", "heartbeats are of the machine's clock"),
-    "garbage is collected by a plan that was replaced",
+    *("garbage is collected by a plan that was replaced", "small states of a savepoint are not synchronised"),
 )
 """Mutants that the first runs of the case find that `mutant_table` has for them."""
 FIRST_SEEDS = {
