@@ -182,20 +182,27 @@ def submission_value(run: Any, name: str, default: str | None = None) -> str:
 
 @plain("getSubmissionTimeListValue", run=True)
 def submission_list(run: Any, name: str, default: list[str] | None = None) -> list[str]:
-    """Return a submission-time value that is a list, parsed from JSON, or the default if it was not given.
+    """Return a submission-time value that is a list, or the default if it was not given.
+
+    The elements are the texts between the commas of the value, or the value is a list in JSON.
 
     Raises:
-        RunError: the value is not a list of texts, or was not given and has no default.
+        RunError: the value is a list in JSON of other values than texts, or was not given and has no default.
     """
     text = run.constants.get(name)
-    if text is None and default is not None:
-        return default
+    if text is None:
+        if default is not None:
+            return default
+        message = f"there is no submission-time value {name}"
+        raise RunError(message)
     try:
-        values = json.loads(text or "")
+        values = json.loads(text)
     except ValueError:
         values = None
-    if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
-        message = f'the submission-time value {name} must be a list of texts, such as ["a", "b"], not {text!r}'
+    if not isinstance(values, list):
+        return text.split(",")
+    if not all(isinstance(each, str) for each in values):
+        message = f'the submission-time value {name} must be a list of texts, such as ["a", "b"] or a,b, not {text!r}'
         raise RunError(message)
     return values
 
