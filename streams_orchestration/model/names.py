@@ -1,8 +1,9 @@
-"""Suggestions for misspelt names."""
+"""Names of applications and files, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
 import difflib
+import posixpath
 import re
 from collections.abc import Iterable
 
@@ -23,6 +24,15 @@ def application_name_of(text: str) -> str:
     """
     name = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")[:63]
     return name if APPLICATION_NAME.fullmatch(name) else f"_{name}"[:63]
+
+
+def leaves_directory(path: str) -> bool:
+    """Return True if a relative path names a place outside of the directory from which it starts.
+
+    >>> leaves_directory("a/../../b"), leaves_directory("a/../b"), leaves_directory("/b")
+    (True, False, False)
+    """
+    return posixpath.normpath(path).split("/")[0] == ".."
 
 
 def nearest_name(word: str, known: Iterable[str]) -> str | None:

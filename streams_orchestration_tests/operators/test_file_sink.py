@@ -188,6 +188,8 @@ def test_a_text_that_cannot_stand_without_quotes_is_an_error_of_the_data(tmp_pat
         ({"format": "csv", "separator": '"'}, "separator: .* cannot separate values"),
         ({"suppress": ["m"]}, "suppress: the input stream has no attribute m.*n"),
         ({"suppress": ["n", "s"]}, "suppress: no attribute is left"),
+        ({"file": "../out"}, "file: ../out is outside of the results of the application"),
+        ({"file": "out/../../out"}, "is outside of the results of the application"),
     ],
 )
 def test_parameters_that_a_file_sink_cannot_honour_are_refused_before_it_starts(

@@ -217,6 +217,18 @@ def test_windows_by_differences_name_attributes_with_or_without_their_ports(tmp_
     assert windows == ["sliding, delta(t, 1.0), delta(n, 2)", ["sliding, delta(n, 3)", "sliding, delta(t, 4.0)"]]
 
 
+def test_files_of_sinks_outside_of_the_data_directory_are_beside_it(tmp_path: Path):
+    (tmp_path / "data").mkdir()
+    file = tmp_path / "Main.spl"
+    names = {"A": "a.csv", "B": "../b.csv", "C": "c/../../c.csv", "D": "d/../d.csv", "E": "/e.csv"}
+    sinks = "".join(f'() as {sink} = FileSink(S) {{ param file : "{name}"; }}' for sink, name in names.items())
+    file.write_text(f"composite Main {{ graph stream<int32 n> S = Beacon() {{ }} {sinks} }}")
+    document, findings = read_tree(file)
+    assert errors_of(findings) == []
+    beside = {"B": str(tmp_path / "b.csv"), "C": str(tmp_path / "c.csv")}
+    assert {node["name"]: node["parameters"]["file"] for node in document["graph"][1:]} == names | beside
+
+
 def test_an_alias_hides_the_stream_of_another_port(tmp_path: Path):
     file = tmp_path / "Main.spl"
     file.write_text(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.lakes.delta_store import DeltaParameters
 from streams_orchestration.operators.lakes.sink import LakeSink, LakeSinkParameters
+from streams_orchestration.operators.storage.port import check_among_results
 
 if TYPE_CHECKING:
     from streams_orchestration.operators.lakes.target import LakeTarget
@@ -27,6 +28,7 @@ class DeltaSink(LakeSink):
     def check(cls, context: OperatorContext, parameters: Any) -> None:
         """Raise ValueError if the table's location or a storage option cannot be used, or `LakeSink.check` does."""
         parameters.check_location()
+        check_among_results("table", parameters.table)
         super().check(context, parameters)
 
     @classmethod

@@ -17,7 +17,7 @@ from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.sinks.gathering import Roll
 from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.storage.options import StorageOptions
-from streams_orchestration.operators.storage.port import is_address
+from streams_orchestration.operators.storage.port import check_among_results, is_address
 
 DEFAULT_ROLL = Roll(seconds=10.0, size=64 << 20)
 _CLOSED_BY = {"size": "bytesPerFile", "time": "timePerFile", "epochs": "epochsPerFile", "count": "tuplesPerFile"}
@@ -127,6 +127,7 @@ class FileSinkParameters(CsvParameters):
     @model_validator(mode="after")
     def _go_together(self) -> FileSinkParameters:
         self._check_names()
+        check_among_results("file", self.file)
         if is_address(self.file) and self.visibility == "read_uncommitted":
             message = (
                 "visibility: read_uncommitted cannot be combined with an object store, where a reset cannot retract "

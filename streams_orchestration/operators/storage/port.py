@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, Protocol
 
+from streams_orchestration.model.names import leaves_directory
 from streams_orchestration.operators.errors import OutsideError, RefusedError
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -130,3 +131,13 @@ class Storage(Protocol):
 def is_address(text: str) -> bool:
     """Return True if a path has a scheme, as in `s3://bucket/directory`, other than `package://`."""
     return _ADDRESS.match(text) is not None and not text.startswith("package://")
+
+
+def check_among_results(parameter: str, place: str) -> None:
+    """Raise ValueError if a relative path is outside of the results of its application."""
+    if not is_address(place) and leaves_directory(place):
+        message = (
+            f"{parameter}: {place} is outside of the results of the application, where other applications write; "
+            "leave out .., or give an absolute path"
+        )
+        raise ValueError(message)

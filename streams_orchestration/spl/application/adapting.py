@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from streams_orchestration.model.containers import is_list
-from streams_orchestration.model.names import application_name_of
+from streams_orchestration.model.names import application_name_of, leaves_directory
 from streams_orchestration.model.programs import CONSTANTS, LOGIC, is_program
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
 from streams_orchestration.spl.language.tokens import string_text, tokenize
@@ -193,6 +194,13 @@ def _name_files(invocation: _Invocation) -> None:
         del parameters["closeMode"]
 
 
+def _leave_results(invocation: _Invocation) -> None:
+    """Write a file that is outside of the results where Streams writes it: relative to the data directory."""
+    file: Any = invocation.parameters.get("file")
+    if isinstance(file, str) and "://" not in file and leaves_directory(file):
+        invocation.parameters["file"] = os.path.normpath(invocation.data / file)
+
+
 def _reads(program: dict[str, Any], inputs: Sequence[Port]) -> bool:
     """Return True if a program reads the tuples of an input port."""
     return not {port.label for port in inputs}.isdisjoint(tokenize(str(program[LOGIC])).texts)
@@ -274,7 +282,7 @@ def _within(directory: Path, name: Any) -> Any:
 
 _TRANSLATIONS: dict[str, tuple[Callable[[_Invocation], None], ...]] = {
     "Barrier": (_partition_ports,),
-    "FileSink": (_name_files, _suppress_variables, _write_rows),
+    "FileSink": (_name_files, _leave_results, _suppress_variables, _write_rows),
     "FileSource": (_read_below_data, _ignore_delays, _read_rows),
     "Format": (_make_binary_rows,),
     "Import": (_name_application,),
