@@ -14,7 +14,7 @@ from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import definitions, tree
 from streams_orchestration.spl.language.printing import text_of
 from streams_orchestration.spl.models.operators import OutputPorts, ParameterModel, SplOperatorModel
-from streams_orchestration.spl.types.types import UNKNOWN, VOID, Enumeration, Type
+from streams_orchestration.spl.types.types import UNKNOWN, VOID, Enumeration, Optional, Type
 from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
 from streams_orchestration.spl.typing.checking import ExpressionTyping
 from streams_orchestration.spl.typing.conversions import converted
@@ -24,6 +24,7 @@ from streams_orchestration.spl.typing.scopes import Actual, FunctionName, Port, 
 from streams_orchestration.spl.typing.typed import (
     Call,
     Constant,
+    Convert,
     Expression,
     Mistake,
     Node,
@@ -227,19 +228,25 @@ def _complete(
 ) -> None:
     """Assign to each attribute without an assignment the input attribute of equal name and type.
 
-    The port's default output function is applied to it. Report an attribute without such an input attribute, if the
-    model needs all (`complete`) and the types of all inputs are known.
+    An optional attribute also takes an input attribute of the type of its values. The first input port with one or the
+    other counts, and the port's default output function is applied to it. Report an attribute without such an input
+    attribute, if the model needs all (`complete`) and the types of all inputs are known.
     """
     span = typing.span(written.operator)
     for attribute in port.type.attributes:
         if attribute.name in done:
             continue
-        owner = next((each for each in inputs if each.type.type_of(attribute.name) == attribute.type), None)
+        content = attribute.type.content if isinstance(attribute.type, Optional) else attribute.type
+        fitting = (attribute.type, content)
+        owner = next((each for each in inputs if each.type.type_of(attribute.name) in fitting), None)
         if owner is not None:
-            value: Expression = PortAttribute(span, attribute.type, owner.label, attribute.name)
+            type_ = owner.type.type_of(attribute.name) or attribute.type
+            value: Expression = PortAttribute(span, type_, owner.label, attribute.name)
+            if type_ != attribute.type:
+                value = Convert(span, attribute.type, value)
             if kind.default and kind.default != "AsIs":
                 value = OutputCall(span, attribute.type, kind.default, (value,))
-            done[attribute.name] = Assigned(attribute.name, value, written=False)
+            done[attribute.name] = Assigned(attribute.name, value, written=type_ != attribute.type)
         elif kind.complete and inputs and attribute.type != UNKNOWN and all(each.is_known for each in inputs):
             message = (
                 f"{attribute} of {port.label} has no assignment, and there is no input attribute of its name and type"
