@@ -17,7 +17,7 @@ from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.metrics import Metrics
 from streams_orchestration.operators.region import RegionRole, not_the_trigger
-from streams_orchestration.spl.programs.run import PortLinks
+from streams_orchestration.spl.programs.run import PortLinks, RandomNumbers
 
 
 class Punctuation(Enum):
@@ -129,6 +129,9 @@ class OperatorContext:
     """
     links: PortLinks | None = None
     """The Imports and Exports at the operator's ports, if its program reads or changes them while it runs."""
+    generators: list[RandomNumbers] = field(default_factory=list[RandomNumbers])
+    """The generator of the random numbers of all programs of the operator, which copies of the context share; empty
+    before the first program."""
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("streams.operator"))
     metrics: Metrics = field(default_factory=Metrics)
     """The operator's own counters and gauges."""

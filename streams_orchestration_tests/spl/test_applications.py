@@ -229,6 +229,22 @@ def test_files_of_sinks_outside_of_the_data_directory_are_beside_it(tmp_path: Pa
     assert {node["name"]: node["parameters"]["file"] for node in document["graph"][1:]} == names | beside
 
 
+def test_random_numbers_differ_between_attributes_operators_and_channels(tmp_path: Path):
+    file = tmp_path / "Main.spl"
+    logic = "logic state : mutable float64 m = 0.0; onTuple A : m = random();"
+    file.write_text(
+        "composite Main { graph stream<float64 x, float64 y> A = Beacon() { param iterations : 3;"
+        "  output A : x = random(), y = random(); }"
+        f"@parallel(width = 2) stream<A> B = Functor(A) {{ {logic} output B : x = m, y = random(); }}"
+        "stream<A> C = Custom(A) { logic onTuple A : submit({x = random(), y = random()}, C); }"
+        "stream<A> D = Custom() { logic onProcess : { int32 n = 3; submit({x = random(), y = random()}, D); } }"
+        '() as K = FileSink(A, B, C, D) { param file : "k"; } }'
+    )
+    document, _ = read_tree(file)
+    rows = run_in_process(document, {}, options=Options())["K"].to_pylist()
+    assert len({value for row in rows for value in row.values()}) == 2 * len(rows) == 20
+
+
 def test_an_alias_hides_the_stream_of_another_port(tmp_path: Path):
     file = tmp_path / "Main.spl"
     file.write_text(

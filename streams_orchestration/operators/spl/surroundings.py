@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol
 
-from streams_orchestration.spl.programs.run import PortLinks, Run
+from streams_orchestration.spl.programs.run import PortLinks, RandomNumbers, Run, generator_of
 
 
 class Surroundings(Protocol):
@@ -27,6 +27,7 @@ class Surroundings(Protocol):
     base: Path
     logger: logging.Logger
     links: PortLinks | None
+    generators: list[RandomNumbers]
 
 
 _CONTEXT: ContextVar[Surroundings | None] = ContextVar("context of the operator that is set up", default=None)
@@ -58,6 +59,8 @@ def run_of(context: Surroundings, constants: Mapping[str, Any]) -> Run:
         constants: submission-time values by name.
     """
     output = PrintedLines(context)
+    if not context.generators:
+        context.generators.append(generator_of(context.name))
     return Run(
         operator=context.name,
         application=context.application,
@@ -72,6 +75,7 @@ def run_of(context: Surroundings, constants: Mapping[str, Any]) -> Run:
         data_directory=str(context.base),
         application_directory=str(context.base),
         links=context.links,
+        generator=context.generators[0],
         print=output.print,
         log=output.log,
     )

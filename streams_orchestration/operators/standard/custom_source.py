@@ -97,6 +97,7 @@ class CustomSource(SourceOperator):
         Raises:
             DataError: the program makes fewer submissions than before the restart.
         """
+        self.context.generators.clear()  # the program draws the same random numbers again
         self.logic = LogicProgram(self.context, self.parameters.spl, submits=True)
         self._outputs, self._steps = self.logic.program.process()
         self._position, self._until = 0, 0.0

@@ -45,6 +45,15 @@ class PortLinks(Protocol):
         ...
 
 
+RandomNumbers = random.Random
+"""A generator of random numbers, which draws the same numbers for an equal seed."""
+
+
+def generator_of(operator: str) -> RandomNumbers:
+    """Return the generator of an operator's random numbers, which other operators and channels do not share."""
+    return RandomNumbers(operator)
+
+
 @dataclass
 class Run:
     """The runtime services of one operator's programs.
@@ -81,7 +90,7 @@ class Run:
     files: OpenFiles = field(default_factory=OpenFiles)
     links: PortLinks | None = None
     documents: dict[str, Any] = field(default_factory=dict[str, Any])
-    generator: random.Random = field(default_factory=lambda: random.Random(0))
+    generator: RandomNumbers = field(default_factory=lambda: generator_of(""))
 
     @property
     def logical(self) -> str:
