@@ -31,7 +31,9 @@ def implementation_name(operator: LogicalOperator) -> str:
     Raises:
         NoImplementationError: the operator is compile-only.
     """
-    name = operator.implementation or _special(operator).get(operator.kind) or STANDARD.get(operator.kind)
+    name = operator.implementation
+    if name is None and operator.standard:
+        name = _special(operator).get(operator.kind) or STANDARD.get(operator.kind)
     if name is None:
         message = (
             f"{operator.kind} has no implementation that could run; declare one: "
@@ -58,7 +60,7 @@ def _special(operator: LogicalOperator) -> dict[str, str]:
 
 def is_standard(operator: LogicalOperator) -> bool:
     """Return True for a standard operator that can run, False for one that the application declares."""
-    return operator.implementation is None and operator.kind in STANDARD
+    return operator.standard and operator.implementation is None and operator.kind in STANDARD
 
 
 def import_beside(file: str) -> None:
