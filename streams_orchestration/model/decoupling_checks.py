@@ -106,7 +106,10 @@ def _not_entered(operations: dict[int | str, Operation]) -> Iterator[Diagnostic]
 
 
 def _unequal_tees(operations: dict[int | str, Operation]) -> Iterator[Diagnostic]:
-    """Report tees of one stream with different amounts, since all tees of a stream carry the same items (rule Q5)."""
+    """Report tees of one stream with different amounts, since all tees of a stream carry the same items (rule Q5).
+
+    A tee without a `card` has the amount of its stream.
+    """
     first: dict[int | str, Operation] = {}
     for each in operations.values():
         if each.kind == "tee" and each.card is not None:

@@ -29,7 +29,7 @@ def problem_from_mapping(tree: Mapping[str, Any], machines: int | None = None) -
     """Read a problem from a mapping; `machines` overrides the number of machines in it.
 
     Raises:
-        ApplicationError: the mapping is not a problem.
+        ApplicationError: the mapping is not a problem, or `check_problem` has findings.
     """
     problem = validated(Problem, tree, by_name=True)
     if machines is not None:

@@ -197,7 +197,7 @@ def _plain_text(value: Any) -> str:
 
 
 def parse_document(text: str, file: str) -> tuple[Any, list[Diagnostic]]:
-    """Parse a YAML text. Return its tree and diagnostics; the tree is None if no part of the text is usable.
+    """Parse a YAML text. Return its tree and diagnostics; the tree is None if one of them is SO0003, SO0005 or SO0006.
 
     Plain scalars are read by the core schema of YAML 1.2: `no` and dates stay text.
     """

@@ -54,7 +54,8 @@ def without_errors(application: Application | None, diagnostics: Iterable[Diagno
 def validate_document(tree: Any, location: str = "") -> tuple[Application | None, list[Diagnostic]]:
     """Validate a parsed document. Return the application without its faulty parts, and all diagnostics; never raises.
 
-    The application is None if the document is not a mapping, or still faulty after `MOST_ATTEMPTS`.
+    The application is None if the document is not a mapping, or still faulty after `MOST_ATTEMPTS`. Findings that only
+    follow from leaving parts out are dropped. `location` is the place of a document that is not a mapping.
     """
     if not isinstance(tree, Mapping):
         return None, [Diagnostic.of("SO0009", f"the spec is a mapping, not {show(tree)}", location=location)]

@@ -19,6 +19,8 @@ LONGEST_NAME = 200
 def application_name_of(text: str) -> str:
     """Return an application name of at most 63 characters, made from a text such as the name of a main composite.
 
+    It begins with `_` if it would begin with a digit, and is `_` if nothing else is left.
+
     >>> application_name_of("com.acme::Main")
     'com_acme_Main'
     """

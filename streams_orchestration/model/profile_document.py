@@ -147,7 +147,10 @@ def _transport(document: _Transport | None) -> Transport | None:
 
 
 def mapping_of(profile: Profile) -> dict[str, Any]:
-    """Return a profile as a mapping, the inverse of `profile_from_mapping`. Unknown figures are left out."""
+    """Return a profile as a mapping, the inverse of `profile_from_mapping`. Unknown figures are left out.
+
+    Its time is rounded to milliseconds.
+    """
     document: dict[str, Any] = {"profileVersion": 1, "application": profile.application}
     if profile.fingerprint:
         document["fingerprint"] = profile.fingerprint

@@ -56,7 +56,8 @@ def may_be_spec(file: Path) -> bool:
 def read_python(spec: str | Path) -> tuple[Any, list[Diagnostic]]:
     """Run a Python file and return its application's document, or None and the reason.
 
-    Output that the file prints goes to standard error.
+    Without a name in the spec, it is the application called `app`, or else the only one. Output that the file prints
+    goes to standard error. The file's module stays loaded, and its directory in the module search path.
     """
     match = _SPEC.fullmatch(str(spec))
     file = file_of(spec)
@@ -87,7 +88,7 @@ def _is_application(value: object) -> bool:
 
 
 def _run(file: Path) -> ModuleType:
-    """Run a spec file as a new module, and make the module importable by its name.
+    """Run a spec file as a new module, make the module importable by its name, and its directory a place of modules.
 
     Output that the file prints goes to standard error. If the file raises an error, a module that was loaded from an
     earlier spec of the same name stays.

@@ -22,7 +22,7 @@ def graphs(application: Application) -> Iterator[tuple[str, Composite | None, tu
 
 
 def check_names(application: Application, lost: Iterable[str] = ()) -> list[Diagnostic]:
-    """Return the diagnostics about the names of an application (codes SO01..).
+    """Return the diagnostics about names and numbers of ports of an application (codes SO01.. and SO0303).
 
     Args:
         application: the application.

@@ -40,7 +40,10 @@ def most_outputs(signature: OperatorSignature, invocation: Invocation) -> int | 
 
 
 def output_names(application: Application, invocation: Invocation) -> tuple[str, ...]:
-    """Return the names of an invocation's output streams; by default one of its own name, none for a sink."""
+    """Return the names of an invocation's output streams; by default one of its own name, none for a sink.
+
+    A composite without outputs is a sink; an unknown operator is not.
+    """
     if invocation.outputs is not None:
         return tuple(output.stream for output in invocation.outputs)
     composite: Composite | None = application.composites.get(invocation.operator)

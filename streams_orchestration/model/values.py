@@ -164,7 +164,7 @@ class SubmissionValue(Element):
         return self
 
     def accepts(self, value: object) -> bool:
-        """Return True if a value fits the declared type; integers fit float64."""
+        """Return True if a value fits the declared type; integers fit float64, but infinity and NaN do not."""
         if isinstance(value, bool) or self.type == "boolean":
             return isinstance(value, bool) and self.type == "boolean"
         if self.type == "rstring":
@@ -174,7 +174,7 @@ class SubmissionValue(Element):
         return isinstance(value, int) and value in (INT32 if self.type == "int32" else INT64)
 
     def parse(self, text: str) -> int | float | bool | str:
-        """Parse a text of the command line as the declared type.
+        """Parse a text of the command line as the declared type; `true` and `false` may be in any case.
 
         Raises:
             ValueError: the text is not of the declared type.

@@ -50,7 +50,7 @@ def event_time_sentence(changes: Sequence[EventTimeChange]) -> str:
 
 
 def _words(compilation: Compilation) -> dict[str, str]:
-    """Map the identity of each logical operator to its event time in words, which all its replicas share."""
+    """Map the identity of each logical operator with event time to that in words, which all its replicas share."""
     logical, physical = compilation.logical.operators, compilation.physical
     found: dict[str, str] = {}
     for each in compilation.event_time.operators:

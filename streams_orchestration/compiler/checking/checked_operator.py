@@ -106,7 +106,7 @@ class OperatorFault(NamedTuple):
     anywhere: bool = False
     """True if the fault is one in IBM Streams, too, and not only when the application runs here."""
     decisive: bool = True
-    """True if no later check of this operator runs after the fault."""
+    """True if no later group of checks of this operator runs after the fault."""
 
 
 Check = Callable[[CheckedOperator], Iterable[OperatorFault]]

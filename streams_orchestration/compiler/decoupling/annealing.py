@@ -32,7 +32,8 @@ def anneal(
     """Improve an assignment by simulated annealing with moves of single pieces, and return the best assignment found.
 
     The energy is the sum of the eighth powers of the loads, so the largest ones count most and every send counts too.
-    Of two assignments the one with the lower largest load is better, then the one with the lower sum.
+    Of two assignments the one with the lower largest load is better, then the one with the lower sum. Nothing is tried
+    with a single machine, without movable pieces, or without load.
 
     Args:
         assignment: the initial assignment; it is changed in place.

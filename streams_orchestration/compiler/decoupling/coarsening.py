@@ -10,7 +10,10 @@ from streams_orchestration.compiler.decoupling.tracked_assignment import Pieces
 
 
 def coarser(pieces: Pieces, heaviest: float, chance: Random) -> tuple[Pieces, list[int]] | None:
-    """Join pairs of pieces, beginning with those whose separation costs most in relation to their weight.
+    """Join pieces in pairs, since a pair is moved as a whole.
+
+    In random order, each piece chooses the free neighbour whose separation costs most in relation to its weight. Pieces
+    that are pinned to different machines are not paired.
 
     Args:
         pieces: the pieces.

@@ -88,8 +88,8 @@ class Dataflow:
 def dataflow(problem: Problem) -> Dataflow:
     """Return the graph of a checked problem.
 
-    If an operator without a written tee has several readers, each reader gets an implicit tee. So readers may execute
-    on different machines, and readers on one machine share a send (rules Q5, Q6).
+    If an operator has several readers, each reader that is not a tee gets an implicit tee. So readers may execute on
+    different machines, and readers on one machine share a send (rules Q5, Q6).
     """
     operations = problem.ops
     numbers = {each.id: number for number, each in enumerate(operations)}

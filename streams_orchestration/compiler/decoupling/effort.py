@@ -21,8 +21,9 @@ _SOME_STARTS = 6
 def solve_task(task: SolverTask, report: Callable[[SolverProgress], None]) -> None:
     """Search, prove cheap bounds, then solve the integer program if it is small enough.
 
-    Every better decision or bound is reported at once, since the time may end at any moment. If the integer program is
-    solved for two machines, search and bounds are skipped, since the program alone is faster.
+    The program is left out if it may end early (the gap is not 0) and the search was good enough. Every better decision
+    or bound is reported at once, since the time may end at any moment. If the integer program is solved for two
+    machines, search and bounds are skipped, since the program alone is faster.
     """
     effort = _Effort(task, report)
     if not task.solvable:

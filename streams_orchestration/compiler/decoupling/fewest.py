@@ -133,7 +133,9 @@ def best_use(problem: Problem, *, solver: SolverChoice = "highs") -> Decision:
     """Return the decision with the smallest peak load on the problem's machines; for a large problem, a close one.
 
     Raises:
-        ApplicationError: no decision is allowed (SO0608), or none was found in time (SO0609).
+        ApplicationError: no decision is allowed (SO0608), none was found in time (SO0609), or operators that must be
+            on one machine are pinned to several or to be apart (SO0607).
+        OSError: the process of a solver cannot be started.
     """
     if contract(dataflow(problem)).size * problem.params.k > EXACT:
         decision = _approached(problem, _STEPS)

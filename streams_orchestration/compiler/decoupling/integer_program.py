@@ -34,7 +34,8 @@ def solve_exactly(task: SolverTask, report: Callable[[SolverProgress], None]) ->
     """Solve the problem in two steps (rule Q9), and report every better decision and bound at once.
 
     If no decision is allowed, this is reported as `infeasible`, unless the task has a decision to start from. The
-    second step is left out if the first one takes all the time.
+    second step is left out if the first one finds no optimum or takes all the time. If the gap is not 0, the second one
+    gets no more time than the first one took.
     """
     begin = time.monotonic()
     deadline = begin + task.seconds

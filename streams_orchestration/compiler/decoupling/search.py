@@ -49,6 +49,8 @@ class OrderedMoves:
     def targets(self, home: Sequence[int], chance: Random) -> Target:
         """Return a function that chooses a machine for `anneal`, not before producers' nor after consumers' machines.
 
+        Producers and consumers count only if streams must not lead back, or if hops have a budget.
+
         The function returns the present machine if the chosen one has a class that must be apart.
 
         Args:

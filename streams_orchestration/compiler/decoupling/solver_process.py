@@ -74,7 +74,10 @@ class _Solver:
             thread.start()
 
     def end(self) -> str | None:
-        """End the process if it still runs, and return its last error if it failed before that."""
+        """End the process if it still runs, and return its last error if it failed before that.
+
+        The error is the last line that the process wrote to standard error, or its exit status if it wrote none.
+        """
         process = self._process
         if process is None:
             return None

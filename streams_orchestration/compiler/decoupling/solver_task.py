@@ -33,7 +33,7 @@ class SolverTask(NamedTuple):
 
     @property
     def solvable(self) -> bool:
-        """True if the whole integer program is worth solving."""
+        """True if the whole integer program is worth solving: with HiGHS, and on two machines or with few binaries."""
         return self.solver != "search" and (self.two or self.binaries <= _LARGE)
 
     @property

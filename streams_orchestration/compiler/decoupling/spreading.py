@@ -24,7 +24,7 @@ def spreading_bound(
     wanted: float = math.inf,
     report: Callable[[float], None] = lambda _: None,
 ) -> float:
-    """Return a bound on the objective by a linear program with row generation.
+    """Return a bound on the objective by a linear program with row generation; the known bound if that is as high.
 
     An edge has length 1 if its ends are on different machines, else 0. The machine of an operator pays for every
     operator at distance 0 and for every edge that leaves this set; the sum is at most the largest load. All machines

@@ -70,7 +70,7 @@ def build_program(
 
 
 def _refuse_loops(programs: Sequence[PeProgram]) -> None:
-    """Raise an error if PEs of one unit feed each other: they would wait for each other at every epoch boundary."""
+    """Raise CannotRunError if PEs of one unit feed each other: they would wait for each other at epoch boundaries."""
     place = {program.pe: number for number, program in enumerate(programs)}
     successors: list[list[int]] = [[] for _ in programs]
     for program in programs:

@@ -22,7 +22,10 @@ from streams_orchestration.operators.implementation import ImplementationError, 
 
 
 def wishes_of(compilation: Compilation) -> tuple[HostWish, ...]:
-    """Return the placement wishes of the hosts that have any, ascending by host number (rules 36, 37, 51, 53)."""
+    """Return the placement wishes of the hosts that have any, ascending by host number (rules 36, 37, 51, 53).
+
+    Host exlocation and isolation count only if the PEs are on several hosts.
+    """
     pes = compilation.fusion.pes
     wishes = _placed(compilation)
     if len({pe.host for pe in pes}) > 1:

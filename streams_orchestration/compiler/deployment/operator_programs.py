@@ -79,7 +79,7 @@ class OperatorPrograms:
     def _links(self, index: int) -> LinksAt | None:
         """Return the Imports and Exports at the ports of an operator that may change them; None for others.
 
-        A port with several Imports or Exports has none that could be changed.
+        A port with several Imports or Exports, or with an Export by `streamId`, has none that could be changed.
 
         Raises:
             CannotRunError: the operator would be reset with a consistent region.

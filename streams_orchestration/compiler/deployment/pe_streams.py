@@ -92,7 +92,10 @@ class PeStreams:
         return tuple(sorted({*exported}))
 
     def consumers(self) -> dict[str, tuple[int, ...]]:
-        """Return the PEs that read each written stream."""
+        """Return the PEs that read each written stream, ascending; none for a stream that is only exported.
+
+        The PE itself is one of them if it reads the stream in a later batch.
+        """
         pe_of = self.graph.compilation.fusion.pe_of
         readers: dict[str, set[int]] = {name: set() for name in self.written.values()}
         for numbers in self.graph.outgoing.values():

@@ -57,7 +57,7 @@ def _compute(done: Progress) -> tuple[DeploymentPlan, list[Diagnostic]]:
 def pes_are_programmed(done: Stages) -> Iterator[str]:
     """Check that every PE has a program for its operators, one unit, and a writer for every stream that it reads.
 
-    A44, A45.
+    Nothing is checked for an application that cannot run here. A44, A45.
     """
     plan, fusion = need(done.deployment), need(done.fusion)
     if plan.refusal:

@@ -83,7 +83,10 @@ class _Checks:
             yield from self.behind_annotations(reach)
 
     def meetings(self) -> Iterator[Diagnostic]:
-        """Yield a diagnostic where event times by two attributes meet: CDISP0868E at a port, else SO0802 (EV9)."""
+        """Yield a diagnostic where event times by two attributes meet: CDISP0868E at a port, else SO0802 (EV9).
+
+        Operators that read such a port are left out.
+        """
         of_port = self.index.of_port
         both = {port for port, met in of_port.items() if len(met) > 1}
         behind = {each.target for each in self.logical.connections if (each.source, each.source_port) in both}
@@ -224,7 +227,10 @@ class _Checks:
             yield _at(operator, "SO0804", message, "output")
 
     def many_calls(self, operator: LogicalOperator, consumers: dict[int, list[int]]) -> Iterator[Diagnostic]:
-        """Yield a warning if watermarks at every tuple reach operators that are called for each slice of tuples."""
+        """Yield a warning if watermarks at every tuple reach operators that are called for each slice of tuples.
+
+        It names at most `_SHOWN` of them.
+        """
         behind = [self.logical.operators[number] for number in sorted(reached(consumers[operator.index], consumers))]
         sliced = [each.name for each in behind if not self.takes_whole_batches(each)]
         if sliced:

@@ -20,7 +20,8 @@ def role_of(
     """Return the role of a replica of an operator.
 
     An annotated operator ignores tuples without a time if its annotation says so. Any other operator ignores them if at
-    least one annotation of its graph says so (EV54).
+    least one annotation of its graph says so (EV54), and has the defaults of `idleAfter`, `maxAhead`, `confirmations`,
+    `aheadOf` and `maxDrift`. Lengths of time that are counted in ticks are rounded up.
     """
     graph = graphs.graphs[operator.graph]
     ticks = TimeAttribute(graph.attribute, graph.type, graph.resolution).ticks
@@ -71,7 +72,7 @@ def triggers_region(operator: int, regions: RegionMap) -> bool:
 def _peers(
     operator: EventTimeOperator, graphs: EventTimeMap, physical: PhysicalGraph, logical: LogicalGraph
 ) -> tuple[str, ...]:
-    """Return the names of the other sources of a source's graph; none if no source of the graph has a `maxDrift`.
+    """Return the names of the other sources' replicas of a source's graph; none if no source has a `maxDrift`.
 
     An operator that is not an annotated source has none, either.
     """

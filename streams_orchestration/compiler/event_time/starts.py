@@ -24,7 +24,11 @@ _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def find_starts(logical: LogicalGraph) -> tuple[list[EventTimeStart], list[Diagnostic]]:
-    """Return the operators whose annotation names a time, and findings about the annotations."""
+    """Return the operators whose annotation names a time, and findings about the annotations.
+
+    An attribute names a time if all output ports that have it agree in a type of `TYPES`. An operator with other
+    findings is returned, too.
+    """
     starts: list[EventTimeStart] = []
     diagnostics: list[Diagnostic] = []
     for operator in logical.operators:
@@ -120,7 +124,10 @@ def _missing(operator: LogicalOperator, attribute: str) -> tuple[str, str]:
 
 
 def _of_the_guard(operator: LogicalOperator, annotation: EventTimeAnnotation) -> Iterator[tuple[str, str]]:
-    """Yield the faults of `maxAhead` and `aheadOf`, which guard against times far in the future (EV53)."""
+    """Yield the faults of `maxAhead` and `aheadOf`, which guard against times far in the future (EV53).
+
+    With an `aheadOf`, the `maxAhead` may be below the lag.
+    """
     if annotation.ahead_of is None:
         if annotation.max_ahead is not None and annotation.max_ahead <= annotation.lag:
             yield (

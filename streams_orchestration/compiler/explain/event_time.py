@@ -47,7 +47,7 @@ def event_time_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 def graph_facts(lookup: CompilationIndex, graph: EventTimeGraph) -> Iterator[Fact]:
     """Explain one event-time graph: its annotations and Imports, its operators, and the places where it ends.
 
-    Of each, at most `_SHOWN` are named.
+    All Imports are named, and at most `_SHOWN` of each of the others.
     """
     operators = lookup.logical.operators
     for source in graph.sources[:_SHOWN]:
@@ -100,7 +100,10 @@ def _of_query(model: LogicalOperator) -> Iterator[Fact]:
 
 
 def _drift(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
-    """Yield the fact how far a source may be read ahead of the slowest source of its graph, if it has a `maxDrift`."""
+    """Yield the fact how far a source may be read ahead of the slowest source of its graph, if it has a `maxDrift`.
+
+    For the trigger of an operator-driven region, the fact is that its `maxDrift` has no effect.
+    """
     model = lookup.model(operator)
     if model.event_time is None or model.event_time.max_drift is None:
         return

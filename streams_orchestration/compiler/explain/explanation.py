@@ -63,7 +63,7 @@ def section(title: str, *facts: Fact | None) -> Section:
 
 
 def listed(names: list[str], most: int = 6) -> str:
-    """Return names as `a, b and c`.
+    """Return names as `a, b and c`; empty for none.
 
     Of more than `most` names, only the first ones are listed and the others counted.
     """

@@ -52,7 +52,10 @@ def _ports(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
 
 
 def stream_explanation(lookup: CompilationIndex, name: str) -> Explanation:
-    """Explain a stream: its first producer, how that replica's first consumers receive it, and its Exports."""
+    """Explain a stream: its first producer, how that replica's consumers receive it, and its Exports.
+
+    Of the consumers, `_SHOWN` are explained, and the others counted.
+    """
     ports = lookup.streams[name]
     operator, port = ports[0]
     model = lookup.model(operator).outputs[port]

@@ -112,7 +112,10 @@ def together_or_apart(lookup: CompilationIndex, first: int, second: int) -> Iter
 
 
 def _chain(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fact]:
-    """Yield facts about the chain of colocation tags that joins two operators in one fusable unit."""
+    """Yield facts about the chain of colocation tags that joins two operators in one fusable unit.
+
+    If there is none, the fact is that host isolation with host colocation joins them.
+    """
     members = lookup.units[lookup.unit_of[first]].operators
     tags = {member: colocation_tags(lookup, member) for member in members}
     holders: dict[str, list[int]] = {}
@@ -226,7 +229,10 @@ def _spec(spec: HostSpec | None) -> str:
 
 
 def _share(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
-    """Yield the fact how many PEs the scheme makes of the units that may share PEs with an operator's unit, and why."""
+    """Yield the fact how many PEs the scheme makes of the units that may share PEs with an operator's unit, and why.
+
+    Nothing for an isolated unit, unless fusion used measured costs.
+    """
     if lookup.costs is not None:
         yield from number_facts(lookup)
         return

@@ -72,8 +72,8 @@ class LoadFusion:
     def share(self, each: Class) -> ClassProblem | None:
         """Return the fusion of one class of units as a decoupling problem.
 
-        The result is None if the loads of the class are unknown, if host configs constrain its PEs, or if too many
-        units must be apart.
+        The result is None if the loads of the class are unknown or all 0, if host configs constrain its PEs, or if more
+        than `_PAIRS` groups of units must be apart.
         """
         from streams_orchestration.compiler.decoupling.application_problem import application_problem
 

@@ -60,7 +60,8 @@ class MoveChains:
     def improve(self, units: Sequence[int]) -> None:
         """Move `units` for as long as it saves traffic, then disturb the packing and try again.
 
-        It ends after `_TRIES` disturbances in a row without an improvement, or when `_STEPS` moves were considered.
+        A disturbance that ends with more traffic is undone. It ends after `_TRIES` disturbances in a row without an
+        improvement, or when about `_STEPS` moves were considered, or as many as there are units if that is more.
         """
         if not units:
             return
@@ -190,7 +191,8 @@ class MoveChains:
     ) -> tuple[int, int] | None:
         """Return the best move after which at most one container is too large, and drop outdated moves from `waiting`.
 
-        None if no move is possible. If a container is too large already, the move takes a unit out of the container.
+        None if no move is possible. If a container is too large already, the move takes a unit out of the container. No
+        move empties a container.
         """
         self._steps -= 1 + len(waiting) // 8
         best: tuple[float, int, int] | None = None

@@ -252,7 +252,8 @@ class Packing:
     def _place_rest(self, rest: Sequence[int], first: int) -> None:
         """Put the remaining units into containers.
 
-        A unit goes to a container with the same claim, else to the smallest container that it fits, else to a new one.
+        A unit goes to a container with the same claim that it fits, else to the smallest that it fits, else to a new
+        one. At most `_TRIES` of the smallest containers are tried.
         """
         if not rest:
             return

@@ -19,7 +19,7 @@ _STEPS = 200_000
 
 
 def looped_pes(count: int, flows: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Return the sets of PEs that feed one another in a loop.
+    """Return the sets of several PEs that feed one another in a loop; a PE may feed itself.
 
     Args:
         count: the number of PEs.

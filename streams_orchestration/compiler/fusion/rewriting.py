@@ -27,10 +27,11 @@ def decouple(
 ) -> tuple[FusionPlan, list[Diagnostic]]:
     """Divide fused PEs by the decoupling decision that the options name, if any.
 
-    Every PE is divided by machine. The part with its smallest operator keeps the number, the others get numbers after
-    all PEs, and all stay on its host. So only placement configs that keep operators together can be violated. A
-    decision that violates such a config, divides an atomic group, makes PEs wait for one another, or was made for
-    another application is an error; then the fusion stays as it was.
+    Every PE is divided by machine; an operator that the decision does not name is on machine 0. The part with the
+    smallest operator keeps the PE's number, the others get numbers after all PEs, and all stay on its host. So only
+    placement configs that keep operators together can be violated. A decision that violates such a config, divides an
+    atomic group, makes PEs wait for one another, or was made for another application is an error; then the fusion stays
+    as it was.
     """
     assignment = options.decoupling
     if assignment is None:

@@ -53,7 +53,7 @@ def _compute(done: Progress) -> tuple[FusionPlan, list[Diagnostic]]:
 def pes_partition_operators(done: Stages) -> Iterator[str]:
     """Check that every operator is in exactly one PE, and that connections of PEs have a PE port at either end.
 
-    Rules 52 and 62.
+    Also check that PEs have no other operators, and that `pe_of` agrees with them. Rules 52 and 62.
     """
     physical, fusion = need(done.physical), need(done.fusion)
     times = Counter(operator for pe in fusion.pes for operator in pe.operators)

@@ -31,7 +31,10 @@ class UnitFlows:
 
 
 def unit_flows(units: Sequence[FusableUnit], logical: LogicalGraph, physical: PhysicalGraph, rates: Rates) -> UnitFlows:
-    """Return the traffic between units: for each unit, its downstream and upstream units, with the weights."""
+    """Return the traffic between units: for each unit, its downstream and upstream units, with the weights.
+
+    The largest unit numbers come first. A unit comes once for each connection; connections within a unit do not count.
+    """
     unit_of = [0] * len(physical.operators)
     for number, unit in enumerate(units):
         for operator in unit.operators:

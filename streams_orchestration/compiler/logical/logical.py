@@ -282,7 +282,7 @@ class _Builder:
                 self.diagnostics.append(Diagnostic.of(code, message, operator=plane.name, location=location))
 
     def check_uids(self) -> None:
-        """Report operators, Imports and Exports with the identity of an earlier one."""
+        """Report operators, Imports and Exports whose uid equals an earlier uid or the name of any of them."""
         if not self.tree.has_uids:
             return
         uids = {each: self.tree.uid(each) for each in (*self.tree.primitives, *self.tree.specials)}

@@ -10,9 +10,10 @@ from streams_orchestration.model.diagnostics import Diagnostic
 
 
 def check_punctuation(graph: LogicalGraph) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each port that expects window punctuation and gets none, or gets it twice.
+    """Yield the faults of ports that expect window punctuation: none arrives, or it comes by a way that is not allowed.
 
-    A port that several streams with window punctuation enter gets it twice.
+    Such ways are several streams, an Import, the border of a parallel region, and a loop that only preserves it. A port
+    without a stream has no fault.
     """
     expecting = [
         (operator, port)

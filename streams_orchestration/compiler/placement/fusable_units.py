@@ -87,7 +87,11 @@ class _Tags:
 
 
 def resolve_placements(logical: LogicalGraph, physical: PhysicalGraph) -> Placements:
-    """Resolve the placement configs of all replicas and join colocated operators."""
+    """Resolve the placement configs of all replicas and join colocated operators.
+
+    Operators with one partition colocation tag, or with one host's name, are also colocated on a host. Operators that
+    are colocated on a host are fused if one of them is isolated on it. A replica's own pool replaces the spec's.
+    """
     size = len(physical.operators)
     partition, host = _Tags(DisjointSets(size)), _Tags(DisjointSets(size))
     exlocation: dict[int, tuple[str, ...]] = {}
@@ -148,8 +152,9 @@ def fusable_units(
 
     Units of one PE must be of one kind: restartable, relocatable, the consistent region (A44), the host, and under
     `channelIsolation` the parallel channel. Exlocation tags are claims. Under `channelExlocation`, so are the channels
-    of all regions around the unit, and a colocated unit that crosses channels gets a PE of its own (rule 59). Under
-    `manual` and `faithful`, a unit of several members of a consistent region gets a PE of its own, too (rule 60).
+    of all regions around the unit. Under both, a colocated unit that crosses channels gets a PE of its own, as an
+    isolated one does (rule 59). Spark queries share a PE only if they are colocated. Under `manual` and `faithful`, a
+    unit of several members of a consistent region gets a PE of its own, too (rule 60).
     """
     specs = host_specs(placements)
     bound = _bound_host_sets(logical, physical, placements)

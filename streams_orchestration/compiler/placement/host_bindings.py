@@ -32,7 +32,7 @@ class HostBindings:
         return self._tags.get(self._sets.find(host_set), ())
 
     def tags_of_sets(self, units: Sequence[FusableUnit]) -> dict[int, Iterable[str]]:
-        """Map the host set of each unit to its host exlocation tags."""
+        """Map the host set of each unit that has one to its host exlocation tags."""
         return {unit.host_set: self.tags(unit.host_set) for unit in units if unit.host_set >= 0}
 
     def fits(self, first: int, second: int) -> bool:

@@ -80,10 +80,10 @@ def place_on_hosts(
 ) -> tuple[list[int], list[Diagnostic]]:
     """Return the host of every PE, from the placement configs of its operators.
 
-    Named hosts are numbered from 1 in the order of their PEs. Then come hosts of pools, and hosts that exlocation and
-    isolation open. A pool spreads its PEs over as many hosts as it has. A pool without a size has as many hosts as are
-    needed; one that is too small is an error, CDISP0562E, and its first host is taken. Contradictions on a named host
-    have been reported before, since its operators are one host colocation.
+    PEs without configs are on host 0. Named hosts are numbered from 1 in the order of their PEs. Then come hosts of
+    pools, and hosts that exlocation and isolation open. A pool spreads its PEs over as many hosts as it has. A pool
+    without a size has as many hosts as are needed; one that is too small is an error, CDISP0562E, and its first host is
+    taken. Contradictions on a named host have been reported before, since its operators are one host colocation.
     """
     if not (placements.host or placements.host_exlocation or placements.host_isolated):
         return [0] * len(pes), []

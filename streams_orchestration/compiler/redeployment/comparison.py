@@ -32,7 +32,10 @@ class Comparison:
     event_time: tuple[EventTimeChange, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """Return the comparison as JSON."""
+        """Return the comparison as JSON.
+
+        `redeploy` is null if one of the plans cannot run here. `eventTime` is left out if no event time changes.
+        """
         change = self.change
         return {
             "widths": [each._asdict() for each in change.widths],
@@ -74,6 +77,10 @@ def compare(old: Compilation, new: Compilation, running: Compilation) -> Compari
         old: the plan as compiled.
         new: the other plan as compiled.
         running: `old` with its run-time numbers; `old` itself if the application is not deployed.
+
+    Raises:
+        ImplementationError: a class of an operator cannot be imported.
+        ValueError: the time zone changes and the filter of an Import is wrong.
     """
     change = width_change(old, new, _numbering(old, running))
     outcome = _redeployed(old, running, new)
@@ -99,7 +106,10 @@ def width_rows(change: WidthChange) -> list[tuple[str, str, str]]:
 
 
 def plain_rows(comparison: Comparison) -> list[tuple[str, str, str]]:
-    """Return table rows of changed operators and PEs, for an application that only compiles."""
+    """Return table rows of changed operators, event times and PEs, for an application that only compiles.
+
+    Of operators and of renamings, only some are named.
+    """
     change = comparison.change
     rows = [
         ("operators", what, f"{len(names)}" + (f"  {short_list(names, _MANY_NAMES_WIDTH)}" if names else ""))

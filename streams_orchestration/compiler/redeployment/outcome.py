@@ -217,7 +217,7 @@ class Redeployment:
 
     @property
     def losses(self) -> str:
-        """A line for each operator that would lose state without permission, with the reason."""
+        """A line for each operator whose state is refused, or would be lost without permission, with the reason."""
         lost = [each for each in self.operators if each.action == "refused" or each.lossy]
         return "".join(f"\n  {each.operator}: {each.text}" for each in lost if each.operator not in self.allowed)
 

@@ -68,7 +68,7 @@ class Operators:
         return self.models[next(iter(self.by_identity[identity].values()))]
 
     def levels(self, identity: str) -> tuple[Level, ...]:
-        """Return the parallel regions around a logical operator."""
+        """Return the parallel regions around a logical operator, outermost first."""
         return self.feeds.levels(self.model(identity).index)
 
     def place(self, name: str, pes: Mapping[int, int] | None = None) -> StatePlace:
@@ -110,7 +110,10 @@ def _identities(deployed: LogicalGraph, wanted: LogicalGraph) -> dict[str, str]:
 
 
 def numbering(old: Operators, new: Operators) -> RunTimeNumbers:
-    """Return the run-time numbers: parts that stay keep theirs, new parts get fresh numbers and names."""
+    """Return the run-time numbers: parts that stay keep theirs, new parts get fresh numbers and names.
+
+    A unit outside of regions is named after its first PE in any case.
+    """
     pes, hosts = pe_numbers(old.compilation, new.compilation)
     groups = [
         {

@@ -179,7 +179,7 @@ class Decisions:
     def _carried(self, pairs: Sequence[tuple[str, str]], kind: type[Operator]) -> Decided:
         """Return the decision that the new replicas continue the states of the old ones.
 
-        A state moves if its PE or host changes.
+        A state moves if its PE, its host or its operator's name changes.
         """
         source = issubclass(kind, SourceOperator)
         actions = [
@@ -266,7 +266,10 @@ class Decisions:
         )
 
     def _placed(self, former: str, name: str) -> OperatorAction:
-        """Return the action for an operator that continues in one channel: kept in its PE and on its host, or moved."""
+        """Return the action for an operator that continues in one channel: kept or moved.
+
+        It is kept if its PE, its host and its name stay the same.
+        """
         old, new = self.old.pe_of[former], self.new.pe_of[name]
         pe, host = self._numbers.pes[new.program.pe], self._numbers.hosts[new.host]
         changes = [
@@ -296,7 +299,7 @@ class Decisions:
         return program.source or (program.stateful and _may_store(program))
 
     def _known_keys(self, before: Mapping[Channels, str]) -> Mapping[str, tuple[str, ...]] | None:
-        """Map each part of the stored state to its key columns; None if they are unknown."""
+        """Map each part of the first channel with a stored state to its key columns; None if they are unknown."""
         if self._states is None:
             return None
         stored = (self._states[name].keys for name in before.values() if name in self._states)

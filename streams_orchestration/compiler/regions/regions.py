@@ -82,7 +82,7 @@ def _expand(
     region_of: list[int],
     roots: RegionStarts,
 ) -> tuple[tuple[ConsistentRegion, ...], tuple[int, ...]]:
-    """Return the regions of the expanded graph (A40)."""
+    """Return the regions of the expanded graph (A40), and the index of each operator's region, -1 for none."""
     growth, starts, logical_of = grow_expanded(physical, len(regions), region_of, roots)
     ports = [len(logical.operators[operator.logical].inputs) for operator in physical.operators]
     members = memberships(growth.region_of, physical.connections, starts, ports)

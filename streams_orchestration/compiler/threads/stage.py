@@ -85,7 +85,7 @@ def _compute(done: Progress) -> tuple[ThreadPlan, list[Diagnostic]]:
 def queues_are_placed(done: Stages) -> Iterator[str]:
     """Check that every added queue is after a splitter of its PE, or in front of an operator with its own thread.
 
-    Rules 65 and 66.
+    Also check that every queue has an input port, and that the plan covers all operators. Rules 65 and 66.
     """
     physical = need(done.physical)
     fusion = need(done.fusion)
