@@ -16,6 +16,8 @@ LOGIC = "spl"
 """The name of the parameter that holds an operator's SPL logic, and the key of the text in an SPL expression."""
 NATIVE = "native"
 """The key that marks a native function in a program's list of functions, and holds its name."""
+FUNCTIONS = "functions"
+"""The key of a program's or a logic's list of the functions that it calls."""
 LINK_FUNCTIONS = (
     *("getOutputPortExportProperties", "setOutputPortExportProperties", "getInputPortImportSubscription"),
     *("setInputPortImportSubscription", "getInputPortImportFilterExpression", "setInputPortImportFilterExpression"),
@@ -61,11 +63,9 @@ def without_places(value: Any) -> Any:
         return [without_places(each) for each in cast("list[Any]", value)]
     if not is_mapping(value):
         return value
-    kept = {key: without_places(each) for key, each in value.items()}
+    kept = {key: _functions(each) if key == FUNCTIONS else without_places(each) for key, each in value.items()}
     if is_program(value):
         return {key: each for key, each in kept.items() if key not in _PLACES} | {LOGIC: one_line(value[LOGIC])}
-    if is_native(value):
-        return {key: each for key, each in kept.items() if key not in _PLACES}
     if is_mapping(value.get(LOGIC)):
         kept[LOGIC] = {key: _bodies(each) for key, each in kept[LOGIC].items() if key not in _PLACES}
     return kept
@@ -73,6 +73,16 @@ def without_places(value: Any) -> Any:
 
 _PLACES = ("at", "lines")
 """Keys of SPL code that hold its place in the source."""
+
+
+def _functions(value: Any) -> Any:
+    """Return a list of functions without their places; another value as `without_places` returns it."""
+    if not isinstance(value, list | tuple):
+        return without_places(value)
+    return [
+        {key: entry for key, entry in each.items() if key not in _PLACES} if is_native(each) else without_places(each)
+        for each in cast("list[Any]", value)
+    ]
 
 
 def one_line(text: str) -> str:

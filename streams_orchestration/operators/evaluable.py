@@ -11,14 +11,12 @@ from pydantic_core import CoreSchema, core_schema
 
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.model.containers import is_list, is_mapping
-from streams_orchestration.model.programs import CONSTANTS, LOGIC, is_native, is_program
+from streams_orchestration.model.programs import CONSTANTS, FUNCTIONS, LOGIC, is_native, is_program
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.spl.natives import NativeEntry
 from streams_orchestration.operators.spl.text import SplText, call_of
-
-FUNCTIONS = "functions"
 
 
 class Evaluable:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
+
+from pydantic import ValidationError
 
 from streams_orchestration.compiler.checking.checked_operator import CheckedOperator, OperatorFault
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic, Severity
-from streams_orchestration.model.programs import is_native
+from streams_orchestration.model.programs import FUNCTIONS, is_native
 from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.operators.spl.natives import NativeEntry, native_function
 
@@ -67,14 +70,23 @@ def _entries(value: Any, at: str) -> Iterator[tuple[NativeEntry, str]]:
     if is_mapping(value):
         written = value.get("at")
         at = written if isinstance(written, str) else at
-        if is_native(value):
-            yield NativeEntry.model_validate(value), at
-            return
-        for each in value.values():
-            yield from _entries(each, at)
+        for key, each in value.items():
+            if key == FUNCTIONS and is_list(each):
+                yield from _listed(each, at)
+            else:
+                yield from _entries(each, at)
     elif is_list(value):
         for each in value:
             yield from _entries(each, at)
+
+
+def _listed(functions: Sequence[Any], at: str) -> Iterator[tuple[NativeEntry, str]]:
+    """Yield each native function in a list of functions; others are for the check of parameters."""
+    for each in functions:
+        if is_native(each):
+            with suppress(ValidationError):
+                entry = NativeEntry.model_validate(each)
+                yield entry, entry.at or at
 
 
 def _lacks(entry: NativeEntry) -> str:

@@ -241,24 +241,6 @@ def test_an_operator_without_an_implementation_can_be_compiled_only(tmp_path: Pa
     assert check_parameters(compilation) == []
 
 
-def test_a_declared_operator_never_runs_as_the_standard_one_of_its_name(tmp_path: Path):
-    spec = tmp_path / "spec.yaml"
-    spec.write_text(
-        """
-specVersion: 1
-application: app
-operators: {Filter: {inputs: [{}], outputs: [{}]}}
-graph:
-  - {name: Rows, operator: Beacon, outputs: [{stream: Rows, schema: n int}]}
-  - {name: Some, operator: Filter, inputs: [Rows], outputs: [{stream: Some, schema: n int}]}
-  - {name: Sink, operator: FileSink, inputs: [Some], parameters: {file: out}}
-"""
-    )
-    compilation = compile_spec(spec)
-    assert "Filter has no implementation that could run" in only(compilation, "SO5001")
-    assert compilation.plan.refusal.startswith("operator Some: Filter has no implementation that could run")
-
-
 def test_two_sinks_cannot_share_a_directory(tmp_path: Path):
     compilation = compiled(tmp_path, "FileSink", "{file: out}", last="Rows", outputs="outputs: []")
     assert "out: Some publishes into this directory, too" in only(compilation, "SO5004", "Sink")

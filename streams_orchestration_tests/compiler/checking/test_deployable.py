@@ -78,3 +78,22 @@ def test_pes_that_cannot_run_are_refused(tmp_path: Path):
 
 def test_wrong_operators_are_to_be_mended_before_pes_that_cannot_run(tmp_path: Path):
     assert refused(compiled(tmp_path, SOUND, WRONG, LOOP)) == [("SO5004", "Some"), ("SO5004", "Also")]
+
+
+def test_a_declared_operator_never_runs_as_the_standard_one_of_its_name(tmp_path: Path):
+    compilation = compiled(tmp_path, SOUND, "\noperators: {Filter: {inputs: [{}], outputs: [{}]}}")
+    assert compilation.plan.refusal.startswith("operator Kept: Filter has no implementation that could run")
+    assert refused(compilation) == [("SO5001", "Kept")]
+
+
+def test_attributes_may_be_called_like_the_parts_of_native_functions(tmp_path: Path):
+    def prints(at: str) -> str:
+        output = f"{{native: n, at: {at}}}"
+        schema = "native bigint, at bigint"
+        kind = "operator: Functor, inputs: [Kept]"
+        text = (
+            f"\n  - {{name: F, {kind}, outputs: [{{stream: F, schema: '{schema}'}}], parameters: {{output: {output}}}}}"
+        )
+        return deployable(compiled(tmp_path, SOUND, text)).fingerprint
+
+    assert prints("n + 1") != prints("n + 2")
