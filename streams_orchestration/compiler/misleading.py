@@ -111,6 +111,8 @@ def trusted(findings: Iterable[Diagnostic], subject: Subject | None, wrong: Subj
 def trusted_of_operators(findings: Iterable[Diagnostic], errors: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return the findings of operators that errors of the application do not make doubtful.
 
+    Wrong submission-time values, and an application that is too large, make all of them doubtful.
+
     Args:
         findings: the findings of the operators, in an application with errors.
         errors: the errors of the application's text and of its stages.

@@ -60,7 +60,10 @@ def read_application(path: str | Path) -> ReadSpec:
 
 
 def read_tree(file: Path) -> tuple[Any, list[Diagnostic]]:
-    """Return the document of a file and the findings, or None and the reason; run a spec in Python."""
+    """Return the document of a file and the findings, or None and the reason; run a spec in Python.
+
+    SPL is compiled with the options in `spl_options`, and a file in mixed mode is refused.
+    """
     if is_python(file):
         return read_python(file)
     if file.suffix == ".splmm":

@@ -23,7 +23,7 @@ def reached(starts: Iterable[int], successors: Successors) -> set[int]:
 
 
 def reversed_(successors: Successors) -> dict[int, list[int]]:
-    """Return the predecessors of every node."""
+    """Return the predecessors of every node; every successor must be a key, too."""
     predecessors: dict[int, list[int]] = {node: [] for node in successors}
     for node, following in successors.items():
         for each in following:

@@ -92,7 +92,10 @@ class _Builder:
         self.diagnostics.append(Diagnostic.of(code, message, location=Location(self.file, line), path=path))
 
     def add(self, value: Any, line: int, *, scalar: bool) -> None:
-        """Add a scalar, or a container that was just opened, to the innermost open container."""
+        """Add a scalar, or a container that was just opened, to the innermost open container.
+
+        In a mapping it is a key or the value of the last key, by turns; the value of a repeated key is dropped.
+        """
         if not self.stack:
             self.root = value
             return

@@ -48,7 +48,7 @@ def nearest_name(word: str, known: Iterable[str]) -> str | None:
 
 
 def close_name(word: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar to a word, or None if none is similar enough."""
+    """Return the known name that is most similar to a word in any case, or None if none is similar enough."""
     folded = {name.lower(): name for name in sorted(known)}
     matches = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
     return folded[matches[0]] if matches else None

@@ -161,7 +161,10 @@ class _Graph:
 
 
 def _check_nesting(application: Application) -> list[Diagnostic]:
-    """Report composites that contain themselves, or that are nested too deeply (SO0106)."""
+    """Report composites that contain themselves, or that are nested too deeply (SO0106).
+
+    The depth is reported once, for one composite, and only if no composite contains itself.
+    """
     inner = {
         name: sorted({call.operator for call in composite.graph if call.operator in application.composites})
         for name, composite in application.composites.items()

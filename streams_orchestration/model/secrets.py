@@ -181,7 +181,10 @@ def _remember_parts(text: str) -> None:
 
 
 def _without_login(word: str) -> str:
-    """Return a word with an address's password hidden, up to the last `@`."""
+    """Return a word with an address's password hidden, up to the last `@`.
+
+    A user of HTTP without a password is hidden, too. A reference in place of the secret stays.
+    """
     last = word.rfind("@")
     for match in _LOGIN.finditer(word, 0, last + 1):
         start = match.end() if match["mark"] == ":" else match.start("user")

@@ -147,7 +147,8 @@ def _parameters_in(source: str) -> Iterator[Scalar]:
 def character_place(scalar: Scalar, offset: int) -> TextPlace | None:
     """Return the place in the file of a character of a scalar's value, or None if it cannot be found.
 
-    Only characters other than spaces are matched, so folding and indentation of lines do not matter.
+    Only characters other than spaces are matched, so folding and indentation of lines do not matter. A space has the
+    place after the visible character before it.
     """
     visible = [character for character in scalar.value if not character.isspace()]
     written = [each for each in _written(scalar) if not each.character.isspace()]

@@ -27,7 +27,7 @@ def with_findings_of_parameters(error: CompileError) -> ApplicationError:
 def checked(compilation: Compilation) -> Compilation:
     """Return a compilation with the warnings about standard operators, native operators and native functions added.
 
-    A compilation without any of these is returned unchanged.
+    A compilation without any of these is returned unchanged; standard operators without parameters do not count.
 
     Raises:
         ApplicationError: an operator finds errors.

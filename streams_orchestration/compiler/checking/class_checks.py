@@ -40,7 +40,10 @@ def not_importable(each: CheckedOperator) -> Iterator[OperatorFault]:
 
 
 def foreign_logic(each: CheckedOperator) -> Iterator[OperatorFault]:
-    """Yield a fault for an operator with a `logic` clause of SPL that its class does not run."""
+    """Yield a fault for an operator with a `logic` clause of SPL that its class does not run.
+
+    For a standard operator, logic without such a clause is a fault, too.
+    """
     logic = None if each.written is None else each.written.get("spl")
     kind, implementation = each.operator.kind, each.implementation
     if not isinstance(logic, dict) or not isinstance(implementation, type):
@@ -116,7 +119,10 @@ def missing_file(each: CheckedOperator) -> Iterator[OperatorFault]:
 
 
 def wrong_methods(each: CheckedOperator) -> Iterator[OperatorFault]:
-    """Yield a fault for the first method of a class that is missing or cannot be called; none for a Spark query."""
+    """Yield a fault for the first method of a class that is missing or cannot be called.
+
+    There is none for a Spark query, nor for an operator without a class or with wrong parameters.
+    """
     if each.sound is None or each.operator.engine == "dataframe":
         return
     if wrong := wrong_method(each.sound[0], len(each.operator.inputs)):
@@ -163,7 +169,7 @@ def shared_directory(each: CheckedOperator) -> Iterator[OperatorFault]:
 
 
 def advice(each: CheckedOperator) -> Diagnostic | None:
-    """Return advice on values of parameters that users rarely intend; None if there is none."""
+    """Return advice on values of parameters that users rarely intend; None if there is none, or if one is wrong."""
     if each.sound is None:
         return None
     implementation, parameters = each.sound

@@ -154,7 +154,10 @@ def _is_missing(name: str) -> bool:
 
 
 def _texts(value: Any, at: str) -> Iterator[tuple[str, str]]:
-    """Yield the texts of programs in a value, with their places."""
+    """Yield the texts of programs in a value, with their places.
+
+    A text without a place of its own has the place of the value around it, or else `at`.
+    """
     if is_mapping(value):
         written = value.get("at")
         at = written if isinstance(written, str) else at

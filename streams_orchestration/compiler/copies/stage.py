@@ -44,6 +44,7 @@ def _compute(done: Progress) -> tuple[CopyPlan, list[Diagnostic]]:
 def copies_are_right(done: Stages) -> Iterator[str]:
     """Check that only consumers that change tuples get copies, that others do not see changes, and that counts add up.
 
+    Also check that the plan covers all connections, and that its order has each once; else nothing more is checked.
     Rules 81 to 90.
     """
     physical = need(done.physical)

@@ -162,7 +162,10 @@ class _Builder:
             self.read_by[_output(each)].append(each)
 
     def outlets(self) -> Iterator[Outlet]:
-        """Yield the outlets that are read by operators of the problem."""
+        """Yield the outlets that are read by operators of the problem.
+
+        An outlet that also leaves the problem is sent in any case, so its sending has no price.
+        """
         for output, connections in sorted(self.readers.items()):
             inside = tuple(dict.fromkeys(each.target for each in connections if each.target in self.scope))
             if inside:
@@ -223,7 +226,11 @@ class _Builder:
         return load
 
     def groups(self, scope: Sequence[int]) -> Iterator[JoinedOperators]:
-        """Yield the sets of operators that no decision may divide."""
+        """Yield the sets of several operators that no decision may divide, with the reasons.
+
+        Such are operators that are fused by configs, operators with one atomic tag, and an operator that waits for an
+        input together with its producers.
+        """
         sets = DisjointSets(len(self.physical.operators))
         reasons: dict[int, list[str]] = defaultdict(list)
 

@@ -149,7 +149,8 @@ class _Classes:
             pins: the machine of every pinned class.
 
         Raises:
-            ApplicationError: operators to keep apart must be together; every such pair is reported with reasons.
+            ApplicationError: operators to keep apart must be together, or are pinned to one machine; every such pair is
+                reported with reasons.
         """
         sets: list[list[int]] = []
         wrong: list[Diagnostic] = []

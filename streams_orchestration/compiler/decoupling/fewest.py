@@ -166,7 +166,7 @@ def _approached(problem: Problem, steps: int) -> Decision | None:
 def _fitted(problem: Problem, capacity: float) -> Problem:
     """Return the problem with the load of too heavy operators reduced, so that each of them just fills one machine.
 
-    Only the `_HEAVY` heaviest classes are reduced.
+    Only the `_HEAVY` heaviest classes are reduced, and none for which `block_load` finds nothing in `_SECONDS`.
 
     Raises:
         ApplicationError: see `contract`.

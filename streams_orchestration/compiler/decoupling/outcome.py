@@ -114,7 +114,8 @@ def outcome(
 ) -> Outcome:
     """Compare a decision with a profile of the application that it was applied to.
 
-    PEs that the profile lacks are left out. If the decision was made at a rate of 0, the predicted loads are 0.
+    PEs that the profile lacks are left out. If the decision was made at a rate of 0, the predicted loads are 0. Without
+    a measured load, the highest possible rate is 0.
 
     Args:
         logical: the application.

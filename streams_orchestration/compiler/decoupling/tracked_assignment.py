@@ -61,7 +61,7 @@ class TrackedAssignment:
         return destinations if self.pieces.exact else min(destinations, 1)
 
     def changes(self, piece: int, there: int) -> dict[int, float]:
-        """Return the changes of the machines' loads if a piece moved to another machine."""
+        """Return the changes of the machines' loads if a piece moved to another machine; only machines that change."""
         here = self.home[piece]
         fans, exact = self.pieces.fans, self.pieces.exact
         weight = self.pieces.weights[piece]

@@ -169,7 +169,10 @@ class _Checks:
                 yield _at(operator, "SO0806", message, "interleave")
 
     def has_attribute(self, operator: int, port: int, reach: Reach) -> bool:
-        """Return True if all streams into a port have the event-time attribute with the type of its annotation."""
+        """Return True if all streams into a port have the event-time attribute with the type of its annotation.
+
+        A stream of unknown type has not. A port without streams has it.
+        """
         sources = (each[:2] for each in self.index.incoming(operator) if each.target_port == port)
         schemas = [self.logical.operators[source].outputs[number].schema for source, number in sources]
         schemas += (link.schema for link in self.logical.imports if (link.operator, link.port) == (operator, port))
@@ -254,7 +257,7 @@ def _interleaves(operator: LogicalOperator) -> bool:
 
 
 def _many_panes(operator: LogicalOperator, use: EventTimeUse) -> Iterator[Diagnostic]:
-    """Yield a warning if a window keeps very many panes open at a time (EV34)."""
+    """Yield a warning if a window of intervals keeps `_MANY_PANES` panes or more open at a time (EV34)."""
     window = use.window
     if not isinstance(window, IntervalWindow):
         return

@@ -88,7 +88,10 @@ class EventTimeIndex:
         return self._into.get(operator, [])
 
     def why_not(self, operator: int) -> str:
-        """Return why no event time reaches an operator: the nearest place upstream at which event time ends."""
+        """Return why no event time reaches an operator: the nearest place upstream at which event time ends.
+
+        Other reasons are that the operator is annotated itself, or that no operator upstream is.
+        """
         name = self.logical.operators[operator].name
         if self.logical.operators[operator].event_time is not None:
             return f"{name} is annotated itself, so its watermark comes from the times that it submits"

@@ -19,7 +19,11 @@ _WAYS = {
 
 
 def connection_facts(lookup: CompilationIndex, number: int) -> Iterator[Fact]:
-    """Yield everything that decides how tuples pass one connection."""
+    """Yield everything that decides how tuples pass one connection.
+
+    This is the way and its reason, Network operators, the copied attributes, what both ports do with tuples, the place
+    among several connections of the port, and the splitter.
+    """
     connection = lookup.physical.connections[number]
     passing = lookup.compilation.copies.connections[number]
     producer = lookup.model(connection.source).outputs[connection.source_port]

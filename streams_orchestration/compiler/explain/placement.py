@@ -81,7 +81,11 @@ def place(group: PlacementGroup) -> str:
 
 
 def together_or_apart(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fact]:
-    """Explain why two operators share a PE, or why they do not."""
+    """Explain why two operators share a PE, or why they do not.
+
+    The decoupling decision comes first, then colocation, then the scheme `legacy`. Otherwise configs may keep them
+    apart, then a loop of PEs, then the number of PEs.
+    """
     if parted := list(parted_facts(lookup, first, second)):
         yield from parted
         return

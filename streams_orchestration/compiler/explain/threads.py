@@ -85,7 +85,7 @@ def lock_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def queue_facts(lookup: CompilationIndex, operator: int, port: int) -> Iterator[Fact]:
-    """Explain the queue on an input port, or why there is none."""
+    """Explain the queue on an input port (size, policy, cause and producers), or why there is none."""
     queue = lookup.queues.get((operator, port))
     connections = [lookup.physical.connections[number] for number in lookup.incoming.get((operator, port), ())]
     dedicated = {operator} if threading_model(lookup.model(operator), lookup.options) == "dedicated" else set[int]()

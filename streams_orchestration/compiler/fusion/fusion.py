@@ -85,7 +85,10 @@ class _Fusion:
         return fusable_units(self.logical, self.physical, self.regions, self.placements, self.options)
 
     def pes(self) -> list[list[int]]:
-        """Return the operators of every PE under the scheme of the options."""
+        """Return the operators of every PE under the scheme of the options.
+
+        Loops of PEs are divided, except under `legacy` and `faithful`.
+        """
         if self.options.fusion == "legacy":
             return list(self.placements.fused.groups().values())
         if self.costs is not None:

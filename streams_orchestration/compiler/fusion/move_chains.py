@@ -162,7 +162,7 @@ class MoveChains:
         return shared
 
     def _others(self, unit: int) -> dict[int, float]:
-        """Return the traffic of a unit with every other unit."""
+        """Return the traffic of a unit with every other unit in the containers; computed once."""
         known = self._between.get(unit)
         if known is not None:
             return known

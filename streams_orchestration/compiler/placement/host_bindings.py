@@ -36,7 +36,10 @@ class HostBindings:
         return {unit.host_set: self.tags(unit.host_set) for unit in units if unit.host_set >= 0}
 
     def fits(self, first: int, second: int) -> bool:
-        """Return True if a PE with host set `first` can take a unit of host set `second`; -1 means no set."""
+        """Return True if a PE with host set `first` can take a unit of host set `second`; -1 means no set.
+
+        Two sets cannot share a PE if they share an exlocation tag, or if one is isolated and has further PEs.
+        """
         if first < 0 or second < 0:
             return True
         first, second = self._sets.find(first), self._sets.find(second)

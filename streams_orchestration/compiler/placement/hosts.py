@@ -116,7 +116,10 @@ def place_on_hosts(
 
 
 def _bundles(placements: Placements, pes: Sequence[Sequence[int]]) -> list[_Bundle]:
-    """Join PEs that must share a host, and return them in the order of their first PE."""
+    """Join PEs that must share a host, and return them in the order of their first PE.
+
+    Of several host configs in a bundle, the first counts.
+    """
     find = placements.host_colocated.find
     sets = DisjointSets(len(pes))
     first: dict[int, int] = {}

@@ -115,7 +115,7 @@ class _Spread:
     def of(self, entries: Iterable[tuple[str, float]]) -> Iterable[tuple[int, float]]:
         """Yield (physical operator, amount) from (name of an operator or a replica, measured amount).
 
-        Operators that the application does not have are left out.
+        Replicas get the amounts as in `shares`. Operators that the application does not have are left out.
         """
         grouped: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for name, amount in entries:

@@ -63,7 +63,10 @@ class Feeds:
         return tuple(sorted(feeds))
 
     def _ways(self, connections: Iterable[LogicalConnection], region: int) -> set[Feed]:
-        """Return the feeds through which the tuples of some connections entered a region, found by a walk upstream."""
+        """Return the feeds through which the tuples of some connections entered a region, found by a walk upstream.
+
+        A source or an Import upstream that is reached without entering the region has the feed `source` or `import`.
+        """
         name = self.graph.regions[region].name
         feeds: set[Feed] = set()
         pending, seen = [*connections], set[int]()

@@ -211,7 +211,7 @@ class Redeployment:
 
     @property
     def acceptable(self) -> bool:
-        """True if no state is lost without permission."""
+        """True if no state is refused, or lost without permission."""
         lost = {each.operator for each in self.operators if each.lossy}
         return self.verdict != "refused" and lost <= self.allowed
 
@@ -222,7 +222,7 @@ class Redeployment:
         return "".join(f"\n  {each.operator}: {each.text}" for each in lost if each.operator not in self.allowed)
 
     def document(self) -> dict[str, Any]:
-        """Return the redeploy as JSON."""
+        """Return the redeploy as JSON; `timeZone` and `eventTime` are left out if they do not change."""
         return {
             "application": self.application,
             "from": self.before,

@@ -20,7 +20,8 @@ def sharding_of(
     Args:
         program: the program of one of its channels.
         kind: the class of the operator.
-        stored: the keys of the parts of a stored state, by their names; used if the class has no rules.
+        stored: the keys of the parts of a stored state, by their names. If the class has no rules and each part has
+            keys, the state is divided by the keys that all parts have.
     """
     context = OperatorContext.declared(program.name, program.inputs, program.outputs, time_zone=program.time_zone)
     try:

@@ -158,7 +158,7 @@ def _ports(
 
 
 def _member(operator: LogicalOperator, region: ConsistentRegion, *, start: bool) -> Iterator[Diagnostic]:
-    """Yield violations of the conditions for members and starts."""
+    """Yield violations of the conditions for members, and for starts if `start` is True."""
     if operator.checkpoint is not None:
         yield _at(operator, "CDISP0695E", f"{operator.name} is in a region and has a checkpoint config")
     if not operator.may_be_member:

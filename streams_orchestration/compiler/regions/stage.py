@@ -39,7 +39,8 @@ from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, Consis
 def regions_are_closed(done: Stages) -> Iterator[str]:
     """Yield a contradiction if a region lacks an operator that it reaches, except starts and autonomous operators.
 
-    The ends of a region are its members without a consumer inside (A23, A24, A32).
+    Also if its list of operators does not agree with `region_of`, or a start is not a member. The ends of a region are
+    its members without a consumer inside (A23, A24, A32).
     """
     logical = need(done.logical)
     physical = need(done.physical)

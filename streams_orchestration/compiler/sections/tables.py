@@ -258,7 +258,7 @@ def dumps(value: Any, margin: str = "") -> str:
 
 
 def document_of(value: Any) -> Any:
-    """Return a section with every table in it as a list."""
+    """Return a section with every table in it as a list; other lists, whatever is in them, are returned as they are."""
     if isinstance(value, Table):
         return value.document()
     if is_mapping(value):

@@ -49,7 +49,10 @@ def find_origins(
     queued: Collection[tuple[int, int]],
     options: Options,
 ) -> ThreadOrigins:
-    """Return the operators, ports and connections where threads originate, continue and end."""
+    """Return the operators, ports and connections where threads originate, continue and end.
+
+    Connections between PEs, and those into dynamic operators without a queue, are in neither list of connections.
+    """
     dynamic = replicas_of(logical, physical, lambda model: threading_model(model, options) == "dynamic")
     remote = {(link.operator, link.port) for link in physical.imports}
     followed: list[Connection] = []
