@@ -31,7 +31,7 @@ from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.planning import PeView
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.redeployment.carrying import Carried, read_cut
-from streams_orchestration.runtime.redeployment.switching import NewPlan, NotDrainedError, switch
+from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, switch
 from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
@@ -177,7 +177,7 @@ class Product:
         try:
             with self.catalog.write() as connection:
                 switch(connection, programs, new, 1.0)
-        except NotDrainedError:
+        except NotAtCutError:
             return False
         self.report_running()
         return True

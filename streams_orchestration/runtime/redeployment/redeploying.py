@@ -32,7 +32,7 @@ from streams_orchestration.runtime.programs.stored_compilation import base_direc
 from streams_orchestration.runtime.redeployment.carrying import Carrier, CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import drain, units_on_hold
-from streams_orchestration.runtime.redeployment.switching import NewPlan, NotDrainedError, switch
+from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, switch
 from streams_orchestration.runtime.redeployment.trying import await_trial, start
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.holding import hold
@@ -40,6 +40,16 @@ from streams_orchestration.runtime.units.holding import hold
 log = logging.getLogger("streams.redeploy")
 WITHIN_SECONDS = 120.0
 """Default seconds for the changed units to reach their cuts, and then to complete an epoch of the new plan."""
+
+
+class NotDrainedError(StreamsRuntimeError):
+    """The changed units did not reach their cuts in time. They continue with the deployed plan."""
+
+    def __init__(self, application: str, rest: str, within: float) -> None:
+        super().__init__(
+            f"{application} keeps running unchanged: {rest} after {within:.0f} s. See `streams status {application}` "
+            "for the cause of the delay, then redeploy again"
+        )
 
 
 class NotWrittenError(StreamsRuntimeError):
@@ -181,15 +191,8 @@ class PlanChange:
                     # hosts are needed only now: if all units were at cuts, the switch would have succeeded without them
                     launch(self.catalog, self.application)
                     if rest := drain(self.catalog, self.application, self.programs, changed, until):
-                        late = f"{rest} after {within:.0f} s"
-                        raise NotDrainedError(late)
+                        raise NotDrainedError(self.application, rest, within)
                 return garbage
-        except NotDrainedError as error:
-            message = (
-                f"{self.application} keeps running unchanged: {error}. See `streams status {self.application}` for "
-                "the cause of the delay, then redeploy again"
-            )
-            raise NotDrainedError(message) from error
         except OSError as error:
             raise NotWrittenError(self.application, error) from error
 
@@ -222,7 +225,7 @@ class PlanChange:
             return None
         try:
             return self.carry_and_switch(within)
-        except NotDrainedError:
+        except NotAtCutError:
             return None
 
     def carry_and_switch(self, within: float) -> list[str]:
@@ -231,7 +234,7 @@ class PlanChange:
         On failure, the written states are removed, unless the switch may have been committed.
 
         Raises:
-            NotDrainedError: a changed unit is not at a cut.
+            NotAtCutError: a changed unit is not at the cut whose states were carried over.
             StateRefusedError, MisplacedKeysError, OperatorError, OSError: see `Carrier.carry`.
         """
         carrier, cut = self._carrier()

@@ -41,8 +41,8 @@ from streams_orchestration.runtime.units.previous_plan import read_plan
 from streams_orchestration.runtime.units.trial import open_trial
 
 
-class NotDrainedError(StreamsRuntimeError):
-    """Units to be changed are not drained."""
+class NotAtCutError(StreamsRuntimeError):
+    """A changed unit is not held at the cut from which the states of the new plan were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +77,22 @@ def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, 
         Files that the catalog no longer names.
 
     Raises:
-        NotDrainedError: a changed unit is not at a cut or no longer held, or has moved on from the cut of the new plan,
+        NotAtCutError: a changed unit is not at a cut or no longer held, or has moved on from the cut of the new plan,
             or there are unread tuples between changed units.
         BrokenPromiseError, ImplementationError, ValidationError: see `begin`.
     """
     redeployment = new.redeployment
     application, changed, begins = redeployment.application, set(redeployment.ending), set(redeployment.beginning)
     if rest := under_way(connection, application, programs, changed):
-        raise NotDrainedError(rest)
+        raise NotAtCutError(rest)
     if read_cut(connection, application, programs, changed) != new.cut:
         message = f"{application} has processed more batches since its states were read"
-        raise NotDrainedError(message)
+        raise NotAtCutError(message)
     u = tables.unit
     rows = {row.name: row for row in UnitRow.all(connection, select(u).where(u.c.application == application))}
     if free := sorted(name for name in changed & rows.keys() if rows[name].held_until is None):
         message = f"the hold on {free[0]} has expired, so the states of the new plan may have been removed"
-        raise NotDrainedError(message)
+        raise NotAtCutError(message)
     before = read_plan(connection, application, changed, redeployment.formers)
     counters = read_counters(connection, application, [each.pe for each in programs if each.unit in changed])
     garbage = _remove(connection, application, programs, changed)

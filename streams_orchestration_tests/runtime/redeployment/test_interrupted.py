@@ -21,9 +21,8 @@ from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import carrying, draining, redeploying
 from streams_orchestration.runtime.redeployment.draining import units_on_hold
-from streams_orchestration.runtime.redeployment.redeploying import NotWrittenError
+from streams_orchestration.runtime.redeployment.redeploying import NotDrainedError, NotWrittenError
 from streams_orchestration.runtime.redeployment.rescaling import StateRefusedError
-from streams_orchestration.runtime.redeployment.switching import NotDrainedError
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.local import LocalApplication

@@ -15,8 +15,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import NotDeployableError
-from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError
-from streams_orchestration.runtime.redeployment.switching import NotDrainedError
+from streams_orchestration.runtime.redeployment.redeploying import NotDrainedError, RedeployRefusedError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime import locked
