@@ -208,13 +208,12 @@ def _no_interval(text: str, offset: int) -> ExpressionError:
 
 
 def binary_constant(digits: str, offset: int) -> Constant:
-    """Return the constant of `X'1F'`.
+    """Return the constant of `X'1F'`; `X'F'`, with an odd number of digits, gets a zero in front.
 
     Raises:
         ExpressionError: a character is not a hexadecimal digit.
     """
-    try:
-        return Constant(bytes.fromhex(digits if len(digits) % 2 == 0 else "0" + digits), BINARY, offset)
-    except ValueError as error:
+    if not re.fullmatch(r"[0-9A-Fa-f]*", digits):
         message = f"X'{digits}' is not written in hexadecimal digits"
-        raise ExpressionError(message, offset) from error
+        raise ExpressionError(message, offset)
+    return Constant(bytes.fromhex(digits if len(digits) % 2 == 0 else "0" + digits), BINARY, offset)

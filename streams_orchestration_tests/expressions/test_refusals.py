@@ -60,6 +60,7 @@ ATTRIBUTES = {name: parse_type(kind) for name, kind in (
         ("1e50BD", 0, "1e50BD has more than 38 digits"),
         ("INTERVAL '1e999999999' SECOND", 0, "an interval of 1e999999999 seconds is too long"),
         ("INTERVAL 999999999999 DAYS", 0, "the interval is too long"),
+        ("X'12  34'", 0, "X'12  34' is not written in hexadecimal digits"),
         ("n > 1 && x > 1", 7, "AND joins conditions"),
         ("n ** 2", 3, r"power\(a, b\)"),
         ("n // 2", 3, "a DIV b"),

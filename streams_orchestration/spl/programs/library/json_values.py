@@ -16,6 +16,7 @@ from __future__ import annotations
 # pyright: standard
 import json
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -54,10 +55,18 @@ def parse_json(text: str, *, whole: bool = True) -> Any:
     left out.
 
     Raises:
-        json.JSONDecodeError: the text is not JSON.
+        json.JSONDecodeError: the text is not JSON, is nested too deeply, has half of a surrogate pair, or an integer
+            that is too large for a float64; with `whole` false also another number that is too large.
     """
     begin = len(text) - len(text.lstrip(_BLANKS))
-    value, end = (_WHOLE if whole else _BEGINNING).raw_decode(text, begin)
+    try:
+        value, end = (_WHOLE if whole else _BEGINNING).raw_decode(text, begin)
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise json.JSONDecodeError(HALF_PAIR, text, 0) from None
+    except RecursionError:
+        raise json.JSONDecodeError(TOO_DEEP, text, 0) from None
     if whole and text[end:].strip(_BLANKS):
         raise json.JSONDecodeError("Extra data", text, end)  # noqa: EM101 - the message of the library
     return value
@@ -67,9 +76,32 @@ def _no_constant(word: str) -> Any:
     raise json.JSONDecodeError("Expecting value", word, 0)  # noqa: EM101 - the message of the library
 
 
+def _integer(digits: str) -> int:
+    if len(digits) > _SURELY_FINITE:
+        _finite(digits)
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise json.JSONDecodeError(TOO_BIG, digits, 0)
+    return value
+
+
+TOO_BIG, TOO_DEEP, HALF_PAIR = "Number too big", "Nested too deeply", "Half of a surrogate pair"
+"""The messages about JSON that Python's parser takes or cannot take."""
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURELY_FINITE = 308
+"""A number of digits with which an integer fits a float64."""
 _BLANKS = " \t\n\r"
-_WHOLE = json.JSONDecoder(parse_constant=_no_constant)
-_BEGINNING = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+_WHOLE = json.JSONDecoder(parse_int=_integer, parse_constant=_no_constant)
+_BEGINNING = json.JSONDecoder(
+    parse_int=_integer,
+    parse_float=_finite,
+    parse_constant=_no_constant,
+    object_pairs_hook=lambda pairs: dict(reversed(pairs)),
+)
 
 
 def _text(value: Any) -> str:
@@ -160,18 +192,31 @@ def _read_simple(type_: Type) -> Reader:
         plus = context_of(type_).plus
         return lambda value: plus(_number(_text(value), Decimal, Decimal(0)))
     if type_ == TIMESTAMP:
-        return lambda value: checked(int(_number(_text(value), Decimal, Decimal(0)) * 10**9))
+        return _read_timestamp
     if is_string(type_):
         return _bounded(type_, _text)
     return lambda _: ABSENT
+
+
+def _read_timestamp(value: Any) -> int:
+    seconds = _number(_text(value), Decimal, Decimal(0))
+    if not seconds.is_finite() or not -_MOST_SECONDS < seconds < _MOST_SECONDS:
+        raise _misfit(value, "a timestamp")
+    return checked(int(seconds * 10**9))
+
+
+_MOST_SECONDS = 10**11
+"""More than the seconds of any timestamp."""
 
 
 def _read_integer(type_: Primitive) -> Reader:
     wrap, (low, high) = wrapper(type_), range_of(type_)
 
     def convert(value: Any) -> int:
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if is_number(value) and math.isfinite(value):
             return wrap(int(value))
+        if isinstance(value, float):
+            raise _misfit(value, str(type_))
         number = _number(value, int, 0)
         if not low <= number <= high:
             raise _misfit(value, str(type_))
@@ -323,5 +368,5 @@ def json_number(type_: Type) -> Reader:
         return lambda found: wrap(int(found)) if math.isfinite(found) else 0
     if type_ in DECIMALS:
         plus = context_of(type_).plus
-        return lambda found: plus(Decimal(_text(found)))
+        return lambda found: plus(Decimal(_text(found) if math.isfinite(found) else found))
     return single if type_ == Primitive("float32") else float

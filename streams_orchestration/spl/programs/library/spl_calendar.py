@@ -47,10 +47,14 @@ def tm_of(moment: dt.datetime) -> dict[str, Any]:
     }
 
 
+_NO_ZONE = (ZoneInfoNotFoundError, ValueError, OSError)
+"""The errors of a name that is not a zone; an OSError is one of a directory, such as `Europe`, or of a long name."""
+
+
 def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
+    except _NO_ZONE:
         message = f"unknown time zone {name!r:.60}"
         raise RunError(message) from None
 
@@ -106,7 +110,7 @@ def _named_zone(name: str, local: str) -> ZoneInfo:
     """Return the zone with a name; for an empty or unknown name, such as an abbreviation, return the local zone."""
     try:
         return ZoneInfo(name or local)
-    except (ZoneInfoNotFoundError, ValueError):
+    except _NO_ZONE:
         return ZoneInfo(local)
 
 

@@ -119,7 +119,7 @@ def _pow(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
         except OverflowError:
             return math.copysign(math.inf, base if exponent % 2 == 1 else 1.0)
         except ValueError:
-            return math.inf if base == 0 else math.nan
+            return math.copysign(math.inf, base if exponent % 2 == 1 else 1.0) if base == 0 else math.nan
 
     return power
 

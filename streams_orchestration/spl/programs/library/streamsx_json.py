@@ -11,7 +11,15 @@ from urllib.parse import unquote
 
 from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.library.json_texts import json_text, string_in_json
-from streams_orchestration.spl.programs.library.json_values import extracted, is_number, json_number, parse_json
+from streams_orchestration.spl.programs.library.json_values import (
+    HALF_PAIR,
+    TOO_BIG,
+    TOO_DEEP,
+    extracted,
+    is_number,
+    json_number,
+    parse_json,
+)
 from streams_orchestration.spl.programs.library.registry import plain, typed
 from streams_orchestration.spl.programs.library.spl_time import ctime
 from streams_orchestration.spl.programs.values import copying
@@ -46,9 +54,13 @@ _REASONS = {
     "Invalid \\": "STRING_ESCAPE_INVALID",
     "Unterminated string": "STRING_QUOTATION_MISSING",
     "Invalid control character": "STRING_INVALID_ENCODING",
+    TOO_DEEP: "TERMINATION",
+    TOO_BIG: "NUMBER_TOO_BIG",
+    HALF_PAIR: "UNICODE_SURROGATE_INVALID",
 }
 """Beginning of a message of the JSON parser -> the word."""
 _OUTSIDE_OF_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
+_INDEX = re.compile("0|[1-9][0-9]{0,17}")
 _STATUS = ("FOUND", "FOUND_CAST", "FOUND_WRONG_TYPE", "FOUND_NULL", "NOT_FOUND")
 """The words of `JsonStatus.status` about a value, in their order."""
 
@@ -168,7 +180,7 @@ def _queried(
     for key in keys:
         if isinstance(value, dict) and key in value:
             value = value[key]
-        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+        elif isinstance(value, list) and _INDEX.fullmatch(key) and int(key) < len(value):
             value = value[int(key)]
         else:
             return default, "NOT_FOUND"
@@ -218,7 +230,7 @@ def _converted(type_: Type) -> Callable[[Any], tuple[int, Any]]:
             return 0, number(found)
         try:
             return (1, number(parse(found))) if isinstance(found, str) else (2, None)
-        except ValueError:
+        except (ValueError, OverflowError):
             return 2, None
 
     return convert
