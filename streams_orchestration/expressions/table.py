@@ -277,7 +277,7 @@ class SqlFunction:
         resolver: typing rules that signatures cannot express, else None.
         strict: True if the value is null whenever an argument is null.
         fails: True if the function may fail for some arguments.
-        lenient: True if a failure becomes null.
+        lenient: True if a failure becomes null, except for a PatternError.
         exact: True if arguments are not converted (Spark's `ExpectsInputTypes`).
         zoned: a predicate that is True if the value depends on the time zone.
     """

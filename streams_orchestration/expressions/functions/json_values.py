@@ -117,8 +117,8 @@ class _Pairs(list[tuple[str, Any]]):
 def reader(kind: Type, zone: dt.tzinfo) -> Callable[[str], Any]:
     """Return the function that parses a text as an array, a map or a struct, as `from_json` does.
 
-    A text that does not fit gives null, or a struct of nulls; a text of blanks gives null. A key of a map that does not
-    fit its type raises EvaluationError.
+    A text that does not fit gives null, or a struct of nulls; a text of blanks gives null. An object is also an array
+    of one struct. A key of a map that does not fit its type raises EvaluationError.
     """
     read = _reader(kind, zone)
     missing = (None,) * len(kind.parts) if kind.name == "struct" else None

@@ -80,7 +80,7 @@ def _translated(match: re.Match[str]) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def replacement(text: str) -> str:
-    """Convert a replacement of Java (`$1`, and a backslash as escape) to one of Python.
+    """Convert a replacement of Java (`$` and one digit, and a backslash as escape) to one of Python.
 
     Raises:
         EvaluationError: the replacement is not valid in Java.

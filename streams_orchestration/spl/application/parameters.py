@@ -341,7 +341,7 @@ class ParameterWriter:
         """Return what the typed trees need: SPL functions by text, submission-time values, and native functions.
 
         The native functions are the ones that the SPL functions call. Note the submission-time values in `submission`,
-        and report mistakes in the SPL functions.
+        and report mistakes in the SPL functions; a function that has mistakes is left out.
         """
         texts: dict[str, Function] = {}
         natives: list[Signature] = []

@@ -208,7 +208,7 @@ def _fwrite_txt(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 
 @_failing(None, "fwrite", assigns=(4,))
 def write_bytes(run: Any, data: list[int], number: int, offset: int, length: int, _: int) -> tuple[None]:
-    """Write `length` elements of a list of bytes, from the index `offset` on, to an open file."""
+    """Write `length` elements of a list of bytes, from the index `offset` on, or fewer if the list ends before."""
     run.files[number].stream.write(bytes(data[offset : offset + length]))
     return (None,)
 
