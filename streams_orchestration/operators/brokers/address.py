@@ -75,7 +75,7 @@ class BrokerParameters(JournalParameters):
         return parts.hostname or "", parts.port or self.schemes[parts.scheme]
 
     def secret(self, name: str) -> str | None:
-        """Return the value of a parameter, resolved if it is a reference such as `${env:NAME}`.
+        """Return the value of a parameter, with references such as `${env:NAME}` resolved; None if it is not set.
 
         Raises:
             RefusedError: the reference cannot be resolved.
@@ -103,7 +103,9 @@ def tls_error(error: Exception, url: str) -> Exception | None:
 
 
 async def take(intake: Intake, deliveries: Sequence[Delivery], most: int) -> None:
-    """Write messages into the journal, once for each key. The caller may then acknowledge the messages.
+    """Write messages into the journal, once for each key, and wait while it is full.
+
+    The caller may then acknowledge the messages.
 
     Args:
         intake: the intake of the journal.

@@ -34,7 +34,8 @@ class BrokerPosition:
         Args:
             intake: the intake of the journal.
             log: the name of the log at the broker.
-            name: the user's name for the position; None generates a name from catalog, application and operator.
+            name: the user's name for the position; None takes the name in the notes, or generates one from catalog,
+                application and operator.
             on_lost_data: `fail` or `skip`.
         """
         self._intake, self._skips = intake, on_lost_data == "skip"
@@ -66,7 +67,9 @@ class BrokerPosition:
             about: the log and the name, for messages.
 
         Raises:
-            RefusedError: the log or the position was deleted, and `on_lost_data` is `fail`.
+            RefusedError: the log or the position was deleted, and `on_lost_data` is `fail`. Otherwise that is counted,
+                and messages get other keys.
+            OSError: the notes cannot be written.
         """
         known = self._known
         if known is not None and (known["identity"] != identity or not kept):

@@ -34,7 +34,7 @@ class DatabaseUrlError(RefusedError):
 
 
 def check_url(url: str) -> None:
-    """Check an address without resolving references.
+    """Check an address without resolving references. An address that is one reference passes.
 
     Raises:
         DatabaseUrlError: it is not an address, the database has no driver here, or it contains a literal password.
@@ -85,14 +85,14 @@ def _known(url: URL) -> URL:
 
 
 def secrets_of(url: URL) -> tuple[str, ...]:
-    """Return the passwords in an address, also those in its options."""
+    """Return the passwords in an address, also those in options whose name contains `pass`."""
     options = [value for key, value in url.query.items() if "pass" in key.lower()]
     values = [each for value in options for each in ([value] if isinstance(value, str) else value)]
     return (*(() if url.password is None else (str(url.password),)), *values)
 
 
 def shown_url(url: str) -> str:
-    """Return the address without user, password and options, for display.
+    """Return the address without user, password and options, for display; unchanged if it is one reference.
 
     Raises:
         DatabaseUrlError: it is not an address, or the database is not supported.

@@ -85,10 +85,11 @@ class ChangeReader:
         Args:
             position: the position to continue from.
             limit: the approximate largest number of changes. A transaction may be split.
-            end: a log position (LSN). Transactions that committed after it are left for later.
+            end: a log position (LSN). Transactions that committed at or after it are left for later, and `more` is
+                False; None reads all that the server has.
 
         Raises:
-            DatabaseError: the server refuses, or the table lacks a column that it had.
+            DatabaseError: the server refuses or cannot be reached, or the table lacks a column that it had.
         """
         if self._peeked is None or position != self._position:
             self._open()
@@ -114,7 +115,7 @@ class ChangeReader:
         return _without_snapshot(position), rows
 
     def close(self) -> None:
-        """Close the session that peeks at the slot."""
+        """Close the session that peeks at the slot, if there is one, and set `more` to False."""
         self.more = False
         if self._peeked is not None:
             self._peeked.close()
@@ -130,7 +131,11 @@ class ChangeReader:
         self._read = 0
 
     def _take(self, message: Message | None, position: LogPosition, rows: list[ChangedRow]) -> LogPosition:
-        """Append the changed rows of a message to `rows`, and return the position after the message."""
+        """Append the changed rows of a message, unless they were read before, and return the position after it.
+
+        Raises:
+            DatabaseError: the table lacks a column that it had.
+        """
         match message:
             case Begin():
                 self._transaction, self._index = message, 0

@@ -116,7 +116,11 @@ def is_constraint(error: SQLAlchemyError) -> bool:
 
 
 def is_away(error: SQLAlchemyError) -> bool:
-    """Return True if the error concerns the connection, not a statement."""
+    """Return True if the server cannot be reached or is busy, for example by a lock, so that a retry may succeed.
+
+    An OperationalError without an error number of MariaDB or MySQL counts as such, unless a login or, in SQLite, a
+    statement has failed.
+    """
     if not isinstance(error, OperationalError):
         return bool(getattr(error, "connection_invalidated", False))
     if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # an error of a statement
@@ -133,7 +137,10 @@ def _is_login(error: SQLAlchemyError) -> bool:
 
 
 def reason_of(error: Exception, url: URL) -> str:
-    """Return the database's reason for an error in one line, without tuples and passwords."""
+    """Return the first line of the database's reason for an error, without tuples and passwords.
+
+    It is the error's class if there is no reason.
+    """
     original: Any = getattr(error, "orig", None)
     number = _number(original)
     reason = str(error if original is None else original).strip()

@@ -24,6 +24,7 @@ def check_fit(engine: Engine, existing: sa.Table, name: str, columns: Sequence[s
     Raises:
         DatabaseRefusedError: a column is missing, a column needs a value that no attribute supplies, the table has no
             unique key of these columns, or in MariaDB and MySQL it has another unique key.
+        SQLAlchemyError: the database cannot be asked.
     """
     _check_columns(engine, existing, name, columns)
     if not key:
@@ -53,6 +54,7 @@ def check_transactions(engine: Engine, *tables: sa.Table) -> None:
 
     Raises:
         DatabaseRefusedError: a table's storage engine has no transactions.
+        SQLAlchemyError: the database cannot be asked.
     """
     if engine.dialect.name != "mysql":
         return

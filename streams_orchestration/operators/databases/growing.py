@@ -40,7 +40,7 @@ class Range(NamedTuple):
     """Rows in order of the growing column. Rows with equal values are never split across ranges."""
 
     upper: Any
-    """The upper bound of the growing column: all rows up to this value were read."""
+    """The upper bound of the growing column: all rows up to this value were read. None if there was no bound."""
     chunks: list[Sequence[Sequence[Any]]]
     """The rows, in chunks: the wanted columns, then the growing one."""
 
@@ -96,7 +96,7 @@ class GrowingTable:
             raise explained(error, self.name, self._url) from error
 
     def identity(self) -> TableIdentity | None:
-        """Return the identity of the table, or None for a view or a query.
+        """Return the identity of the table; None for a query, a missing table, and except in SQLite for a view.
 
         Raises:
             DatabaseError: the database refuses.
@@ -130,7 +130,11 @@ class GrowingTable:
         return int(self._scalar(sa.select(sa.func.count()).select_from(inner)) or 0)
 
     def read(self, after: Any, ceiling: Any, limit: int) -> Range:
-        """Return about `limit` rows after `after` (None: from the start) and up to `ceiling` (None: to the end)."""
+        """Return about `limit` rows after `after` (None: from the start) and up to `ceiling` (None: to the end).
+
+        All rows with the last value are among them. If fewer than `limit` rows are left, the upper bound of the range
+        is `ceiling`.
+        """
         between = self._between(after, ceiling)
         last = sa.select(self._by).select_from(self._relation).where(*between).order_by(self._by)
         names = [*self._columns.values(), self.column]

@@ -105,7 +105,7 @@ def column_of(connection: Connection, error: SQLAlchemyError, row: Row, table: s
 def _by_type(connection: Connection, row: Row, table: sa.Table) -> str:
     """Return the first column whose type refuses its value.
 
-    PostgreSQL's error names no column, so each value is tried.
+    PostgreSQL's error names no column, so each value is tried. The name is empty if no type does.
     """
     for name, value in row.items():
         kind = table.columns[name].type

@@ -183,7 +183,10 @@ class ReplicationSlot:
         return Peeked(self._engine, self._slot, self._publication, most, self._explained)
 
     def advance(self, position: int) -> None:
-        """Let the server discard changes before a position; does nothing if they are already discarded."""
+        """Let the server discard changes before a position.
+
+        Do nothing if they are already discarded, or the slot is missing or lost.
+        """
         state = self.state()
         if state is None or state.lost or position <= state.confirmed:
             return
@@ -192,7 +195,7 @@ class ReplicationSlot:
             connection.exec_driver_sql(statement, (self._slot, shown_lsn(position))).all()
 
     def keys(self) -> list[str]:
-        """Return the columns of the table's primary key."""
+        """Return the columns of the table's primary key; none without one."""
         with self._connected() as connection:
             self._look_up_table(connection)
             owner, name = self.schema_and_name
@@ -304,7 +307,7 @@ class Peeked:
             raise self._explained(error) from error
 
     def close(self) -> None:
-        """Close the session."""
+        """Close the session; ignore an error of a connection that is gone."""
         with suppress(SQLAlchemyError):  # the connection is gone
             self._connection.close()
 

@@ -64,6 +64,8 @@ class RowTuples:
     ) -> None:
         """Submit the rows that fit, and drop, submit or raise the others as `on_bad_tuple` says.
 
+        The source's first `LOGGED` rows that do not fit are logged, and dropped rows are counted.
+
         Args:
             table: the table's name, for errors.
             rows: values as the driver returns them.
@@ -95,7 +97,7 @@ class RowTuples:
         place: Callable[[int], str],
         bad: Mapping[int, tuple[str, str]],
     ) -> None:
-        """Apply `on_bad_tuple` to rows that do not fit; `bad` gives the column and the reason of each.
+        """Log rows that do not fit, and count them as dropped or submit them to port 1; `bad` gives column and reason.
 
         Raises:
             DataError: a row does not fit, and `on_bad_tuple` is `fail`.

@@ -75,6 +75,7 @@ class DatabaseTable:
 
         Raises:
             DatabaseUrlError: the address cannot be used.
+            ValueError: an attribute has a nested type, which no column can hold.
         """
         self.name = table
         self.columns = columns
@@ -154,7 +155,7 @@ class DatabaseTable:
             at_once: check deferred constraints of PostgreSQL at each row instead of the commit, to identify the row.
 
         Returns:
-            The number of rows written.
+            The number of rows written; 0 if the delivery was written before.
 
         Raises:
             DeferredError: a constraint refused an unknown row at the commit; nothing was written. `at_once` finds it.
@@ -257,7 +258,10 @@ class DatabaseTable:
                 raise
 
     def _distinguish_all_texts(self) -> None:
-        """Choose a collation in which text keys that differ only in case or trailing blanks are different."""
+        """Choose a collation in which text keys that differ only in case or trailing blanks are different.
+
+        Only tables of MariaDB and MySQL need one.
+        """
         if isinstance(self._engine.dialect, MySQLDialect):
             collation = "utf8mb4_nopad_bin" if self._engine.dialect.is_mariadb else "utf8mb4_0900_bin"
             self.table.dialect_options["mysql"]["collate"] = collation

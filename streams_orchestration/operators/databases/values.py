@@ -126,7 +126,11 @@ def _converter(kind: pa.DataType) -> Callable[[Any], Any]:
 
 
 def _boolean(value: Any) -> bool:
-    """Convert 0 and 1 to a Boolean, since MariaDB and SQLite store Booleans as numbers."""
+    """Convert 0 and 1, also as a byte, to a Boolean, since MariaDB and SQLite store Booleans as numbers.
+
+    Raises:
+        ValueError: it is another value.
+    """
     if isinstance(value, bytes) and len(value) == 1:
         value = value[0]
     return bool(value) if isinstance(value, int) and value in (0, 1) else _refuse()
@@ -149,7 +153,11 @@ def _text(value: Any) -> str:
 
 
 def _date(value: Any) -> datetime.date:
-    """Convert a text to a date, since SQLite stores dates as texts."""
+    """Return a date unchanged, and convert a text to a date, since SQLite stores dates as texts.
+
+    Raises:
+        ValueError, TypeError: it is another value, such as a time.
+    """
     if isinstance(value, datetime.datetime):
         return _refuse()
     return value if isinstance(value, datetime.date) else datetime.date.fromisoformat(value)
@@ -162,7 +170,11 @@ def _time(value: Any) -> datetime.datetime:
 
 
 def _aware(value: Any) -> datetime.datetime:
-    """Convert to an aware time. A time without a zone is taken as UTC, the zone of the session."""
+    """Convert a time, a date or a text to an aware time. Without a zone it is taken as UTC, the zone of the session.
+
+    Raises:
+        ValueError, TypeError: it is another value.
+    """
     time = _time(value)
     return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
 

@@ -39,10 +39,12 @@ def read_columnar(
         format: the format of the file.
         schema: the schema of the tuples.
         start: the number of the first group, and the number of its first row within the file.
-        permissive: set aside rows that do not fit. Their `line` is the number of the row.
+        permissive: set aside rows that do not fit. Their `line` is the number of the row, and their text is JSON of at
+            most `_LONGEST` characters.
 
     Raises:
-        DataError: the file is damaged, or a row does not fit and `permissive` is false; the message names the place.
+        DataError: the file is damaged, cannot be read or lacks a column, or a row does not fit and `permissive` is
+            false; the message names the place.
     """
     place = "at its end"
     try:
@@ -71,6 +73,7 @@ def columnar_schema(path: File, format: ColumnarFormat) -> pa.Schema:
 
     Raises:
         ValueError: the file is not of the format.
+        OSError, StorageError: the file cannot be read.
     """
     try:
         source = _source(path)
@@ -83,7 +86,10 @@ def columnar_schema(path: File, format: ColumnarFormat) -> pa.Schema:
 def _groups(
     path: File, format: ColumnarFormat, names: list[str], first: int
 ) -> Iterator[tuple[int, int, Iterator[_Piece]]]:
-    """Yield for each group its number, the total number of groups, and the group's rows."""
+    """Yield for each group, from number `first` on, its number, the number of all groups, and the group's rows.
+
+    The rows have the columns `names`, in this order.
+    """
     if format == "parquet":
         with pq.ParquetFile(_source(path)) as file:
             for number in range(first, file.num_row_groups):
@@ -105,7 +111,7 @@ def _pieces(batches: Iterator[pa.RecordBatch], names: list[str]) -> Iterator[_Pi
 
 
 def _sifted(batch: pa.RecordBatch, schema: pa.Schema) -> tuple[pa.RecordBatch, list[Malformed]]:
-    """Return the rows that fit as tuples, and the misfits, found by bisection."""
+    """Return the rows that fit as tuples, and the misfits, found by bisection. The `line` of misfits is 0."""
     good: list[pa.RecordBatch] = []
     misfits: list[Malformed] = []
     pending = [(0, batch)]
@@ -135,7 +141,7 @@ def _tuples(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _reason(row: pa.RecordBatch, schema: pa.Schema, error: Exception) -> tuple[str, str]:
-    """Return the column because of which a row does not fit, and the reason."""
+    """Return the column because of which a row does not fit, empty if no single one is at fault, and the reason."""
     if isinstance(error, UnfitValueError):
         return error.column, error.reason
     for field in schema:
@@ -150,7 +156,7 @@ def _reason(row: pa.RecordBatch, schema: pa.Schema, error: Exception) -> tuple[s
 
 
 def _text(row: pa.RecordBatch) -> str:
-    """Return a row as a JSON object, in which invalid UTF-8 is replaced."""
+    """Return the first `_LONGEST` characters of a row as a JSON object, in which invalid UTF-8 is replaced."""
     values: dict[str, Any] = {}
     for name, column in zip(row.schema.names, row.columns, strict=True):
         try:
@@ -161,5 +167,5 @@ def _text(row: pa.RecordBatch) -> str:
 
 
 def _source(path: File) -> Any:
-    """Return a file opened for Arrow."""
+    """Return a file as Arrow reads it: the path of a local file; another file is opened."""
     return path if isinstance(path, Path) else pa.PythonFile(path.open("rb"), mode="r")

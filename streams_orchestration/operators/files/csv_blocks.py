@@ -38,13 +38,15 @@ class CsvBlocks:
     schema: pa.Schema
 
     def pieces(self, start: int = 0) -> Iterator[RowBlock | pa.RecordBatch]:
-        """Yield blocks of whole rows, or tuples if only parsing the whole file can find the row boundaries.
+        """Yield blocks of whole rows, and tuples of the rest of the file once only parsing finds the row boundaries.
+
+        If the header does not give the column names, the tuples of the whole file are yielded.
 
         Args:
-            start: the place of the block to continue with; 0 for the first one.
+            start: the place of the block to continue with; 0 for the first one. It is ignored without column names.
 
         Raises:
-            DataError: the file is damaged, or it was parsed as a whole and a row does not fit.
+            DataError: the file is damaged or ends before `start`, or a row that was parsed here does not fit.
         """
         names, begin = self.file.header(self.schema)
         if names is None:
@@ -91,7 +93,7 @@ class CsvBlocks:
 
 
 def whole_rows(text: bytes, separator: str) -> int:
-    """Return how many leading bytes certainly consist of whole rows, or 0 if only parsing can tell.
+    """Return how many leading bytes certainly consist of whole rows; 0 if no row is whole, or only parsing can tell.
 
     A newline ends a row unless it is within quotes. Counting quotes is reliable only if every quote encloses a whole
     value, since Arrow treats other quotes as text.

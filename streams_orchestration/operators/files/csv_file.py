@@ -40,7 +40,7 @@ class CsvFile:
     block_bytes: int = field(default_factory=lambda: BLOCK_BYTES)
 
     def first_line(self) -> list[str]:
-        """Return the values in the first line; empty for an empty file.
+        """Return the values in the first line, which a quoted value may continue; empty for a blank or missing line.
 
         Raises:
             DataError: the file is damaged, or the line is not CSV.
@@ -50,7 +50,8 @@ class CsvFile:
     def header(self, schema: pa.Schema) -> tuple[list[str] | None, int]:
         """Return the column names and the byte offset of the first row.
 
-        The names are None if they cannot be determined safely.
+        Without a header line, `schema` gives the names. They are None if the header is not one plain line with
+        a line feed, or lacks an attribute of `schema`.
 
         Raises:
             DataError: the file is damaged, or the first line is not CSV.
@@ -78,15 +79,16 @@ class CsvFile:
             raise DataError(message) from error
 
     def read(self, schema: pa.Schema, names: list[str] | None = None, begin: int = 0) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in one pass over the file, as attributes of `schema`.
+        """Yield the rows in order, as attributes of `schema`. A row longer than a block is read again in larger blocks.
 
         Args:
             schema: the schema of the tuples.
-            names: the column names; None takes the names of the header line.
+            names: the column names; None takes the names of the header line, or of `schema` without one.
             begin: the byte offset of the first row; after the header if `names` is given.
 
         Raises:
-            DataError: a row does not fit; the message names the line and the column.
+            DataError: the file is damaged or lacks its header or a column, or a row does not fit or is longer than
+                `MAXIMUM_BLOCK_BYTES`. For a row that does not fit, the message names the line and the column.
         """
         done, block = 0, self.block_bytes
         while True:
@@ -145,11 +147,18 @@ class CsvFile:
             raise DataError(message)
 
     def explained(self, schema: pa.Schema, error: Exception) -> str:
-        """Return Arrow's message about the file with the line and column added."""
+        """Return a message with the file and the first fault that reading it again finds, else with Arrow's error.
+
+        Raises:
+            DataError: the file is damaged.
+        """
         return f"{self.path}: {self._place(schema, error)}"
 
     def _place(self, schema: pa.Schema, error: Exception) -> str:
-        """Return an error with its line and column, by reading the file again up to the first row that does not fit."""
+        """Read the file again up to its first fault, and return that with its line and column.
+
+        If no fault is found, Arrow's error is returned.
+        """
         with open_decompressed(self.path) as raw:
             text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
             rows = csv.reader(text, **reader_options(self.dialect))

@@ -38,10 +38,10 @@ class CsvSieve:
     schema: pa.Schema
 
     def read(self, start: FilePosition = BEGIN) -> Iterator[FileRows]:
-        """Yield the rows in order, beginning at a position that an earlier read returned.
+        """Yield the rows in order, from the first one or from a position that an earlier read returned.
 
         Raises:
-            DataError: the file is damaged, is empty but should have a header, or lacks a column.
+            DataError: the file is damaged, ends before `start`, is empty but should have a header, or lacks a column.
         """
         with open_decompressed(self.file.path) as file:
             names, (place, line) = self._begin(file)
@@ -66,7 +66,13 @@ class CsvSieve:
                     line += text.count(b"\n") - rest.count(b"\n")
 
     def _begin(self, file: IO[bytes]) -> tuple[list[str], FilePosition]:
-        """Return the column names, and the position of the first row after the header."""
+        """Return the column names, and the position of the first row after the header and the byte order mark.
+
+        Without a header line, the schema gives the names.
+
+        Raises:
+            DataError: the file is empty but should have a header, or lacks a column.
+        """
         text = file.read(HEADER_BYTES)
         mark = len(_MARK) if text.startswith(_MARK) else 0
         if not self.file.has_header_line:
@@ -99,7 +105,10 @@ class CsvSieve:
         return names
 
     def _parts(self, text: bytes, line: int, names: list[str]) -> Iterator[tuple[bytes, FileRows]]:
-        """Yield the text in parts with their rows: large parts without malformed rows, and small parts with some."""
+        """Yield the text in parts with their rows. A part with malformed rows is halved as far as `SMALL_BYTES`.
+
+        It is not halved within quotes, or without a line break in its first half.
+        """
         pending = [text]
         while pending:
             part = pending.pop()
@@ -150,14 +159,14 @@ class CsvSieve:
         return sift(rows, parse, self._suspects(rows, names), explain, self.schema)
 
     def _is_null(self, row: RawRow, value: str) -> bool:
-        """Return True if an unquoted value is null; a quoted one may be a text."""
+        """Return True if a value is null; False in a row with quotes, where it may be a text."""
         return value in self.file.dialect.null_texts and not self._quotes(row.text)
 
     def _suspects(self, rows: Sequence[RawRow], names: list[str]) -> Iterator[tuple[int, bool]]:
         """Yield the positions of probably malformed rows, and whether that is certain.
 
-        It is certain if the number of columns is wrong, a required value is null, or a number is unreadable. Arrow
-        decides these cases in the same way.
+        It is certain in a row without quotes if a required value is null, a number is unreadable, or the number of
+        columns is wrong and more than one is expected. Arrow decides these cases in the same way.
         """
         fields = [(field, kind) for field in self.schema if (kind := _kind(field.type))]
         checked = [(names.index(field.name), _CHECKS[kind], field.type) for field, kind in fields]
@@ -186,7 +195,10 @@ class CsvSieve:
                 yield number, False
 
     def _raw_rows(self, text: bytes, line: int, *, ended: bool) -> tuple[list[RawRow], bytes]:
-        """Return the rows without blank lines, and the text of a possibly incomplete last row."""
+        """Return the rows without blank lines, and the text of a possibly incomplete last row; no such text if `ended`.
+
+        The first line has the number `line`.
+        """
         lines = io.BytesIO(text).readlines()
         rows: list[RawRow] = []
         i = 0

@@ -35,7 +35,7 @@ class FileIdentity(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The identity as words for messages."""
+        """The size, and if it is known the modification time in UTC, as words for messages."""
         if not self.modified:
             return f"{self.size} bytes"
         when = datetime.fromtimestamp(self.modified / 1e9, UTC).isoformat(timespec="seconds")
@@ -48,7 +48,7 @@ def can_grow(file: File, format: str) -> bool:
 
 
 def identity_of(file: File, format: str, size: int | None = None) -> FileIdentity:
-    """Return the current identity of a file, or of its first `size` bytes.
+    """Return the current identity of a file, or of the first `size` bytes of a local file.
 
     Raises:
         OSError, StorageError: the file cannot be examined.
@@ -75,7 +75,8 @@ def check_same(
         ended: True if the file was read to its end.
 
     Raises:
-        DataError: the file was replaced, truncated or rewritten.
+        DataError: the file was replaced, truncated or rewritten, or with `ended` its last line was continued.
+        OSError: the file cannot be read.
     """
     same_node = before.node in ("", now.node)
     same_version = same_node or not isinstance(file, RemoteFile)
@@ -98,7 +99,7 @@ def check_same(
 
 
 def has_grown(file: File, format: str, known: FileIdentity, row: int, *, may_be_gone: bool) -> bool:
-    """Return True if a file has grown since it was read to its end.
+    """Return True if a file has grown since it was read to its end. If it had no rows, any change counts.
 
     Args:
         file: the file.
@@ -108,8 +109,9 @@ def has_grown(file: File, format: str, known: FileIdentity, row: int, *, may_be_
         may_be_gone: True to return False for a file that is missing.
 
     Raises:
-        FileNotFoundError: the file is missing.
-        DataError: the file was replaced, truncated or rewritten.
+        FileNotFoundError: the file is missing, and `may_be_gone` is false.
+        OSError, StorageError: the file cannot be examined.
+        DataError: the file had rows, and was replaced, truncated or rewritten, or its last line was continued.
     """
     try:
         now = identity_of(file, format)
@@ -123,14 +125,15 @@ def has_grown(file: File, format: str, known: FileIdentity, row: int, *, may_be_
 
 
 def whole_lines(file: Path, size: int, *, ended: bool = False) -> int:
-    """Return how many leading bytes of a file are whole lines, or `size` if there is only one line.
+    """Return how many of the first `size` bytes of a file are whole lines.
 
-    A last line with an odd number of quotes belongs to a record of several lines and counts as whole.
+    Without `ended`, all bytes count if there is only one line, or if the last line has an odd number of quotes, since
+    it then belongs to a record of several lines.
 
     Args:
         file: the file.
         size: the number of bytes that count.
-        ended: True if only lines count that end with a line feed.
+        ended: True if only lines count that end with a line feed; 0 is returned if there are none.
     """
     with file.open("rb") as opened:
         end, tail = size, b""
@@ -178,15 +181,15 @@ class FilePart:
         return self.path.suffix
 
     def open(self, mode: Literal["rb"], /) -> IO[bytes]:
-        """Open the file for reading bytes, seekable."""
+        """Open the first `size` bytes of the file for reading, seekable."""
         return io.BufferedReader(_First(self.path.open(mode, buffering=0), self.size), BLOCK_BYTES)
 
     def stat(self) -> Any:
-        """Return an object with the size in bytes as `st_size`."""
+        """Return an object with the size of this part in bytes as `st_size`."""
         return SimpleNamespace(st_size=self.size)
 
     def unlink(self, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002 - as in pathlib
-        """Remove the file of which this is a part."""
+        """Remove the whole file. A missing file is an error unless `missing_ok`."""
         self.path.unlink(missing_ok=missing_ok)
 
 
@@ -227,5 +230,5 @@ def stored_identity(values: Sequence[Any]) -> FileIdentity:
 
 
 def identity_elsewhere(values: Sequence[Any]) -> list[Any]:
-    """Weaken a stored identity so that a copy of the file on another machine is accepted."""
+    """Return a stored identity without time and node, so that a copy of the file on another machine is accepted."""
     return list(stored_identity(values)._replace(modified=0, node=""))

@@ -20,7 +20,7 @@ _MARK = b"\xef\xbb\xbf"
 def read_json_lines(path: File, schema: pa.Schema, start: FilePosition, *, permissive: bool) -> Iterator[FileRows]:
     """Yield the objects as attributes of `schema`. Missing members are null, unknown members are ignored.
 
-    Only a line feed ends a line.
+    Only a line feed ends a line. Blank lines are skipped, and so is a byte order mark at the beginning.
 
     Args:
         path: the path of the file.
@@ -29,7 +29,8 @@ def read_json_lines(path: File, schema: pa.Schema, start: FilePosition, *, permi
         permissive: set aside rows that do not fit.
 
     Raises:
-        DataError: a line does not fit and `permissive` is false; the message names the line.
+        DataError: the file is damaged or ends before `start`, or a line does not fit and `permissive` is false; in
+            that case the message names the line.
     """
     with open_decompressed(path) as file:
         go_to(file, path, start.number)

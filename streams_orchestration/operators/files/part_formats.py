@@ -59,7 +59,7 @@ def merge_files(files: Sequence[Path], into: Path, format: SinkFormat, header: b
         files: the files to read.
         into: the new file.
         format: the format of all.
-        header: the header of each file and of the new one.
+        header: the header of each text file, which is kept of the first file only.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -107,7 +107,7 @@ def _read_arrow(path: Path) -> pa.Table:
 def _merge_tables(
     files: Sequence[Path], target: IO[bytes], read: Callable[[Path], pa.Table], begin: Callable[..., Any]
 ) -> None:
-    """Merge the tuples of small files into large row groups, so that the result reads like a file written at once."""
+    """Write the tuples of one or more files in large row groups, so that the result reads like a file written once."""
     groups = _groups(read(path) for path in files)
     first = next(groups)
     with begin(target, first.schema) as writer:

@@ -64,13 +64,15 @@ def divided(table: pa.Table, directories: pa.Array) -> Iterator[tuple[str, pa.Ta
 
 
 def named_directory(name: str | None) -> str:
-    """Return the directory for a file that IBM Streams would give a name, relative to the sink's own directory.
+    """Return the path for a file that IBM Streams would give a name, relative to the sink's own directory.
+
+    Empty parts and `.` are dropped. A leading `_` or `.`, and the characters of `_ESCAPED`, are escaped.
 
     >>> named_directory("/data/a=1/_x.csv")
     'data/a%3D1/%5Fx.csv'
 
     Raises:
-        DataError: the text is not a name of a file below the directory.
+        DataError: the name is None or empty, has a part `..`, or has one of more than `LONGEST` bytes.
     """
     parts = [part for part in (name or "").split("/") if part not in ("", ".")]
     escaped = [_HIDDEN.sub(lambda mark: f"%{ord(mark[0]):02X}", _escaped(part)) for part in parts]
@@ -87,7 +89,7 @@ def partition_values(directory: str) -> dict[str, str | None]:
 
 
 def _directories(table: pa.Table, names: Sequence[str]) -> pa.Array:
-    """Return the partition directory of every tuple.
+    """Return the partition directory of every tuple, with `NULL` for a null.
 
     Raises:
         DataError: a value is too long to name a directory.

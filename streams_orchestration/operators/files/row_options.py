@@ -50,7 +50,10 @@ class RowOptions:
 
 
 def require_single_bytes(encoding: str) -> None:
-    """Raise ValueError unless line feeds and separators are single bytes in an encoding, as in UTF-8 and ISO 8859."""
+    """Raise ValueError unless line feeds and separators are single bytes in an encoding, as in UTF-8 and ISO 8859.
+
+    An unknown encoding is refused as well.
+    """
     with suppress(LookupError, UnicodeError):
         if all(mark.encode(encoding) == mark.encode() for mark in "\n\r,#\"'"):
             return
@@ -62,8 +65,10 @@ def require_single_bytes(encoding: str) -> None:
 def opened(path: File, options: RowOptions, place: int) -> Iterator[IO[bytes]]:
     """Open a file at a byte of its decompressed content.
 
+    With `options.compression`, a place after the end is not refused: nothing is left to be read.
+
     Raises:
-        DataError: the file is damaged, or ends before the place.
+        DataError: the file is damaged, which may show only while it is read, or it ends before the place.
     """
     if options.compression is None:
         with open_decompressed(path) as file:
@@ -86,7 +91,7 @@ def opened(path: File, options: RowOptions, place: int) -> Iterator[IO[bytes]]:
 def lines_of(file: IO[bytes], options: RowOptions) -> Iterator[list[tuple[bytes, int]]]:
     """Yield the lines of a file in lists of about `BLOCK_BYTES`.
 
-    Each line is without its end, with its size in bytes.
+    Each line is without its end, beside its size in bytes with the end.
     """
     if options.eol is None:
         while lines := file.readlines(BLOCK_BYTES):

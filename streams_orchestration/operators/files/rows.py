@@ -57,7 +57,7 @@ class FileRows(NamedTuple):
         return self.batch.num_rows + len(self.malformed)
 
     def split(self, count: int) -> tuple[FileRows, FileRows]:
-        """Split into the first `count` rows and the rest."""
+        """Split into the first `count` rows and the other rows, which have no `start`."""
         before = tuple(row for row in self.malformed if row.position < count)
         after = tuple(row._replace(position=row.position - count) for row in self.malformed[len(before) :])
         readable = count - len(before)
@@ -68,7 +68,7 @@ class FileRows(NamedTuple):
         )
 
     def due(self, count: int) -> int:
-        """Return the number of rows up to the tuple with this number, including the malformed rows before it."""
+        """Return the number of rows before the tuple with this number, counted from 0, malformed rows included."""
         return count + sum(1 for number, row in enumerate(self.malformed) if row.position - number <= count)
 
 
@@ -79,7 +79,7 @@ def sift(
     explain: Callable[[RawRow, Exception], tuple[str, str]],
     schema: pa.Schema,
 ) -> FileRows:
-    """Separate malformed rows from readable ones.
+    """Parse rows, and return the readable ones and the malformed ones, without a `start`.
 
     Args:
         rows: the rows of the file.
@@ -112,7 +112,10 @@ def _read(
     parse: Callable[[Sequence[RawRow]], pa.RecordBatch],
     errors: dict[int, Exception],
 ) -> list[pa.RecordBatch]:
-    """Parse a range of rows. If some are malformed, find them by bisection and add their errors to `errors`."""
+    """Parse a range of rows, and return the readable ones.
+
+    Malformed rows are found by bisection, and their errors are added to `errors` by position in `rows`.
+    """
     batches: list[pa.RecordBatch] = []
     pending = [run] if run[0] < run[1] else []
     while pending:

@@ -52,7 +52,15 @@ class SourceFile:
     options: RowOptions = field(default_factory=RowOptions)
 
     def check(self) -> None:
-        """Raise ValueError if the file lacks attributes of the output stream or has them with other types."""
+        """Check that the format can represent the attributes, and that a CSV, Parquet or Arrow file has them.
+
+        Types are compared in Parquet and Arrow only. A CSV file without a header line must have as many columns in its
+        first line as there are attributes; if malformed rows are set aside, it is not read.
+
+        Raises:
+            ValueError: an attribute cannot be represented, is missing or has another type, or the file is damaged.
+            OSError, StorageError: the file cannot be read.
+        """
         self.check_schema()
         if self.format in ("parquet", "arrow"):
             _check_columnar(self.path, self.format, self.schema)
@@ -60,7 +68,7 @@ class SourceFile:
             _check_csv(self._csv, self.schema, first_row=not self.permissive)
 
     def check_schema(self) -> None:
-        """Raise ValueError if the format cannot represent the output stream's attributes."""
+        """Raise ValueError if the format cannot represent the output stream's attributes, or SPL types are wrong."""
         if self.format == "line" and (len(self.schema) != 1 or not pa.types.is_string(self.schema.field(0).type)):
             message = "format line: the output stream must have exactly one string attribute"
             raise ValueError(message)
@@ -77,7 +85,13 @@ class SourceFile:
             raise ValueError(message)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all tuples without reading ahead. Raises DataError like `rows`."""
+        """Yield all tuples without reading ahead.
+
+        Malformed rows are left out if `permissive`, except in CSV.
+
+        Raises:
+            DataError: the file is damaged, or has a malformed row and `permissive` is false or the format is CSV.
+        """
         if self.format == "csv":
             blocks = CsvBlocks(self._csv, self.schema)
             return (blocks.parse(piece).batch for piece in blocks.pieces())
@@ -87,8 +101,8 @@ class SourceFile:
         """Yield all rows from a position on, in order, reading ahead in the background.
 
         Raises:
-            DataError: the file is damaged, or has a malformed row and `permissive` is false; the message names the
-                place.
+            DataError: the file is damaged or ends before the position, or has a malformed row and `permissive` is
+                false; the message names the place.
         """
         if self.format == "csv" and not self.permissive:
             blocks = CsvBlocks(self._csv, self.schema)

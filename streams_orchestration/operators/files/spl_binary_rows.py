@@ -17,7 +17,8 @@ def read_binary(path: File, schema: pa.Schema, options: RowOptions, start: FileP
     """Yield the tuples of a file from a position on.
 
     Raises:
-        DataError: the file is damaged, or has bytes that are not a tuple.
+        DataError: the file is damaged, or has bytes that are not a tuple, or ends within a tuple.
+        ValueError: SPL has no type for an attribute, or the option `types` is wrong.
     """
     with opened(path, options, start.number) as file:
         rest = b""
@@ -46,7 +47,8 @@ def binary_rows(
         ended: True if no bytes follow, so that an incomplete tuple is an error.
 
     Raises:
-        DataError: the bytes are not tuples.
+        DataError: the bytes are not tuples, or end within one and `ended` is true.
+        ValueError: SPL has no type for an attribute, or `types` is wrong.
     """
     from streams_orchestration.spl.programs.columns import array_of
     from streams_orchestration.spl.programs.errors import RunError

@@ -64,13 +64,19 @@ class SinceLast:
         """The time of the last tuple or mark in unix seconds; None before the first."""
 
     def step(self) -> float:
-        """Return the seconds since the last tuple or mark, 0 for the first, and measure from now on."""
+        """Return the seconds since the last tuple or mark, and measure from now on.
+
+        They are 0 for the first one, and if the clock was set back.
+        """
         now = self._context.now
         before, self.last = now if self.last is None else self.last, now
         return max(now - before, 0.0)
 
     def in_front_of(self, tuples: pa.RecordBatch) -> pa.RecordBatch:
-        """Return tuples with the column `DELAY` in front, and measure from now on. Tuples of a batch come at once."""
+        """Return tuples with the column `DELAY` in front, and measure from now on unless there are none.
+
+        The tuples of a batch come at once, so only the first one has a delay.
+        """
         delays = np.zeros(tuples.num_rows)
         delays[:1] = self.step() if tuples.num_rows else 0.0
         return pa.RecordBatch.from_arrays([pa.array(delays), *tuples.columns], schema=with_delay(tuples.schema))
@@ -158,7 +164,7 @@ def binary_of(item: pa.RecordBatch | WrittenMark, writing: LineWriting) -> Itera
 
 
 def packed(content: bytes, compression: Compression | None) -> bytes:
-    """Return compressed bytes. Equal contents give equal bytes."""
+    """Return bytes compressed, unchanged without a compression. Equal contents give equal bytes."""
     if compression == "gzip":
         return gzip.compress(content, mtime=0)
     return {"zlib": zlib.compress, "bzip2": bz2.compress}[compression](content) if compression else content
@@ -188,7 +194,10 @@ def merge_lines_files(files: Sequence[Path], into: Path, compression: Compressio
 
 
 def lines_of(item: pa.RecordBatch | WrittenMark, writing: LineWriting) -> Iterator[str]:
-    """Yield one line for each tuple of a batch, or the line for a punctuation mark."""
+    """Yield one line for each tuple of a batch, or the line for a punctuation mark, without the line end.
+
+    If `writing.delays`, a line begins with the seconds since the last tuple or mark.
+    """
     if not writing.delays:
         yield from _lines(item, writing)
     elif isinstance(item, WrittenMark):

@@ -46,6 +46,7 @@ def read_rows(
 
     Raises:
         DataError: the file is damaged, or a row does not fit and `permissive` is false; the message names the line.
+        ValueError: SPL has no type for an attribute, or the option `types` is wrong.
     """
     read = row_reader(format, schema, dialect, options)
     with opened(path, options, start.number) as file:
@@ -55,7 +56,7 @@ def read_rows(
 
 
 def read_blocks(path: File, schema: pa.Schema, options: RowOptions, start: FilePosition) -> Iterator[FileRows]:
-    """Yield the blocks of a file as tuples with one binary attribute.
+    """Yield the blocks of a file as tuples with one binary attribute; the last block may be shorter.
 
     Raises:
         DataError: the file is damaged.
@@ -73,6 +74,8 @@ def rows_of_lines(
     start: FilePosition, read: ReadRow, *, permissive: bool,
 ) -> FileRows:  # fmt: skip
     """Return the rows of consecutive lines.
+
+    Header lines are skipped, and in `splCsv` and `splTxt` also lines that are empty or begin with `#`.
 
     Args:
         place: the name of the file or input, for errors.
@@ -206,7 +209,7 @@ class LineStream:
         self.lines = 0
 
     def more(self, content: bytes, *, ended: bool) -> FileRows | None:
-        """Add the next bytes, and return the rows that are complete now; None if there are none.
+        """Add the next bytes, and return the rows of the lines that are complete now; None if no line is.
 
         Args:
             content: the next bytes.

@@ -119,7 +119,7 @@ def _is_checked(kind: pa.DataType) -> bool:
 
 
 def _first_invalid(column: pa.Array) -> int:
-    """Return the first row whose value is invalid, found by bisection."""
+    """Return the first row whose value is invalid, by bisection of a column that has such a row."""
     first, count = 0, len(column)
     while count > 1:
         half = count // 2

@@ -30,8 +30,8 @@ class Compressor:
 
     Attributes:
         begun: True if a stream has begun and has not ended.
-        check: the checksum of the stream so far.
-        size: the number of its bytes before compression.
+        check: the checksum of the stream so far; not kept for bzip2.
+        size: the number of its bytes before compression; 0 for bzip2.
     """
 
     def __init__(self, compression: Compression) -> None:
@@ -56,7 +56,10 @@ class Compressor:
         return begin + deflate.compress(data) + deflate.flush(zlib.Z_SYNC_FLUSH)
 
     def end(self) -> bytes:
-        """End the stream that has begun, and return its last bytes; nothing without one. Another stream may begin."""
+        """End the stream that has begun, and return its last bytes. Another stream may begin.
+
+        The bytes are empty without such a stream, and for bzip2.
+        """
         last = b""
         if self.begun and self.compression == "zlib":
             last = _LAST_BLOCK + self.check.to_bytes(4, "big")

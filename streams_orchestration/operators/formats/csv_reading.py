@@ -66,7 +66,7 @@ def read_rows(
         blank_lines: treat an empty line as a row.
 
     Raises:
-        pyarrow.ArrowInvalid, pyarrow.ArrowKeyError, DataError: a row does not fit.
+        pyarrow.ArrowInvalid, pyarrow.ArrowKeyError, DataError: a row does not fit, or there is no row.
     """
 
     def read(part: pa.Schema, *, null_in_quotes: bool) -> pa.Table:

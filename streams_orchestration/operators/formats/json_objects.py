@@ -87,8 +87,10 @@ class ObjectReader:
     def read(self, text: bytes) -> list[Any]:
         """Return the values in the order of the attributes, as Arrow takes them.
 
+        Missing members are None, unknown members are ignored.
+
         Raises:
-            RefusedValueError: the text is not an object, or the object does not fit.
+            RefusedValueError: the text is not an object, or the object does not fit or has an attribute twice.
         """
         members = parsed(text)
         if not isinstance(members, Members):

@@ -50,7 +50,9 @@ def check_json_schema(schema: pa.Schema, format: str = "json") -> None:
 
 
 def read_objects(texts: Sequence[bytes], schema: pa.Schema) -> Objects:
-    """Return the tuples of texts that contain one object each. Missing members are null, unknown members are ignored.
+    """Return the tuples of texts that contain one object each, and the texts that do not fit.
+
+    Missing members are null, unknown members are ignored.
 
     Args:
         texts: the texts, none of them blank.

@@ -22,7 +22,7 @@ _ESCAPES = {chr(code): json.dumps(chr(code))[1:-1] for code in (*range(0x20), or
 
 
 def json_objects(batch: pa.RecordBatch) -> pl.Series:
-    """Return the text of an object for each tuple, with a member for each attribute.
+    """Return the text of an object for each tuple, with a member for each attribute, also if it is null.
 
     Numbers keep all their digits. NaN and infinities are the texts `NaN`, `Infinity` and `-Infinity`. A map becomes an
     object whose members are named by the texts of its keys.

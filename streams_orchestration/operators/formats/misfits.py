@@ -21,7 +21,7 @@ def text_misfit(text: str, kind: pa.DataType, null_texts: tuple[str, ...] = NULL
     Args:
         text: the text; bytes that are not UTF-8 are escaped as by `surrogateescape`.
         kind: the type of the attribute.
-        null_texts: texts that mean null.
+        null_texts: texts that mean null, which fit every type.
     """
     if reason := utf8_fault(text.encode(errors="surrogateescape")):
         return reason

@@ -99,7 +99,8 @@ def _attribute_type(field: pa.Field, required: Sequence[str], format: str, types
 def reader_of(kind: pa.DataType, own: Type, *, quoted: bool) -> Callable[[str], Any]:
     """Return the function that parses one value of a row. It raises ValueError for an invalid text.
 
-    An empty text is null or, if the attribute is never null, the default of the type.
+    An empty text is null or, if the attribute is never null, the default of the type. In an attribute of texts it is
+    the empty text, and `null` is null unless the attribute is never null.
 
     Args:
         kind: the type of the attribute's column.
@@ -146,7 +147,7 @@ def _value_reader(kind: pa.DataType, own: Type, *, quoted: bool) -> Callable[[st
 
 
 def settling(type_: Type) -> Callable[[Any], Any]:
-    """Return the function that converts a value read from a text to a value of its column, as sets lose duplicates."""
+    """Return the function that converts a value read from a text to a value of its column: a set loses duplicates."""
     if has_text_of_column(type_) and not any(
         isinstance(each, Collection) and each.kind == "map" for each in parts_of_type(type_)
     ):

@@ -115,7 +115,7 @@ def plain(value: Any) -> Any:
 
 
 def texts(column: pa.Array) -> pa.Array:
-    """Return the texts of the values of a non-nested column."""
+    """Return the texts of the values of a non-nested column; null stays null."""
     import polars as pl
 
     if is_text(column.type):
@@ -126,7 +126,7 @@ def texts(column: pa.Array) -> pa.Array:
 
 
 def values_of(written: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse texts to values of a non-nested type.
+    """Parse texts to values of a non-nested type; null stays null. White space around numbers and times is ignored.
 
     Raises:
         pyarrow.ArrowInvalid, DataError: a text is not a value of the type.

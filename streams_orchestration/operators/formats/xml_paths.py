@@ -137,7 +137,8 @@ class XmlReader:
         """Yield the number of the trigger and the element for each that is complete, and None for each document's end.
 
         Raises:
-            XmlError: a document is not well-formed, or declares an entity; the next call begins a new one.
+            XmlError: a document is not well-formed, or declares an entity. The data after the fault is dropped, and
+                the next call begins a new document. Elements found before a declared entity are dropped as well.
         """
         while data := data if self.rest else data.lstrip():
             self.rest += data

@@ -90,7 +90,7 @@ class JournalFiles:
         return 1
 
     def mark_durable(self, file: int, number: int) -> None:
-        """Record that all messages before a number are on disk."""
+        """Write to the open file `durable` that all messages before a number are on disk. Raises OSError."""
         content = number.to_bytes(8, "little")
         os.pwrite(file, content + zlib.crc32(content).to_bytes(4, "little"), 0)
 
@@ -120,7 +120,7 @@ class JournalFiles:
             return {}
 
     def take_over(self, former: JournalFiles) -> None:
-        """Copy the notes of the former journal, unless this journal has its own."""
+        """Copy the notes of the former journal, unless this journal has its own. Raises OSError if that fails."""
         if not self.noted():
             self.note(former.noted())
 
@@ -137,7 +137,11 @@ class JournalFiles:
 
 
 def places(path: Path, begin: int = 0) -> Iterator[JournalPosition]:
-    """Yield the records of a file from a byte offset on, up to the first one that is incomplete or invalid."""
+    """Yield the records of a file from a byte offset on, up to the first one that is incomplete or invalid.
+
+    Raises:
+        OSError: the file is gone, or cannot be read.
+    """
     with path.open("rb") as file:
         at = file.seek(begin)
         while True:

@@ -42,6 +42,8 @@ class Intake:
     async def offer(self, values: Sequence[bytes], origin: str = "", key: str = "", digest: str = "") -> None:
         """Write messages. All of them are on disk when this returns.
 
+        While a write under the same key is in progress, wait for it instead.
+
         Args:
             values: the values of the messages.
             origin: the sender, or the topic.
@@ -51,6 +53,7 @@ class Intake:
         Raises:
             ConflictError: the key is known with another digest. Nothing was written.
             JournalFullError: there is no room. Nothing was written.
+            DamagedError: an acknowledged message is missing in the journal. Nothing was written.
         """
         known, written = self._under_way.get(key, ("", None))
         known = known or self.journal.digest_of(key)
@@ -79,7 +82,7 @@ class Intake:
                 await asyncio.sleep(FULL_PAUSE)
 
     def receiving(self, place: str) -> None:
-        """Report that receiving works, and at which address or topic."""
+        """Report that receiving works, and at which address or topic; log the latter if it is new."""
         if place != self._place:
             log.info("operator %s: receives at %s", self.operator, place)
         self._place, self._began = place, True
@@ -91,14 +94,14 @@ class Intake:
         return began
 
     def failed(self, error: str, *, refused: bool) -> None:
-        """Report why nothing can be received. The source passes the reason on to users."""
+        """Report why nothing can be received, and if a retry cannot help (`refused`). The source tells users."""
         self._place = ""
         self._report(error=error, refused=refused)
 
     def count(self, what: str, message: str, *arguments: object) -> None:
-        """Count an event, such as a message left out or held back.
+        """Count an event, such as a message left out or held back, and report the counts while receiving works.
 
-        Log the first few, then only the 10th, 100th and so on.
+        Log the first `LOGGED` of its kind, then only the 10th, 100th and so on.
         """
         self.counts[what] += 1
         if (number := self.counts[what]) <= LOGGED or str(number).strip("0") == "1":
@@ -114,7 +117,7 @@ class Intake:
             log.warning("operator %s: %s: %s", self.operator, self.journal.files.directory, error.strerror)
 
     async def _write(self) -> None:
-        """Write waiting arrivals until there are none."""
+        """Write waiting arrivals until there are none, and tell each sender that it is written or the error."""
         while self._waiting:
             waiting, self._waiting = self._waiting, []
             arrivals = [arrival for arrival, _ in waiting]

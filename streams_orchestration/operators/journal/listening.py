@@ -26,7 +26,7 @@ class Listening:
         self._taken_since: float | None = None
 
     def explain(self, error: OSError) -> Exception:
-        """Explain why listening fails: a RefusedError if a retry cannot help, else a ConnectionError.
+        """Explain in the returned error why listening fails: RefusedError if a retry cannot help, else ConnectionError.
 
         A port that is in use is refused from `TAKEN_SECONDS` after the first such error on.
         """
@@ -48,7 +48,7 @@ class Listening:
 
 
 def shown_peer(peer: Any) -> str:
-    """Return the address of a peer as `host:port`."""
+    """Return the address of a peer as `host:port`; another peer as text, empty for None."""
     if not isinstance(peer, tuple) or len(peer) < 2:
         return str(peer or "")
     host, port = peer[0], peer[1]

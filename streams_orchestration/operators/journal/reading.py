@@ -28,12 +28,12 @@ class JournalReader:
         self._byte = 0
 
     def first(self) -> int:
-        """Return the number of the first message that still exists."""
+        """Return the number of the first message that still exists; of the next one to be durable if none does."""
         segments = self.files.segments()
         return segments[0][0] if segments else self.files.durable()
 
     def read(self, number: int, limit: int) -> list[JournalMessage]:
-        """Return up to `limit` durable messages, beginning with a number.
+        """Return up to `limit` durable messages, beginning with a number; none if that one is not durable yet.
 
         Raises:
             TrimmedError: the first of them was removed.
@@ -75,7 +75,7 @@ class JournalReader:
         return [(first, path, last) for (first, path), last in zip(segments, lasts, strict=True) if last > number]
 
     def _begin(self, segment: int, number: int) -> int:
-        """Return the number of the message at which to start reading, at most `number`.
+        """Go to the message at which to start reading, and return its number, at most `number`.
 
         That is where the last read ended if possible, else the beginning of the segment.
         """

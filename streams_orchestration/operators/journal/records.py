@@ -67,7 +67,7 @@ class JournalRecord:
         ]
 
     def dump(self) -> bytes:
-        """Return the record as bytes."""
+        """Return the record as bytes, with its time cut off to milliseconds."""
         arrival = self.arrival
         facts = {
             "origin": arrival.origin,

@@ -98,7 +98,7 @@ class JournalSource(SourceOperator):
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
-        """Mark an offset as restored from a savepoint; an empty one stays empty.
+        """Return an offset with the mark that it is restored from a savepoint; an empty one stays empty.
 
         A savepoint contains no journal. If the journal that the offset names is missing, the source reads its own
         journal from the start.
@@ -171,7 +171,7 @@ class JournalSource(SourceOperator):
         """The messages of the last call of `produce`."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next messages.
+        """Submit the next messages; if there are none, check whether the receiver reports a problem.
 
         Raises:
             DataError: a message cannot be decoded, messages are lost, or receiving is permanently refused.
@@ -201,7 +201,12 @@ class JournalSource(SourceOperator):
         return f"{numbers}, from {', '.join(origins[:3])}{' and others' if len(origins) > 3 else ''}"
 
     def _next_messages(self, offset: Offset, limit: int) -> tuple[Offset, list[JournalMessage]]:
-        """Return the next messages, and the offset after them."""
+        """Return the next messages, and the offset after them. Lost messages are skipped as `_lose` says.
+
+        Raises:
+            DataError: messages are lost, and `onLostData` is `fail`.
+            DamagedError: a message cannot be read.
+        """
         files = self.reader.files
         if offset and offset["journal"] != files.id:
             former = self._former(offset["journal"])
@@ -223,7 +228,7 @@ class JournalSource(SourceOperator):
         return {"journal": files.id, "next": number + len(messages)}, messages
 
     def _lose(self, what: str, count: int) -> None:
-        """Handle messages that were deleted before they were read.
+        """Log and count messages that were deleted before they were read, unless `onLostData` is `fail`.
 
         Args:
             what: describes the loss and its place.
@@ -254,7 +259,7 @@ class JournalSource(SourceOperator):
         self.context.metrics.lag(behind, max(age, 0.0))
 
     def _look_at_receiver(self) -> None:
-        """Check whether a problem keeps the receiver from receiving; called when all messages are read.
+        """Check whether the receiver reports a problem, and begin or end the back-off; called after all messages.
 
         Raises:
             DataError: the receiver reports a problem that it cannot overcome by itself.
@@ -293,7 +298,11 @@ class JournalSource(SourceOperator):
         return pa.array([message.origin for message in messages], type)
 
     def _set_aside(self, messages: Sequence[JournalMessage], bad: Sequence[Bad]) -> None:
-        """Handle bad messages by `onBadTuple`: fail, drop and count them, or send them to the second output port."""
+        """Log the first `LOGGED` bad messages, count all, and by `onBadTuple` drop them or send them to port 1.
+
+        Raises:
+            DataError: `onBadTuple` is `fail`.
+        """
         rows = [(messages[each.position], each.reason) for each in bad]
         places = [f"message {message.number} of the journal, from {message.origin}" for message, _ in rows]
         if self.parameters.on_bad_tuple == "fail":

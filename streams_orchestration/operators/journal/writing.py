@@ -91,6 +91,7 @@ class Journal:
 
         Raises:
             JournalFullError: there is no room for the first arrival, the disk refuses, or the journal is closed.
+            DamagedError: an acknowledged message is missing; this is noticed after a failed append only.
         """
         with self._lock:
             if self._closed:
@@ -137,7 +138,7 @@ class Journal:
         return len(content)
 
     def trim(self, number: int) -> None:
-        """Remove the segments that only have messages before a number."""
+        """Remove the segments that only have messages before a number, except the last segment."""
         with self._lock:
             firsts = sorted(self._sizes)
             for first, following in itertools.pairwise(firsts):
@@ -157,7 +158,7 @@ class Journal:
             self._file = None
 
     def _recover(self) -> None:
-        """Find the last valid record and cut off everything after it.
+        """Find the last valid record and cut off everything after it; begin a segment if there is none.
 
         Raises:
             DamagedError: a record that was durable is not valid.
@@ -189,7 +190,7 @@ class Journal:
         self._tell_durable(self.next)
 
     def _begun_segments(self, durable: int) -> list[tuple[int, Path]]:
-        """Return the existing segments. Removes last segments whose first record a crash left incomplete.
+        """Remove last segments whose first record a crash left incomplete, and return the other segments.
 
         Raises:
             DamagedError: the first record of a segment was durable and is not valid.
@@ -239,7 +240,7 @@ class Journal:
 
 
 def _remember(keys: dict[str, str], key: str, digest: str) -> None:
-    """Add a key as the newest one, and forget the oldest if there are too many."""
+    """Add a key, unless it is empty, as the newest one; forget the oldest beyond `KEYS_REMEMBERED`."""
     if key:
         keys.pop(key, None)
         keys[key] = digest

@@ -137,6 +137,8 @@ class Cluster:
     def translated(self, error: Any, about: str = "") -> KafkaAwayError | KafkaRefusedError:
         """Translate an error of the library into our own words, naming the cluster and no secret.
 
+        If the client has reported a refusal since it was last reached, that is translated instead.
+
         Args:
             error: a KafkaError, or a KafkaException that contains one.
             about: the thing that the error concerns, such as a topic.
@@ -158,7 +160,7 @@ class Cluster:
 
 
 def _is_refusal(error: Any) -> bool:
-    """Return True if a retry cannot help."""
+    """Return True if a retry cannot help. It may help if a cluster only closes TLS connections."""
     from confluent_kafka import KafkaError
 
     passes = error.code() == KafkaError._SSL and _DISCONNECTED.search(error.str()) is not None

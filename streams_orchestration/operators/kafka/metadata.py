@@ -77,7 +77,7 @@ def metadata_faults(
 
 
 def _value(message: Any, kind: str) -> bytes | None:
-    """Return the key of a message, or one of its headers; None if the message lacks it."""
+    """Return the key of a message, or its last header of a name; None if the message lacks it."""
     return message.key() if kind == "key" else dict(message.headers() or ()).get(kind.partition(".")[2])
 
 

@@ -57,7 +57,9 @@ class Positions:
             self.end |= {each: last for each, (_, last) in ranges.items()}
 
     def end_at(self, ends: dict[Partition, int], first: Callable[[Partition], int]) -> None:
-        """End the run at the given offsets. Partitions without a position are read from their beginning.
+        """End the run at the given offsets.
+
+        Partitions without a position are read from their beginning, those without an end are read no further.
 
         Args:
             ends: maps each partition to the offset after the last message to read.
@@ -89,7 +91,7 @@ def mine(partitions: Iterable[Partition], channel: int, width: int) -> list[Part
 
 
 def divided(offsets: Sequence[dict[str, Any]], width: int) -> list[dict[str, Any]]:
-    """Divide the offsets of all channels among `width` new channels.
+    """Divide the offsets of all channels among `width` new channels; they are empty if no channel has begun to read.
 
     Raises:
         RescaleError: some channels have begun to read and others have not.

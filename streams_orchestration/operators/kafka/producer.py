@@ -101,7 +101,10 @@ class TransactionalProducer:
     def write(
         self, key: DeliveryKey, messages: Iterable[Iterable[KafkaMessage]], settle: Callable[[], None] = lambda: None
     ) -> None:
-        """Write messages in order and the mark in one transaction, calling `settle` before the commit."""
+        """Write messages in order and the mark in one transaction, calling `settle` before the commit.
+
+        The messages of earlier calls in `refused` are forgotten.
+        """
         self.refused.clear()
         try:
             self._write(key, messages, settle)
@@ -279,7 +282,10 @@ class TransactionalProducer:
             raise self._cluster.translated(self._cause(error.args[0]), f"topic {self._topic}") from None
 
     def _cause(self, error: Any) -> Any:
-        """Return the error that made the transaction fail, which beginning another one names; else the given error."""
+        """Return the error that made the transaction fail, if the given one follows from it; else the given error.
+
+        To learn it, another transaction is begun, which the library refuses with the reason.
+        """
         from confluent_kafka import KafkaError, KafkaException
 
         follows = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._STATE, KafkaError._FATAL)

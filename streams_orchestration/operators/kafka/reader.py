@@ -260,7 +260,7 @@ class KafkaReader:
                     return
 
     def _handle_event(self, message: Any) -> None:
-        """Handle an event that the library returns instead of a message.
+        """Record the end of a partition, or raise the error, that the library returns instead of a message.
 
         Raises:
             OutOfRangeError: the messages at the position no longer exist.

@@ -75,7 +75,9 @@ class DataFileWriter:
             self._open.write(self._take_kept())
 
     def finish(self) -> tuple[PendingFile, ...]:
-        """Write the tuples that wait, and return all files. The framework flushes them to disk with the commit.
+        """Write the tuples that wait, and return all files; none without tuples.
+
+        The framework flushes them to disk with the commit.
 
         Raises:
             DataError: a value is too long to name a partition directory.
@@ -168,7 +170,11 @@ def _gathered(
 
 
 def _runs(files: Sequence[Path], checksums: Mapping[Path, int]) -> Iterator[pa.Table]:
-    """Yield the tuples of files in portions, each large enough for one data file."""
+    """Yield the tuples of files in portions of at least `MERGED_BYTES`, except the last, for one data file each.
+
+    Raises:
+        WaitingFileError: a file cannot be read, or was altered.
+    """
     tables: list[pa.Table] = []
     for path in files:
         tables.append(_read_arrow(path, checksums.get(path)))
@@ -228,6 +234,8 @@ def _table(file: DataFile) -> pa.Table:
 def require_unaltered(files: Sequence[DataFile]) -> None:
     """Check waiting files again, after the last time they were read and before the commit that adds them.
 
+    A file without a checksum passes.
+
     Raises:
         WaitingFileError: a file cannot be read, or was altered.
     """
@@ -249,12 +257,13 @@ def opened(path: Path) -> IO[bytes]:
 
 
 def bring_in(source: Path, target: Path) -> None:
-    """Link a waiting file to its name in the table. Copy it if the table is on another file system.
+    """Link a waiting file to its name in the table, and create the directory. Copy it to another file system.
 
     A file of this name is the same file, since names are never reused.
 
     Raises:
         WaitingFileError: the waiting file does not exist.
+        OSError: the file cannot be linked or copied.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

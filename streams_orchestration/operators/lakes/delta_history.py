@@ -116,7 +116,9 @@ class DeltaHistory:
         return version >= until
 
     def id_at(self, version: int, known: str | None) -> str:
-        """Return the table's id from its metadata. Replacing a table in place changes the id with a new version.
+        """Return the table's id at a version, or `known` at once if that is still the newest version's id.
+
+        Replacing a table in place changes the id with a new version.
 
         Raises:
             DataError: the table has no longer this version, so it was created again.
@@ -130,7 +132,7 @@ class DeltaHistory:
         return self._reached(lambda: self._table(version).metadata().id)
 
     def parts(self, position: TablePosition) -> VersionParts:
-        """Return the files of a version: all if `position.whole`, else only those that it added.
+        """Return the files of a version: all if `position.whole`, else those that it added, and if it removed rows.
 
         Raises:
             LostVersionsError: the version's log was removed.
@@ -180,7 +182,7 @@ class DeltaHistory:
         return self._reached(read)
 
     def columns(self) -> pa.Schema:
-        """Return the columns of the newest version."""
+        """Return the columns of the newest version that is known; look for one if none is."""
         while self._opened is None:
             self.newest()
         return pa.schema(self._opened.schema().to_arrow())
@@ -242,7 +244,10 @@ class DeltaHistory:
         return TablePosition(self.newest(), whole=True)
 
     def _at(self, start: StartAt, newest: int) -> TablePosition:
-        """Return the position of the first version committed at or after a time, or the end of the newest version."""
+        """Return the position of the first version committed at or after a time, or the end of the newest version.
+
+        Only versions that are still in the log are considered.
+        """
         assert start.time is not None
         moment = start.time.timestamp() * 1000
         history = self._reached(self._opened.history)

@@ -68,7 +68,7 @@ class DeltaStore:
         return options
 
     def files(self) -> Any:
-        """Return the directory as a pyarrow file system."""
+        """Return the directory as a pyarrow file system. Raises ReferenceError."""
         from pyarrow import fs
 
         if self.is_local:
@@ -78,7 +78,11 @@ class DeltaStore:
         return fs.PyFileSystem(DeltaStorageHandler(self.place, options=self.options()))
 
     def put(self, source: IO[bytes], name: str) -> None:
-        """Write an object into the directory in an object store, atomically. Raises StorageError."""
+        """Write an object into the directory in an object store, atomically; replace an object of this name.
+
+        Raises:
+            StorageError: the store cannot be reached, or refuses.
+        """
         address = f"{self.place.rstrip('/')}/{name}"
         path = parse_address(address).path
 

@@ -163,7 +163,11 @@ class DeltaTarget(LakeTarget):
         return fit(self.name, columns, partitions, self.wanted)
 
     def _fitted(self, key: DeliveryKey) -> Fit:
-        """Add missing columns to the table, and return how tuples are fitted to the table."""
+        """Add missing columns to the table, and return how tuples are fitted to the table.
+
+        Raises:
+            LakeRefusedError: tuples and table do not fit.
+        """
         fitting = self._fit()
         if fitting.missing:
             fields = deltalake.Schema.from_arrow(
@@ -203,7 +207,11 @@ class DeltaTarget(LakeTarget):
         )
 
     def _add(self, file: DataFile, footer: Statistics) -> AddAction:
-        """Link, copy or upload a file into the table's directory, and return the log action that adds it."""
+        """Link, copy or upload a file into the table's directory, and return the log action that adds it.
+
+        Raises:
+            WaitingFileError: the file is gone.
+        """
         self._bring(file)
         statistics = {
             "numRecords": footer.rows,
@@ -228,7 +236,7 @@ class DeltaTarget(LakeTarget):
             self.store.put(source, file.place)
 
     def _tuples(self, files: Sequence[DataFile]) -> pa.Table:
-        """Return the tuples of files, including the partition columns."""
+        """Return the tuples of files, including the partition columns. Raises as `read_data_files` does."""
         tables = [self._with_partitions(file, table) for file, table in read_data_files(files)]
         return pa.concat_tables(tables)
 

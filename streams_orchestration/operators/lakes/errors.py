@@ -60,7 +60,7 @@ def lake_error(message: str, error: Exception) -> LakeError:
 def is_refused(error: BaseException | None) -> bool:
     """Return True if an error, or one of its causes, persists until a person changes something.
 
-    An unknown error counts as temporary.
+    An unknown error counts as temporary, and so does one by which a server does not answer.
     """
     if is_away(error):
         return False

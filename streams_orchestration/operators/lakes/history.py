@@ -125,7 +125,7 @@ class TableHistory(Protocol):
         ...
 
     def parts(self, position: TablePosition) -> VersionParts:
-        """Return the data files to read at a position. Raises LostVersionsError."""
+        """Return the data files to read at a position, and whether rows were changed. Raises LostVersionsError."""
         ...
 
     def behind(self, position: TablePosition) -> Sequence[UnreadVersion]:

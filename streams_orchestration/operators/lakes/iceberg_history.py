@@ -147,7 +147,10 @@ class IcebergHistory:
             raise LostVersionsError(what, following[0] if following else None) from error
 
     def behind(self, position: TablePosition) -> Sequence[UnreadVersion]:
-        """Return the snapshots from the position on, with the rows that each adds; a rewrite of files adds none."""
+        """Return the snapshots from the position, or if it has expired from the oldest one, up to its `until`.
+
+        At most `MOST_AHEAD` later ones are returned. A snapshot that rewrites files adds no rows.
+        """
         self.newest()
         lineage = self._lineage()
         ids = _ids(lineage)
@@ -160,13 +163,15 @@ class IcebergHistory:
         raise NotImplementedError
 
     def columns(self) -> pa.Schema:
-        """Return the columns of the newest snapshot."""
+        """Return the columns of the newest snapshot that is known; look for one if none is."""
         if self._loaded is None:
             self.newest()
         return self._table.schema().as_arrow()
 
     def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:
-        """Map columns to their names in a file, by field id, which survives renaming, or else by name.
+        """Map columns to their names in a file, by field id, which survives renaming, or by name in a file without ids.
+
+        Other columns that the file lacks are left out.
 
         Raises:
             DataError: the file lacks a column that the table is partitioned by.

@@ -78,7 +78,10 @@ class IcebergTarget(LakeTarget):
         return self._durable(self._create())
 
     def _durable(self, table: Table) -> Table:
-        """Return the table with file access that flushes local files to disk, if the table is on this machine."""
+        """Return the table; if it is on this machine, load it again with file access that flushes files to disk.
+
+        A file access that the catalog names itself is kept.
+        """
         if local_path(table.location()) is None or PY_IO_IMPL in self._catalog.properties:
             return table
         self._catalog.properties[PY_IO_IMPL] = DURABLE
@@ -148,7 +151,11 @@ class IcebergTarget(LakeTarget):
         return fit(self.name, columns, partitions, self.wanted)
 
     def _fitted(self, table: Table) -> tuple[Table, Fit]:
-        """Add missing columns to the table. Return the current table, and how tuples are fitted to it."""
+        """Add missing columns to the table. Return the current table, and how tuples are fitted to it.
+
+        Raises:
+            LakeRefusedError: tuples and table do not fit.
+        """
         fitting = self._fit(table)
         if fitting.missing:
             with table.update_schema() as update:
@@ -157,7 +164,11 @@ class IcebergTarget(LakeTarget):
         return table, fitting
 
     def _place(self, table: Table, file: DataFile) -> str:
-        """Link, copy or upload a file to the table's data directory, and return its address."""
+        """Link, copy or upload a file to the table's data directory, and return its address.
+
+        Raises:
+            WaitingFileError: the file is gone.
+        """
         address = f"{table.location().rstrip('/')}/data/{file.place}"
         if (path := local_path(address)) is not None:
             bring_in(file.path, path)
@@ -167,7 +178,7 @@ class IcebergTarget(LakeTarget):
         return address
 
     def _as_in_table(self, table: Table, tuples: pa.Table) -> pa.Table:
-        """Return the rows with all columns of the table, in the table's order and types."""
+        """Return the rows with all columns of the table, in its order and types; columns without values are null."""
         schema = table.schema().as_arrow()
         columns = [
             tuples.column(field.name).cast(field.type)
@@ -200,7 +211,10 @@ def _was_made(table: Table, key: DeliveryKey) -> bool:
 
 
 def _begun(table: Table, key: DeliveryKey) -> Transaction:
-    """Return a transaction that updates the mark. It removes old marks, and is not retried on top of other commits."""
+    """Begin a transaction that updates the mark and removes old marks, and return it.
+
+    The loaded table is set so that the commit is not retried on top of other commits.
+    """
     today = world.utc().date()
     old = [name for name in table.properties if name != _mark(key) and _is_old(table, name, today)]
     own = {**table.metadata.properties, "commit.retry.num-retries": "0"}
@@ -221,7 +235,7 @@ def _summary(key: DeliveryKey) -> dict[str, str]:
 
 
 def _has_new_columns(table: Table) -> bool:
-    """Return True if the table's schema has changed since its last commit."""
+    """Return True if the table's schema has changed since its last commit; False without a commit."""
     snapshot = table.current_snapshot()
     return snapshot is not None and snapshot.schema_id != table.schema().schema_id
 

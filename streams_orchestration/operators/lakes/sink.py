@@ -75,12 +75,15 @@ class LakeSink(EpochSink):
 
     @classmethod
     def mentions(cls, parameters: LakeSinkParameters) -> Mentions:
-        """Return the attributes that parameters name."""
+        """Return the attributes that `columns`, `suppress` and `key` name."""
         return Mentions(inputs=[*parameters.columns, *parameters.suppress, *parameters.key])
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: LakeSinkParameters) -> None:
-        """Raise ValueError if attributes and columns do not match, or the library is missing. Connects to nothing."""
+        """Raise ValueError if attributes and columns do not match, a type cannot name partitions, or the library lacks.
+
+        Connects to nothing.
+        """
         check_partitions(written_schema(context, parameters), parameters.partition_by)
         require_package(cls.__name__, cls.module, cls.extra)
 
@@ -110,6 +113,7 @@ class LakeSink(EpochSink):
 
         Raises:
             LakeError: the table is missing, does not fit or cannot be reached.
+            ReferenceError: a reference to a secret cannot be resolved.
         """
         self._table = self.table()
         self._table.prepare()
@@ -119,6 +123,7 @@ class LakeSink(EpochSink):
 
         Raises:
             LakeError: the table refuses or cannot be reached.
+            ReferenceError: a reference to a secret cannot be resolved.
             WaitingFileError: a file cannot be read, or was altered.
         """
         aside = partial(self.set_aside, key) if self.sets_aside else None
@@ -149,7 +154,13 @@ class LakeSink(EpochSink):
         return DataFileWriter(waiting_directory(self.context), self.parameters.partition_by, whole=self.whole)
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
-        """Write the data files of the micro-batch; with a `key`, a file of its tuples."""
+        """Write the data files of the micro-batch, or with a `key` a file of its tuples, and return them.
+
+        There are none without tuples.
+
+        Raises:
+            DataError: a value is too long to name a partition directory.
+        """
         if self.parameters.key:
             return super().prepare_commit()
         return self._files.finish()

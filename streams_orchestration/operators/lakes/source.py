@@ -262,10 +262,12 @@ class LakeSource(SourceOperator):
         return TablePosition(version, until=until, table=self._table.id_at(version, position.table))
 
     def _step(self, position: TablePosition, limit: int) -> tuple[TablePosition, int]:
-        """Submit at most `limit` rows of one data file. Return the position after these rows, and their number.
+        """Submit at most `limit` rows of one data file, or with `onChange: feed` all changes of a version.
+
+        Return the position after these rows, and their number, which is 0 after the end of a file or version.
 
         Raises:
-            DataError: the version deletes or updates rows, and `onChange` is `fail`.
+            DataError: the version deletes or updates rows, and `onChange` is `fail`, or rows are lost or do not fit.
         """
         if self.parameters.on_change == "feed" and not position.whole:
             return position._replace(done=True), self._submit_feed(position.version)
@@ -296,7 +298,7 @@ class LakeSource(SourceOperator):
         return self._cached[1]
 
     def _read(self, position: TablePosition, part: DataPart, limit: int) -> pa.RecordBatch | None:
-        """Return some rows of a data file; None at its end, or if it was deleted."""
+        """Return some rows of a data file; None at its end, or if it was deleted and `onLostData` is `skip`."""
         if self._reader is None:
             self._reader = PartReader(self._table, self._schema)
         try:
@@ -310,7 +312,7 @@ class LakeSource(SourceOperator):
         self.submit(TupleBatch.from_columns(columns, self._schema))
 
     def _submit_feed(self, version: int) -> int:
-        """Submit all changes of a version at once, since a replay may return them in another order."""
+        """Submit all changes of a version at once, since a replay may reorder them, and return their number."""
         table = self._table.feed(version)
         missing = [field for field in self._schema if field.name not in table.column_names]
         for field in missing:
@@ -330,7 +332,7 @@ class LakeSource(SourceOperator):
             raise DataError(message)
 
     def _lose(self, what: str) -> None:
-        """Handle rows that were deleted before they were read, by `onLostData`.
+        """Log and count versions or a file deleted before they were read, unless `onLostData` is `fail`.
 
         Raises:
             DataError: `onLostData` is `fail`.

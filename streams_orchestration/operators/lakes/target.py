@@ -37,7 +37,8 @@ class LakeTarget:
         """Check that the table exists and fits; create it first if it is missing and the sink may create it.
 
         Raises:
-            LakeError: the table is missing or does not fit.
+            LakeError: the table is missing, does not fit or cannot be reached.
+            ReferenceError: a reference to a secret cannot be resolved.
         """
         self._try(self._prepare)
 
@@ -47,11 +48,13 @@ class LakeTarget:
         Args:
             key: the key of the delivery.
             files: the files of its tuples.
-            set_aside: receives the tuples with a null that the table refuses; without it they fail the delivery.
+            set_aside: receives the tuples that the table refuses because of a null or a constraint, even if there are
+                none; without it they fail the delivery.
 
         Raises:
             LakeError: the table refuses or cannot be reached. No row was changed, but columns may have been added.
-            WaitingFileError: a file cannot be read.
+            ReferenceError: a reference to a secret cannot be resolved.
+            WaitingFileError: a file cannot be read, or was altered.
         """
         self._try(lambda: self._append(key, files, set_aside))
 
@@ -59,8 +62,8 @@ class LakeTarget:
         """Replace the rows that have the same keys as the tuples, unless that was done before; see `append`.
 
         Raises:
-            LakeError: as for `append`.
-            WaitingFileError: a file cannot be read.
+            LakeError, ReferenceError: as for `append`.
+            WaitingFileError: a file cannot be read, or was altered.
         """
         tuples = pa.Table.from_batches([with_normalised(batch.arrow, self.wanted.key) for batch in batches])
         self._try(lambda: self._merge(key, tuples, set_aside))
@@ -72,7 +75,7 @@ class LakeTarget:
         raise NotImplementedError
 
     def _merge(self, key: DeliveryKey, tuples: pa.Table, set_aside: SetAside | None) -> None:
-        """Upsert the last tuple of each key."""
+        """Upsert the last tuple of each key, unless that was done before."""
         raise NotImplementedError
 
     def _last_of_each_key(self, tuples: pa.Table) -> pa.Table:
@@ -85,7 +88,7 @@ class LakeTarget:
         raise NotImplementedError
 
     def _forget(self) -> None:
-        """Discard the loaded table after another writer's commit, so that it is loaded again."""
+        """Discard the loaded table after another writer's commit, so that it is loaded again; by default do nothing."""
 
     def _error(self, error: Exception) -> LakeError:
         """Translate an error of the library into our own words, with a remedy and without tuples and secrets."""
@@ -106,12 +109,12 @@ class LakeTarget:
             key: the key of the delivery.
             tuples: all tuples of the delivery.
             reasons: maps each required column to the reason why it may not be null.
-            set_aside: receives the refused tuples; None fails the delivery at the first one.
+            set_aside: receives the refused tuples, even if there are none; None fails the delivery at the first one.
             nan: columns in which NaN counts as null.
             broken: maps rows, from 0, to the constraint of the table that refuses them.
 
         Raises:
-            LakeError: a tuple is refused; the message names row and column.
+            LakeError: a tuple is refused, and `set_aside` is None; the message names row and column or constraint.
         """
         broken = broken or {}
         wrong = dict.fromkeys(broken, "")
@@ -160,7 +163,8 @@ class LakeTarget:
         """Make a change. If another writer committed first, pause and retry, up to `TRIES` attempts.
 
         Raises:
-            LakeError: the table refuses or cannot be reached.
+            LakeError: the table refuses or cannot be reached, or other writers committed first at each attempt.
+            WaitingFileError, ReferenceError: the change raised it; it passes unchanged.
         """
         for tried in range(1, TRIES + 1):
             try:

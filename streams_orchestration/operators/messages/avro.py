@@ -61,7 +61,10 @@ class AvroSchema:
             raise ValueError(message)
 
     def type_of(self, part: Avro) -> tuple[Avro, bool]:
-        """Return the type of a part of the schema with names resolved and null removed, and whether it allows null."""
+        """Return the type of a part of the schema with names resolved and null removed, and whether it allows null.
+
+        The type is a list for a union of none or several other types.
+        """
         nullable = False
         if isinstance(part, list):
             others = [each for each in part if each not in ("null", {"type": "null"})]

@@ -61,10 +61,11 @@ def check_decodable(schema: pa.Schema, format: MessageFormat) -> None:
 def decode(
     values: Sequence[bytes | None], schema: pa.Schema, format: MessageFormat, dialect: CsvDialect = PLAIN
 ) -> Decoded:
-    """Decode messages to tuples.
+    """Decode messages to tuples, and return the others with the reason.
 
     Args:
-        values: the message values; None marks a key as deleted and cannot be decoded except as raw.
+        values: the message values. None, which marks a key as deleted, is null in raw. In other formats None is bad,
+            and so is an empty or blank message.
         schema: the schema of the decoded attributes.
         format: JSON: an object whose missing members are null and whose unknown members are ignored. CSV: one row,
             values by position. Raw: the bytes themselves.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check_encodable(schema: pa.Schema, format: MessageFormat) -> None:
-    """Raise ValueError if a message of the format cannot hold these attributes."""
+    """Raise ValueError if there is no attribute, or a message of the format cannot hold these attributes."""
     if not len(schema):
         message = "suppress: no attribute is left to be written"
         raise ValueError(message)

@@ -38,7 +38,7 @@ def is_registered(format: TopicFormat) -> TypeIs[SchemaKind]:
 
 
 def check_readable(schema: pa.Schema, format: TopicFormat) -> None:
-    """Raise ValueError if the format cannot represent these attributes."""
+    """Raise ValueError if a format without a registry cannot represent these attributes; other formats pass."""
     if not is_registered(format):
         check_decodable(schema, format)
 
@@ -89,7 +89,7 @@ class RegisteredDecoder:
         """Maps each schema number to its reader, or to the reason why the schema cannot be used."""
 
     def decode(self, values: Sequence[bytes | None]) -> Decoded:
-        """Decode messages to tuples, in order.
+        """Decode messages to tuples, in order, and return those that cannot be decoded with the reason.
 
         Raises:
             RegistryAwayError: the registry cannot be reached for a schema. Nothing was decoded.
@@ -237,6 +237,7 @@ def _registered(
     """Register a schema derived from the attributes and return it. A fitting Protobuf schema is kept.
 
     Raises:
+        RegistryAwayError: the registry cannot be reached.
         RefusedError: the format has no schema for these attributes, or the registry refuses the schema.
     """
     before = before if before is not None and before.kind == format else None

@@ -22,7 +22,7 @@ def converted(value: Any, convert: Convert) -> Any:
 
 
 def of_list(convert: Convert) -> Convert:
-    """Return the function that converts a list by applying `convert` to each element."""
+    """Return the function that converts a list by applying `convert` to each element; None if `convert` is None."""
     return None if convert is None else lambda values: [converted(value, convert) for value in values]
 
 

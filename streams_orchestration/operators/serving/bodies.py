@@ -32,7 +32,7 @@ class BodyError(ValueError):
 
 
 def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[str], separator: str) -> list[bytes]:
-    """Return the messages in a body.
+    """Return the messages in a body: the elements of a JSON array, another JSON value, or lines or rows not blank.
 
     Args:
         body: the body of the request.
@@ -111,7 +111,7 @@ def _blank_end(text: str, begin: int) -> int:
 
 
 def _rows(body: bytes) -> list[bytes]:
-    """Split a body into CSV rows at line feeds outside quotes.
+    """Split a body into CSV rows at line feeds outside quotes, and drop blank rows.
 
     Raises:
         BodyError: a quote is not closed.

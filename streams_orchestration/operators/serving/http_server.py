@@ -65,7 +65,7 @@ class HttpServer(uvicorn.Server):
 
 
 def _protocol_of(places: Places) -> type[H11Protocol]:
-    """Return a protocol class that records the activity of each connection."""
+    """Return a protocol class that records the activity of each connection, and explains responses of status 400."""
 
     class Protocol(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

@@ -92,7 +92,7 @@ class Places:
             return len(self._open)
 
     def of(self, transport: Any) -> ClientConnection:
-        """Return the connection of an asyncio transport."""
+        """Return the connection of an asyncio transport. Raises KeyError if it is closed."""
         return self._open[transport.get_extra_info("socket").fileno()]
 
     def enter(self, connection: ClientConnection) -> bool:
@@ -198,7 +198,7 @@ def listen(address: str, port: int, places: Places) -> Listener:
 
 
 def listen_at_all(address: str, port: int, places: Places) -> list[Listener]:
-    """Listen on all addresses of a host name; see `listen`."""
+    """Listen on all addresses of a host name; see `listen`. If one cannot be used, close the others."""
     listeners: list[Listener] = []
     try:
         for family, _, _, _, place in socket.getaddrinfo(address, port, type=socket.SOCK_STREAM):

@@ -47,7 +47,7 @@ def register(directory: Path, name: str, address: str, port: int) -> str:
 
 
 def unregister(directory: Path, name: str, entry: str) -> None:
-    """Remove a name, unless another server has registered it since."""
+    """Remove a name, unless another server has registered it since, or the entry cannot be read or removed."""
     path = _path(directory, name)
     with contextlib.suppress(OSError):
         if path.read_text(encoding="utf-8") == entry:
@@ -69,7 +69,7 @@ def found(directory: Path, name: str) -> tuple[str, int]:
 
 
 def check_port(name: str | None, port: int | None, *, server: bool) -> None:
-    """Raise ValueError unless the parameters `name` and `port` tell where the operator listens or connects."""
+    """Raise ValueError if `name` and `port` are both missing, or both given to a client."""
     if name is None and port is None:
         message = "the parameter port is missing; name a port, or give the server a name"
         raise ValueError(message)

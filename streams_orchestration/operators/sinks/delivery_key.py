@@ -39,7 +39,7 @@ class DeliveryKey(NamedTuple):
 
 
 def delivery_properties(key: DeliveryKey) -> dict[str, str | int]:
-    """Return the facts about a delivery that the history of a lake table records."""
+    """Return the facts about a delivery that the history of a lake table records, the watermark only if known."""
     facts: dict[str, str | int] = {
         "streams.application": key.application,
         "streams.operator": key.operator,

@@ -68,7 +68,9 @@ class EpochSink(Operator):
         return self.routed or getattr(self.parameters, "on_undeliverable", "fail") == "route"
 
     def set_aside(self, key: DeliveryKey, tuples: Sequence[Undeliverable]) -> None:
-        """Write the tuples that a delivery leaves out to their file. Call this before the delivery is committed.
+        """Write the tuples that a delivery leaves out to their file, and log some; remove the file without any.
+
+        Call this before the delivery is committed.
 
         Raises:
             OSError: the file cannot be written.
@@ -81,8 +83,8 @@ class EpochSink(Operator):
     def is_made(self, key: DeliveryKey) -> bool:
         """Return True if the receiver already has the tuples of this delivery, alone or as part of a combined delivery.
 
-        Called on an open sink with `joins_batches`. If another process delivers after this call, the sink's next
-        delivery must fail.
+        The default is False. Called on an open sink with `joins_batches`. If another process delivers after this call,
+        the sink's next delivery must fail.
         """
         return False
 

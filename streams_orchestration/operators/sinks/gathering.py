@@ -46,19 +46,20 @@ class GatheringSink(Operator):
     def marks(cls, parameters: Any) -> bool:
         """Return True if each directory gets the file `SUCCESS` when the watermark reaches its `complete_at`.
 
-        A directory that gets further files later is marked once more.
+        The default is False. A directory that gets further files later is marked once more.
         """
         del parameters
         return False
 
     def complete_at(self, directory: str) -> int | None:
-        """Return the event time in microseconds at which a directory is complete, so that its files are closed.
+        """Return the event time at which a directory is complete, so that its files are closed.
 
         Args:
             directory: the path of the directory, relative to the sink's own.
 
         Returns:
-            `END` for a directory that is complete at the end of the streams only; None if the sink marks none.
+            The time in microseconds since 1970, `END` for a directory that is complete at the end of the streams only,
+            or None, the default, if the sink marks none.
         """
         del directory
         return None

@@ -50,7 +50,9 @@ SetAside = Callable[[Sequence[Undeliverable]], None]
 
 
 def set_aside(context: OperatorContext, key: DeliveryKey, tuples: Sequence[Undeliverable]) -> None:
-    """Write exactly the tuples that a delivery leaves out to its file, and log some; remove the file without any.
+    """Write exactly the tuples that a delivery leaves out to its file, and log the first `LOGGED` of them.
+
+    Without any, remove the file.
 
     Call this before the delivery is committed: a repetition of the delivery then writes the same file again.
 
@@ -75,7 +77,7 @@ def set_aside(context: OperatorContext, key: DeliveryKey, tuples: Sequence[Undel
 
 
 def count_set_aside(context: OperatorContext, key: DeliveryKey) -> int:
-    """Return the number of tuples that a finished delivery has set aside."""
+    """Return the number of tuples that a finished delivery has set aside; 0 without a file."""
     try:
         with file_of(context, key).open("rb") as file:
             return sum(1 for _ in file)

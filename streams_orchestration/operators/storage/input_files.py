@@ -27,7 +27,7 @@ def resolve_input(path: str, base: Path) -> Path:
     The path is absolute, relative to the spec's directory, or `package://<package>/<path in it>`.
 
     Raises:
-        ValueError: the file or package does not exist or cannot be read; the message gives the remedy.
+        ValueError: the file or package does not exist, is a directory or cannot be read; the message gives the remedy.
     """
     if path.startswith(PACKAGE):
         package, _, inner = path.removeprefix(PACKAGE).partition("/")
@@ -54,9 +54,10 @@ def resolve_input(path: str, base: Path) -> Path:
 
 
 def resolve_inputs(path: str, base: Path) -> list[Path]:
-    """Return the files that an input path names, in order: a file, files of a directory, or the matches of a pattern.
+    """Return the files that an input path names, sorted: a file, files of a directory, or the matches of a pattern.
 
-    In a directory, names that begin with a dot or an underscore are left out. A pattern contains `*`, `?` or `[...]`.
+    In a directory, names that begin with a dot or an underscore are left out, and so are subdirectories. A pattern
+    contains `*`, `?` or `[...]`, and `**` for any directories.
 
     Raises:
         ValueError: there are none, or the first one cannot be read; the message gives the remedy.
@@ -84,6 +85,7 @@ def open_decompressed(path: File) -> Iterator[IO[bytes]]:
 
     Raises:
         DataError: the file is damaged, or an archive does not have exactly one member, or needs a password.
+        OSError, StorageError: the file cannot be opened.
     """
     try:
         if path.suffix == ".gz":

@@ -30,7 +30,7 @@ class LocalStorage:
         return self.base / place
 
     def below(self, place: str) -> Sequence[File]:
-        """Return all files below a directory, sorted by path."""
+        """Return all files below a directory, sorted by path; see `files_below`."""
         return files_below(self.base / place)
 
     def listed(self, place: str) -> Sequence[ListedFile]:
@@ -53,17 +53,20 @@ class LocalStorage:
         return (self.base / place).read_bytes()
 
     def put(self, place: str, data: Any) -> None:
-        """Write a file atomically, by way of a temporary file."""
+        """Write a file atomically, by way of a temporary file, and create its directories."""
         path = self.base / place
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
 
     def copy(self, place: str, other: str) -> None:
-        """Copy a file atomically, by way of a temporary file."""
+        """Copy a file atomically, by way of a temporary file, and create the directories of the copy."""
         self.put(other, self.get(place))
 
     def publish(self, pending: Path, final: str) -> None:
-        """Give a file its final name, never replacing another file. The caller flushes the name with `sync_names`."""
+        """Give a file its final name, never replacing another file, and create the directory; see `Storage.publish`.
+
+        The caller flushes the name with `sync_names`.
+        """
         target = Path(final)
         make_directory(target.parent)
         try:

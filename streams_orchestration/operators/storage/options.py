@@ -89,7 +89,7 @@ class StorageOptions(BaseModel):
         return {name: resolved(str(value), f"storage: {name}") for name, value in there.items()}
 
     def without_secrets(self, text: str) -> str:
-        """Return a text of a library without the secrets that references resolve to."""
+        """Return a text of a library without the secrets that references resolve to; unchanged if one does not."""
         try:
             values = self.resolved()
         except ReferenceError:

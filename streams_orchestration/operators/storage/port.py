@@ -47,7 +47,7 @@ class File(Protocol):
         ...
 
     def unlink(self, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002 - as in pathlib
-        """Remove the file."""
+        """Remove the file. A missing file is an error unless `missing_ok`."""
         ...
 
 

@@ -69,6 +69,7 @@ class RemoteStorage:
         """Translate the library's errors within the block to messages that name the address.
 
         Raises:
+            FileNotFoundError: the block raised it; it passes unchanged.
             StorageAwayError: the storage cannot be reached.
             StorageRefusedError: the storage refuses the request, or a library or setting that it needs is missing.
         """
@@ -121,11 +122,11 @@ class RemoteStorage:
         return [RemoteFile(self, each) for each in files]
 
     def below(self, place: str) -> Sequence[File]:
-        """Return all objects below a directory."""
+        """Return all objects below a directory, sorted; none if there is no such directory."""
         return [RemoteFile(self, each) for each in self._below(parse_address(place))]
 
     def listed(self, place: str) -> Sequence[ListedFile]:
-        """Return the objects directly in a directory."""
+        """Return the objects directly in a directory; a time that the store does not give is 0."""
         infos = self._infos(parse_address(place), recursive=False)
         return [ListedFile(info.base_name, info.size, info.mtime_ns or 0) for info in infos]
 
@@ -152,7 +153,7 @@ class RemoteStorage:
         self.call(place, lambda system: self._send(system, pa.BufferReader(data), path))
 
     def copy(self, place: str, other: str) -> None:
-        """Copy an object, within the store if the library supports that."""
+        """Copy an object, within the store if the library supports that, else by reading and writing its bytes."""
         try:
             self.call(place, lambda system: system.copy_file(parse_address(place).path, parse_address(other).path))
         except StorageRefusedError as error:
@@ -189,7 +190,7 @@ class RemoteStorage:
         return [info for info in infos if info.is_file]
 
     def publish(self, pending: Path, final: str) -> None:
-        """Send a file. A repetition writes the same bytes to the same name, since names are unique."""
+        """Send a file, and replace an object of its name. Names are unique, so a repetition writes the same bytes."""
         path = parse_address(final).path
         with pa.memory_map(str(pending)) as source:
             self.call(final, lambda system: self._send(system, source, path))
@@ -262,7 +263,7 @@ class RemoteFile:
         return self.storage.call(str(self), marked)
 
     def unlink(self, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002 - as in pathlib
-        """Remove the file."""
+        """Remove the object. If the store reports that it is missing, that is an error unless `missing_ok`."""
         try:
             self.storage.call(str(self), lambda system: system.delete_file(self.address.path))
         except FileNotFoundError:
@@ -349,7 +350,7 @@ def _connected(address: Address, options: dict[str, str]) -> Any:
 
 
 def _endpoint(text: str | None) -> tuple[str | None, str | None]:
-    """Split `http://host:port` into scheme and host; the scheme is https by default."""
+    """Split `http://host:port` into scheme and host; the scheme is https by default. Both are None without a text."""
     if text is None:
         return None, None
     scheme, mark, host = text.rpartition("://")
