@@ -1675,6 +1675,7 @@ def TCPSink(
     address: str | None = None,
     port: int | Reference | None = None,
     name: str | None = None,
+    compression: Literal["zlib", "gzip", "bzip2"] | None = None,
 ) -> Use:
     """Sends the tuples of every batch to the connected receiver, in order.
 
@@ -1692,6 +1693,7 @@ def TCPSink(
         address: Address to connect to, or to listen at.
         port: Port. 0, for a server: any free port, which the log names.
         name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
+        compression: Compression of all the bytes of a connection; none by default.
     """
     return named_use(
         "TCPSink",
@@ -1709,6 +1711,7 @@ def TCPSink(
             "address": address,
             "port": port,
             "name": name,
+            "compression": compression,
         },
     )
 
@@ -1717,17 +1720,24 @@ def TCPSource(
     *,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
-    format: Literal["json", "csv", "raw"] | None = None,
+    format: Literal["json", "csv", "raw", "splCsv", "splTxt", "line", "block", "bin"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
     on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
     on_lost_data: Literal["fail", "skip"] | None = None,
+    types: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
+    eol_marker: str | None = None,
+    default_tuple: Mapping[str, Any] | None = None,
+    ignore_extra: bool | Reference | None = None,
     role: Literal["server", "client"] | None = None,
     address: str | None = None,
     port: int | Reference | None = None,
     name: str | None = None,
     framing: Literal["lines", "length"] | None = None,
+    block_size: int | Reference | None = None,
+    compression: Literal["zlib", "gzip", "bzip2"] | None = None,
     connections: int | Reference | None = None,
     connections_per_address: int | Reference | None = None,
     acknowledge: bool | Reference | None = None,
@@ -1737,17 +1747,24 @@ def TCPSource(
     Args:
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a message.
+        format: Format of a message. splCsv: SPL literals by position; splTxt: an SPL tuple; line: a text; block: bytes; bin: a tuple in SPL's binary encoding.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes.
         journal_limit: Largest number of unread bytes in the journal.
         on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
         on_lost_data: Policy for messages that were deleted before they were read.
+        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
+        encoding: Encoding of the texts in splCsv, splTxt and line.
+        eol_marker: Text that ends a message of splCsv, splTxt or line; a line feed, with or without a carriage return, by default.
+        default_tuple: Maps attributes to constant expressions for values that are missing in a message of splCsv.
+        ignore_extra: Ignore values after the last attribute in a message of splCsv.
         role: server: listen for connections. client: connect.
         address: Address to listen at, or to connect to.
         port: Port. 0, for a server: any free port, which the host's log names.
         name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
-        framing: Framing of messages. lines: by line feeds. length: by four bytes in front of each.
+        framing: Framing of json, csv and raw. lines: by line feeds. length: by four bytes in front of each.
+        block_size: Bytes of a message of the format block.
+        compression: Compression of all the bytes of a connection; none by default.
         connections: Largest number of open connections of a server. Silent connections yield to new ones.
         connections_per_address: Largest number of open connections of a server from one address.
         acknowledge: Answer with the number of messages of the connection that are in the journal.
@@ -1763,11 +1780,18 @@ def TCPSource(
             "journalLimit": journal_limit,
             "onBadTuple": on_bad_tuple,
             "onLostData": on_lost_data,
+            "types": types,
+            "encoding": encoding,
+            "eolMarker": eol_marker,
+            "defaultTuple": default_tuple,
+            "ignoreExtraCSVValues": ignore_extra,
             "role": role,
             "address": address,
             "port": port,
             "name": name,
             "framing": framing,
+            "blockSize": block_size,
+            "compression": compression,
             "connections": connections,
             "connectionsPerAddress": connections_per_address,
             "acknowledge": acknowledge,
@@ -1846,27 +1870,37 @@ def UDPSource(
     *,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
-    format: Literal["json", "csv", "raw"] | None = None,
+    format: Literal["json", "csv", "raw", "splCsv", "splTxt", "line", "block", "bin"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
     on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
     on_lost_data: Literal["fail", "skip"] | None = None,
+    types: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
+    eol_marker: str | None = None,
+    default_tuple: Mapping[str, Any] | None = None,
+    ignore_extra: bool | Reference | None = None,
     address: str | None = None,
     port: int | Reference | None = None,
     name: str | None = None,
 ) -> Use:
-    """Receives each datagram as a message, without a line feed at its end.
+    """Receives each datagram as a message, without a line feed at its end unless it is a block or a binary tuple.
 
     Args:
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a message.
+        format: Format of a message. splCsv: SPL literals by position; splTxt: an SPL tuple; line: a text; block: bytes; bin: a tuple in SPL's binary encoding.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes.
         journal_limit: Largest number of unread bytes in the journal.
         on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
         on_lost_data: Policy for messages that were deleted before they were read.
+        types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
+        encoding: Encoding of the texts in splCsv, splTxt and line.
+        eol_marker: Text that ends a message of splCsv, splTxt or line; a line feed, with or without a carriage return, by default.
+        default_tuple: Maps attributes to constant expressions for values that are missing in a message of splCsv.
+        ignore_extra: Ignore values after the last attribute in a message of splCsv.
         address: Address to listen at.
         port: Port to listen at. 0: any free port, which the host's log names.
         name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
@@ -1882,6 +1916,11 @@ def UDPSource(
             "journalLimit": journal_limit,
             "onBadTuple": on_bad_tuple,
             "onLostData": on_lost_data,
+            "types": types,
+            "encoding": encoding,
+            "eolMarker": eol_marker,
+            "defaultTuple": default_tuple,
+            "ignoreExtraCSVValues": ignore_extra,
             "address": address,
             "port": port,
             "name": name,

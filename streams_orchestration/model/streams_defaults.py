@@ -23,9 +23,6 @@ class Difference(NamedTuple):
     set."""
 
 
-_CSV = {"format": "csv", "nullTexts": ["\0"]}
-"""The parameters of CSV in which no text of a message means null."""
-
 STREAMS_DEFAULTS: tuple[Difference, ...] = (
     Difference(
         "Aggregate",
@@ -192,8 +189,8 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
         {"address": "0.0.0.0"},  # noqa: S104 - as in IBM Streams
         "server",
     ),
-    Difference("TCPSource", "`format` is json.", "It is csv, and no text means null.", _CSV, "csv"),
-    Difference("UDPSource", "`format` is json.", "It is csv, and no text means null.", _CSV, "csv"),
+    Difference("TCPSource", "`format` is json.", "It is csv, with SPL literals.", {"format": "splCsv"}, "csv"),
+    Difference("UDPSource", "`format` is json.", "It is csv, with SPL literals.", {"format": "splCsv"}, "csv"),
     Difference("UDPSink", "`format` is json.", "It is csv, with SPL literals.", {"format": "splCsv"}, "csv"),
 )
 """The defaults that differ from IBM Streams, by operator."""

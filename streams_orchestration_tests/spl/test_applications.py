@@ -303,17 +303,22 @@ def test_sinks_of_the_network_write_literals_as_in_streams(tmp_path: Path):
     ]
 
 
-def test_sources_of_the_network_read_csv_and_lines(tmp_path: Path):
+def test_sources_of_the_network_read_the_formats_of_streams(tmp_path: Path):
     file = tmp_path / "Main.spl"
-    tcp = "stream<int32 n, rstring s> T = TCPSource() { param role : server; port : 9000u; parsing : permissive; }"
-    udp = 'stream<rstring s> U = UDPSource() { param address : "h"; port : 9001u; format : line; parsing : strict; }'
-    file.write_text(f'composite Main {{ graph {tcp} {udp} () as K = FileSink(T) {{ param file : "k"; }} }}')
+    csv = "stream<int32 n, set<int32> s> T = TCPSource() { param role : server; port : 9000u; parsing : permissive; }"
+    line = 'stream<rstring s> U = UDPSource() { param address : "h"; port : 9001u; format : line; parsing : strict; '
+    packed = "stream<enum{a, b} e> B = TCPSource() { param role : server; port : 9002u; format : bin; }"
+    block = 'stream<blob b> V = TCPSource() { param role : client; address : "h"; port : 9003u; format : block; '
+    more = f'{line} encoding : "latin-1"; }} {packed} {block} blockSize : 10u; compression : gzip; }}'
+    file.write_text(f'composite Main {{ graph {csv} {more} () as K = FileSink(T) {{ param file : "k"; }} }}')
     document, findings = read_tree(file)
     assert errors_of(findings) == []
-    csv = {"format": "csv", "nullTexts": ["\0"], "onBadTuple": "drop"}
-    assert [node["parameters"] for node in document["graph"][:2]] == [
+    csv = {"format": "splCsv", "types": {"s": "set<int32>"}, "onBadTuple": "drop"}
+    assert [node["parameters"] for node in document["graph"][:4]] == [
         csv | {"address": "0.0.0.0", "port": 9000, "role": "server"},
-        {"address": "h", "format": "raw", "onBadTuple": "fail", "port": 9001},
+        {"address": "h", "format": "line", "onBadTuple": "fail", "port": 9001, "encoding": "latin-1"},
+        {"address": "0.0.0.0", "port": 9002, "role": "server", "format": "bin", "types": {"e": "enum{a, b}"}},
+        {"address": "h", "port": 9003, "role": "client", "format": "block", "blockSize": 10, "compression": "gzip"},
     ]
     compiled = compile_read(read_application(file))
     assert errors_of(compiled.diagnostics) == []

@@ -22,7 +22,14 @@ from streams_orchestration.operators.journal.reading import JournalReader, Trimm
 from streams_orchestration.operators.journal.records import JournalMessage
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.messages.decoders import Bad, MessageFormat, check_decodable, decode, without_nulls
+from streams_orchestration.operators.messages.decoders import (
+    Bad,
+    Decoded,
+    MessageFormat,
+    check_decodable,
+    decode,
+    without_nulls,
+)
 from streams_orchestration.operators.sinks.epoch_sink import waiting_directory
 
 JOURNAL = "journal"
@@ -128,7 +135,7 @@ class JournalSource(SourceOperator):
                     f"received a timestamp, {cls.origin} a string"
                 )
                 raise ValueError(message)
-        check_decodable(decoded_schema(schema, parameters), parameters.format)
+        cls.check_format(context, decoded_schema(schema, parameters), parameters)
         cls._check_second_port(context, parameters)
         if context.max_channels > 1:
             message = (
@@ -136,6 +143,11 @@ class JournalSource(SourceOperator):
                 "the region"
             )
             raise ValueError(message)
+
+    @classmethod
+    def check_format(cls, context: OperatorContext, schema: pa.Schema, parameters: JournalParameters) -> None:
+        """Raise ValueError if the format cannot represent the decoded attributes."""
+        check_decodable(schema, parameters.format)
 
     @classmethod
     def _check_second_port(cls, context: OperatorContext, parameters: JournalParameters) -> None:
@@ -273,10 +285,12 @@ class JournalSource(SourceOperator):
         else:
             self.backoff.away(ConnectionError(error))
 
+    def decode_messages(self, values: Sequence[bytes]) -> Decoded:
+        """Decode messages to tuples, and report those that cannot be converted."""
+        return decode(values, self.decoded, self.parameters.format, self.parameters.dialect())
+
     def _submit(self, messages: Sequence[JournalMessage]) -> None:
-        result = decode(
-            [message.value for message in messages], self.decoded, self.parameters.format, self.parameters.dialect()
-        )
+        result = self.decode_messages([message.value for message in messages])
         required = [name for name in self.context.required_at() if name in self.decoded.names]
         result = without_nulls(result, len(messages), required)
         columns = dict(zip(result.batch.schema.names, result.batch.columns, strict=True))

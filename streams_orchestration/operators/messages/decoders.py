@@ -98,14 +98,16 @@ def without_nulls(decoded: Decoded, count: int, required: Sequence[str]) -> Deco
         return decoded
     wrong = {each.position for each in decoded.bad}
     there = [number for number in range(count) if number not in wrong]
-    found = [Bad(there[row], _reason(name, NULL)) for row, name in nulls.items()]
+    found = [Bad(there[row], reason_of_column(name, NULL)) for row, name in nulls.items()]
     kept = batch.filter(pa.array([row not in nulls for row in range(len(there))]))
     return Decoded(kept, tuple(sorted((*decoded.bad, *found))))
 
 
 def _objects(texts: Sequence[bytes], schema: pa.Schema) -> Decoded:
     read = read_objects(texts, schema)
-    return Decoded(read.batch, tuple(Bad(each.row, _reason(each.column, each.reason)) for each in read.refused))
+    return Decoded(
+        read.batch, tuple(Bad(each.row, reason_of_column(each.column, each.reason)) for each in read.refused)
+    )
 
 
 def _csv_rows(texts: Sequence[bytes], schema: pa.Schema, dialect: CsvDialect) -> Decoded:
@@ -121,10 +123,13 @@ def _csv_rows(texts: Sequence[bytes], schema: pa.Schema, dialect: CsvDialect) ->
 
     rows = [RawRow(number, text) for number, text in enumerate(texts)]
     sifted = sift(rows, lambda part: parse([row.text for row in part]), (), explain, schema)
-    return Decoded(sifted.batch, tuple(Bad(row.line, _reason(row.column, row.reason)) for row in sifted.malformed))
+    return Decoded(
+        sifted.batch, tuple(Bad(row.line, reason_of_column(row.column, row.reason)) for row in sifted.malformed)
+    )
 
 
-def _reason(column: str, reason: str) -> str:
+def reason_of_column(column: str, reason: str) -> str:
+    """Return the reason why a message cannot be converted, with its column if that is known."""
     return f"column {column}: {reason}" if column else reason
 
 

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 _RECEIVED = {
-    "blockSize": "the format block does not exist here; framing defines where a message ends",
-    "compression": "messages are read as they come; decompress them in a Custom after the source",
-    "defaultTuple": "a missing value is null; give it one in a Functor, as in COALESCE(name, 'none')",
-    "encoding": "texts are UTF-8; for other encodings, use format raw with a binary attribute",
-    "eolMarker": "a line ends with a line feed, or a carriage return and a line feed; leave it out",
     "hasDelayField": "tuples are submitted as they are received; leave it out",
-    "ignoreExtraCSVValues": "a row with more values than attributes is malformed; see onBadTuple",
     "initDelay": "tuples wait in the journal until consumers are ready; leave it out",
     "interface": "name the address of the interface with address",
     "parsing": "use onBadTuple: `strict` is fail, `permissive` is drop or stream, `fast` has no counterpart",
-    "readPunctuations": "the format bin does not exist here; use a Punctor to submit window markers",
+    "readPunctuations": "marks among the messages are not read; use a Punctor to submit window markers",
     "receiveBufferSize": "the setting of the operating system is used; leave it out",
 }
 
 _SENT = {
-    "compression": "tuples are sent uncompressed; compress them in a Custom upstream",
     "hasDelayField": "a repeated batch would have other delays; put the time into an attribute of the tuples",
     "sendBufferSize": "the setting of the operating system is used; leave it out",
     "writePunctuations": "only tuples are sent; use a Custom to turn marks into tuples",
@@ -113,8 +106,12 @@ REFUSED: dict[str, dict[str, str]] = {
         ),
         "xmlParseHuge": "the size of documents is not limited; leave it out",
     },
-    "UDPSink": _SENT,
-    "UDPSource": _RECEIVED,
+    "UDPSink": {**_SENT, "compression": "datagrams are sent uncompressed; compress the texts in a Custom upstream"},
+    "UDPSource": {
+        **_RECEIVED,
+        "blockSize": "a datagram is a block; leave it out",
+        "compression": "datagrams are read as they come; decompress them in a Custom after the source",
+    },
 }
 """Maps operator and parameter to the reason and the alternative."""
 

@@ -117,7 +117,7 @@ class RowReadingParameters(CsvParameters):
         return RowOptions(
             eol=self.eol_marker,
             header_lines=self.header_lines,
-            defaults={name: _plain(value) for name, value in defaults.items()},
+            defaults={name: plain_constant(value) for name, value in defaults.items()},
             required=tuple(context.required_at()) if spl else (),
             types=self.types,
             ignore_extra=self.ignore_extra,
@@ -126,7 +126,7 @@ class RowReadingParameters(CsvParameters):
         )
 
 
-def _plain(value: pa.Array) -> object:
+def plain_constant(value: pa.Array) -> object:
     """Return a constant as rows of SPL use it: a time as nanoseconds since 1970."""
     kind = value.type
     if pa.types.is_timestamp(kind):

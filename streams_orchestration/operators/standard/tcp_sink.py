@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from collections.abc import Iterator
 from typing import Literal
@@ -10,6 +11,7 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.formats.compression import Compression, Compressor
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.serving.server_names import NAME, check_port, found, register, shown, unregister
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
@@ -34,6 +36,9 @@ class TcpSinkParameters(LineSinkParameters):
         default=None, ge=0, le=65535, description="Port. 0, for a server: any free port, which the log names."
     )
     name: str | None = Field(default=None, min_length=1, description=NAME)
+    compression: Compression | None = Field(
+        default=None, description="Compression of all the bytes of a connection; none by default."
+    )
 
     @model_validator(mode="after")
     def _check_port(self) -> TcpSinkParameters:
@@ -56,6 +61,8 @@ class TCPSink(EpochSink):
     unsupported = REFUSED["TCPSink"]
     _listener: socket.socket | None = None
     _connection: socket.socket | None = None
+    _compressor: Compressor | None = None
+    """The compressor of the bytes of the connection; None without compression."""
     _awaits_client = False
     _entry = ""
 
@@ -83,8 +90,9 @@ class TCPSink(EpochSink):
         """
         connection = self._connected()
         for batch in batches:
+            rows = b"".join(self.parameters.rows(batch.arrow))
             try:
-                connection.sendall(b"".join(self.parameters.rows(batch.arrow)))
+                connection.sendall(rows if self._compressor is None else self._compressor.part(rows))
             except OSError as error:
                 raise self._away(error) from None
 
@@ -100,6 +108,8 @@ class TCPSink(EpochSink):
         if self._connection is None:
             self._connection = self._accepted() if self.parameters.role == "server" else self._reached()
             self._connection.settimeout(SECONDS)
+            compression = self.parameters.compression
+            self._compressor = None if compression is None else Compressor(compression)
         return self._connection
 
     def _reached(self) -> socket.socket:
@@ -147,6 +157,9 @@ class TCPSink(EpochSink):
     def close(self) -> None:
         """Disconnect. A server also stops listening and gives up its name, unless it only lacked a client."""
         if self._connection is not None:
+            if self._compressor is not None:
+                with contextlib.suppress(OSError):
+                    self._connection.sendall(self._compressor.end())
             self._connection.close()
             self._connection = None
         if self._listener is not None and not self._awaits_client:

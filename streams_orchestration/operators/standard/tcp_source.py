@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.journal.framing import Frames, Framing, FramingLostError
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.compression import Compression, Decompressor
+from streams_orchestration.operators.journal.framing import Frames, Framing, FramingLostError, blocks_of, tuples_of
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.listening import Listening, shown_peer
-from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
 from streams_orchestration.operators.serving.listener import BACKLOG, Activity, ClientConnection, Places, listen_at_all
 from streams_orchestration.operators.serving.server_names import NAME, check_port, found, register, shown, unregister
+from streams_orchestration.operators.standard.network_messages import NetworkParameters, NetworkSource
 from streams_orchestration.operators.standard.refused import REFUSED
 
 CHUNK_BYTES = 1 << 18
@@ -24,7 +27,7 @@ SILENT_SECONDS = 30.0
 """Seconds without a message after which a connection may be closed to make room for another one."""
 
 
-class TcpSourceParameters(JournalParameters):
+class TcpSourceParameters(NetworkParameters):
     """The parameters of `TCPSource`."""
 
     role: Literal["server", "client"] = Field(
@@ -37,7 +40,13 @@ class TcpSourceParameters(JournalParameters):
     name: str | None = Field(default=None, min_length=1, description=NAME)
     framing: Framing = Field(
         default="lines",
-        description="Framing of messages. lines: by line feeds. length: by four bytes in front of each.",
+        description="Framing of json, csv and raw. lines: by line feeds. length: by four bytes in front of each.",
+    )
+    block_size: int | None = Field(
+        default=None, alias="blockSize", gt=0, description="Bytes of a message of the format block."
+    )
+    compression: Compression | None = Field(
+        default=None, description="Compression of all the bytes of a connection; none by default."
     )
     connections: int = Field(
         default=100,
@@ -56,6 +65,12 @@ class TcpSourceParameters(JournalParameters):
 
     @model_validator(mode="after")
     def _go_together(self) -> TcpSourceParameters:
+        if (self.format == "block") != (self.block_size is not None):
+            message = "format block and blockSize require each other"
+            raise ValueError(message)
+        if self.by_streams and "framing" in self.model_fields_set:
+            message = f"framing is for the formats json, csv and raw, not for {self.format}"
+            raise ValueError(message)
         of_server = self.model_fields_set & {"connections", "connections_per_address"}
         check_port(self.name, self.port, server=self.role == "server")
         if self.role == "client" and (self.port == 0 or of_server):
@@ -66,7 +81,7 @@ class TcpSourceParameters(JournalParameters):
         return self
 
 
-class TCPSource(JournalSource):
+class TCPSource(NetworkSource):
     """Reads messages from connections into the journal, and submits tuples from the journal.
 
     With `acknowledge` a sender knows which messages are in the journal. Without it, messages in the buffers of a failed
@@ -166,16 +181,21 @@ class TCPSource(JournalSource):
         """
         settings: TcpSourceParameters = self.parameters
         peer = shown_peer(writer.get_extra_info("peername"))
-        frames = Frames(settings.framing, settings.max_message_bytes, skip_empty=settings.format != "raw")
+        frames, unpack = self._frames(), _unpacking(settings.compression)
         taken = 0
+
+        async def keep(messages: list[bytes]) -> None:
+            nonlocal taken
+            await self._put(intake, messages, peer, held)
+            taken += len(messages)
+            if settings.acknowledge and messages:
+                writer.write(b"%d\n" % taken)
+                await writer.drain()
+
         try:
             while chunk := await reader.read(CHUNK_BYTES):
-                messages = frames.take(chunk)
-                await self._put(intake, messages, peer, held)
-                taken += len(messages)
-                if settings.acknowledge and messages:
-                    writer.write(b"%d\n" % taken)
-                    await writer.drain()
+                await keep(frames.take(unpack(chunk)))
+            await keep(frames.end())
             if held is not None and held.is_cut:
                 intake.count("silent", "the silent connection from %s was closed in favour of a new one", peer)
             if frames.rest:
@@ -190,6 +210,19 @@ class TCPSource(JournalSource):
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
+    def _frames(self) -> Frames:
+        """Return the splitting of a connection's bytes. At its end, IBM Streams takes the rest as a message."""
+        settings: TcpSourceParameters = self.parameters
+        most, format = settings.max_message_bytes, settings.format
+        if format == "bin":
+            return Frames(tuples_of(self.tuple_type()), most, skip_empty=False)
+        if format == "block":
+            return Frames(blocks_of(settings.block_size or 1), most, skip_empty=False, ends=True)
+        if not settings.by_streams:
+            return Frames(settings.framing, most, skip_empty=format != "raw")
+        skips = settings.skips_comments
+        return Frames(settings.line_split, most, skip_empty=skips, skip_comments=skips, ends=True)
+
     @staticmethod
     async def _put(intake: Intake, messages: list[bytes], peer: str, held: ClientConnection | None) -> None:
         """Write messages to the journal. Meanwhile the connection counts as working, so it keeps its place."""
@@ -200,3 +233,18 @@ class TCPSource(JournalSource):
             await intake.put(messages, peer)
         finally:
             held.note(Activity.WAITING)
+
+
+def _unpacking(compression: Compression | None) -> Callable[[bytes], bytes]:
+    """Return the function that decompresses the parts of one connection; it returns them as they are without one."""
+    if compression is None:
+        return lambda part: part
+    decompressor = Decompressor(compression)
+
+    def unpack(part: bytes) -> bytes:
+        try:
+            return decompressor.part(part)
+        except DataError as error:
+            raise FramingLostError(str(error)) from error
+
+    return unpack

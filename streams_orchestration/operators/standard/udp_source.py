@@ -12,8 +12,8 @@ from pydantic import Field, model_validator
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.listening import Listening, shown_peer
-from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
 from streams_orchestration.operators.serving.server_names import NAME, check_port, register, shown, unregister
+from streams_orchestration.operators.standard.network_messages import NetworkParameters, NetworkSource
 from streams_orchestration.operators.standard.refused import REFUSED
 
 WAITING = 10_000
@@ -24,7 +24,7 @@ BUFFER_BYTES = 4 << 20
 """The socket buffer size in bytes that is requested from the system."""
 
 
-class UdpSourceParameters(JournalParameters):
+class UdpSourceParameters(NetworkParameters):
     """The parameters of `UDPSource`."""
 
     address: str = Field(default="127.0.0.1", min_length=1, description="Address to listen at.")
@@ -39,8 +39,8 @@ class UdpSourceParameters(JournalParameters):
         return self
 
 
-class UDPSource(JournalSource):
-    """Receives each datagram as a message, without a line feed at its end.
+class UDPSource(NetworkSource):
+    """Receives each datagram as a message, without a line feed at its end unless it is a block or a binary tuple.
 
     Datagrams are not acknowledged, so a sender never waits. Datagrams that arrive while no host runs, or while there is
     no room, are lost. Each message in the journal becomes one tuple.
@@ -66,7 +66,7 @@ class UDPSource(JournalSource):
         settings: UdpSourceParameters = self.parameters
         listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port or 0))
         waiting = _Waiting()
-        socket_receiver = _Datagrams(intake, waiting, settings.max_message_bytes)
+        socket_receiver = _Datagrams(intake, waiting, settings)
         try:
             transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
                 lambda: socket_receiver, (settings.address, settings.port or 0)
@@ -124,15 +124,19 @@ class _Waiting:
 
 
 class _Datagrams(asyncio.DatagramProtocol):
-    def __init__(self, intake: Intake, waiting: _Waiting, most: int) -> None:
+    def __init__(self, intake: Intake, waiting: _Waiting, settings: UdpSourceParameters) -> None:
         self._intake = intake
         self._waiting = waiting
-        self._most = most
+        self._settings = settings
+        self._most = settings.max_message_bytes
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         sender = shown_peer(addr)
         if len(data) > self._most:
             self._intake.count("too long", "a datagram from %s has %s bytes and was left out", sender, len(data))
             return
-        if not self._waiting.add(data.removesuffix(b"\n").removesuffix(b"\r"), sender):
+        message = self._settings.trimmed(data)
+        if self._settings.skips_comments and (not message.strip() or message.startswith(b"#")):
+            return
+        if not self._waiting.add(message, sender):
             self._intake.count("lost", "a datagram from %s was left out: too many messages wait to be written", sender)

@@ -156,13 +156,12 @@ def _use_texts_of_streams(parameters: dict[str, Any], ports: Sequence[Port]) -> 
 
 
 def _receive(invocation: _Invocation) -> None:
-    """Replace parameters of a source of the network: lines are raw messages here, and `parsing` is `onBadTuple`.
+    """Use the formats of Streams in a source of the network, and `onBadTuple` for `parsing`.
 
     `permissive` becomes `drop`, any other value `fail`.
     """
+    _read_rows(invocation)
     parameters = invocation.parameters
-    if parameters.get("format") == "line":
-        parameters["format"] = "raw"
     if (parsing := parameters.pop("parsing", None)) is not None:
         parameters["onBadTuple"] = "drop" if parsing == "permissive" else "fail"
 
