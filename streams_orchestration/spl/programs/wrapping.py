@@ -110,12 +110,55 @@ def truncated(value: float, limit: float = 2.0**63) -> int:
     return int(value) if -9223372036854775808.0 <= value < limit else 0
 
 
+class OrderedDecimal:
+    """A decimal as a sort key. NaN is neither less nor greater than any number; Python's own comparison would raise.
+
+    >>> one, two, nan = map(OrderedDecimal, (Decimal(1), Decimal(2), Decimal("NaN")))
+    >>> one < two, nan < two, nan >= two
+    (True, False, False)
+    """
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: Decimal) -> None:
+        self.number = number
+
+    def __eq__(self, other: object) -> bool:
+        """Return True if the numbers are equal."""
+        return isinstance(other, OrderedDecimal) and self.number == other.number
+
+    def __hash__(self) -> int:
+        """Return the hash of the number."""
+        return hash(self.number)
+
+    def __lt__(self, other: OrderedDecimal) -> bool:
+        """Return True if the number is less than another one."""
+        return not self._unordered(other) and self.number < other.number
+
+    def __le__(self, other: OrderedDecimal) -> bool:
+        """Return True if the number is less than another one, or equal to it."""
+        return not self._unordered(other) and self.number <= other.number
+
+    def __gt__(self, other: OrderedDecimal) -> bool:
+        """Return True if the number is greater than another one."""
+        return other < self
+
+    def __ge__(self, other: OrderedDecimal) -> bool:
+        """Return True if the number is greater than another one, or equal to it."""
+        return other <= self
+
+    def _unordered(self, other: OrderedDecimal) -> bool:
+        return self.number.is_nan() or other.number.is_nan()
+
+
 @functools.lru_cache(maxsize=256)
 def ordering(type_: Type) -> Callable[[Any], Any] | None:
     """Return the sort key for values of a type; None if Python's own order is right.
 
     Strings are ordered by bytes. That is the order of Python, too, since UTF-8 keeps the order of characters.
     """
+    if type_ in DECIMALS:
+        return OrderedDecimal
     match type_:
         case Enumeration(words=words):
             return {word: at for at, word in enumerate(words)}.__getitem__

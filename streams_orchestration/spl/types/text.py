@@ -42,6 +42,8 @@ from streams_orchestration.spl.types.types import (
 _SECOND = 10**9
 _BLANKS = re.compile(r"\s*")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?(?:inf|nan)")
+_DECIMAL_WORDS = {"Infinity": "inf", "-Infinity": "-inf", "NaN": "nan", "-NaN": "-nan"}
+"""The texts of decimals in columns that are not numbers -> their texts in SPL."""
 _STRING = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BYTES = re.compile(r"(?:[0-9A-Fa-f]{2})*")
@@ -103,6 +105,8 @@ def _simple_text(value: Any, type_: Type) -> str:
         return f"({seconds},{nanoseconds},0)"
     if type_ == BLOB:
         return value.hex()
+    if type_ in DECIMALS:
+        return _DECIMAL_WORDS.get(str(value), str(value))
     return f"{string_text(value)}x" if type_ == XML else str(value)
 
 

@@ -104,9 +104,9 @@ def _pairwise_compare(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 
 @typed("lexicographicalCompare", when=LIST)
 def _lexicographical(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
-    if unequal_to_itself(types[0]) is not None:
-        return _compare_by_elements
     key = ordering(types[0]) or same
+    if unequal_to_itself(types[0]) is not None:
+        return lambda one, other: _compare_by_elements(key(one), key(other))
     return lambda one, other: (key(one) > key(other)) - (key(one) < key(other))
 
 

@@ -115,7 +115,11 @@ def substring_bytes(text: str, start: int, count: int) -> str:
     return decoded(data[start : start + count])
 
 
-typed("substring")(by_type(substring_bytes, substring))
+@typed("substring")
+def _substring(types: tuple[Type, ...], result: Type) -> Callable[..., Any]:
+    if types[0] == USTRING:  # IBM Streams moves a start beyond the end of a ustring to the end
+        return lambda text, start, count: substring(text, min(start, len(text)), count)
+    return by_type(substring_bytes, substring)(types, result)
 
 
 def find_first(text: str, part: str, start: int = 0) -> int:
