@@ -134,10 +134,23 @@ def test_tuples_in_a_state_are_converted(change: str, width: int, tmp_path: Path
     assert outcome(tmp_path / "changing", [before, after]) == outcome(tmp_path / "steady", [before])
 
 
+EVICTED = {"window": "tumbling, count(5), partitioned, partitionCount(2)", "partitionBy": ["k"]}
 UNPARTITIONED = {"window": "tumbling, count(7)", "output": {"n": "Count()"}}
 REFUSED = {
     "DeDuplicate by count": (node("Op", "DeDuplicate", "In", schema=ROW, parameters={"key": "k", "count": 5}), "count"),
     "Join by count": (joined("sliding, count(5)"), "count"),
+    "Join that evicts partitions": (
+        joined("sliding, count(5), partitioned, partitionAge(9)", timeAttribute="t", partitionByLHS=["k"],
+               partitionByRHS=["k"]),
+        "partitionAge(...) gives up there",
+    ),
+    "Sort that evicts partitions": (
+        node("Op", "Sort", "In", schema=ROW, parameters={**EVICTED, "sortBy": ["g"]}), "windows of one channel",
+    ),
+    "Aggregate that evicts partitions": (
+        node("Op", "Aggregate", "In", schema="n bigint", parameters={**EVICTED, "output": {"n": "Count()"}}),
+        "partitionCount(...) counts or evicts within the channel",
+    ),
     "windows for no partition": (node("Op", "Aggregate", "In", schema="n bigint", parameters=UNPARTITIONED), "window"),
 }  # fmt: skip
 
