@@ -20,7 +20,7 @@ from streams_orchestration.model.scopes import check_names
 
 
 def compile_application(application: Application, options: Options | None = None) -> Compilation:
-    """Run all stages.
+    """Run all stages, by default with the default options.
 
     Raises:
         ApplicationError: the application has errors; every stage that could still be run has reported its errors.
@@ -44,7 +44,7 @@ def compile_spec(path: str | Path, options: Options | None = None, stages: tuple
 
 
 def compile_read(read: ReadSpec, options: Options | None = None, stages: tuple[Stage, ...] = STAGES) -> Compilation:
-    """Compile a spec that was read already; see `compile_spec`.
+    """Compile a spec that was read already, by default with the default options and all stages; see `compile_spec`.
 
     Raises:
         ApplicationError: the spec could not be read, or has errors.

@@ -33,7 +33,10 @@ class OperatorColumns:
 
     @classmethod
     def of(cls, ports: Iterable[tuple[Mapping[str, ColumnOrigin], QueryInfluences]]) -> OperatorColumns:
-        """Return the columns of an operator, given the columns and influences of each output port."""
+        """Return the columns of an operator, given the columns and influences of each output port.
+
+        An influence on one port counts for all of them.
+        """
         several = list(ports)
         together = frozenset[tuple[int, str, ColumnUse]]().union(*(influences for _, influences in several))
         return cls(tuple(columns for columns, _ in several), together)

@@ -67,7 +67,10 @@ class Element(BaseModel):  # noqa: PLW1641  pydantic hashes frozen models
         return tuple(info.alias or name for name, info in cls.model_fields.items())
 
     def location(self, *path: str | int) -> Location | None:
-        """Return the location of this element, or of the element at `path` below it; None if it was built in Python."""
+        """Return the location of this element, or of the element at `path` below it; None if it was built in Python.
+
+        A path that does not exist has the location of its last existing element.
+        """
         return self._origin.location(*path) if self._origin is not None else None
 
 

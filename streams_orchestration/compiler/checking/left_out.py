@@ -15,7 +15,7 @@ def queries_of(graph: LogicalGraph) -> tuple[str, ...]:
 
 
 def left_out(graph: LogicalGraph) -> Iterator[str]:
-    """Yield a sentence for each part that compiling did not check."""
+    """Yield a sentence for each part that compiling did not check; as many operators are named as fit a line."""
     standard = [each for each in graph.operators if is_standard(each) and each.engine != "dataframe"]
     if standard:
         yield "types of expressions, required parameters and packages of standard operators"

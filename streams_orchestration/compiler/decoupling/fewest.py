@@ -132,6 +132,8 @@ def _allowed_use(problem: Problem, *, last: bool) -> Decision | None:
 def best_use(problem: Problem, *, solver: SolverChoice = "highs") -> Decision:
     """Return the decision with the smallest peak load on the problem's machines; for a large problem, a close one.
 
+    The solver is for other problems, and for a large one for which filling finds no decision.
+
     Raises:
         ApplicationError: no decision is allowed (SO0608), none was found in time (SO0609), or operators that must be
             on one machine are pinned to several or to be apart (SO0607).

@@ -81,7 +81,8 @@ def grow(
 ) -> list[Reach]:
     """Return the part of the graph that annotations and Imports reach, for each attribute, type and resolution.
 
-    Imports that an annotated operator reads are left out, since that operator sets its own watermark.
+    Imports that an annotated operator reads are left out, since that operator sets its own watermark. By default,
+    no Imports count.
     """
     by_time: dict[TimeAttribute, tuple[list[EventTimeStart], list[EventTimeImport]]] = {}
     annotated = {operator.index for operator in logical.operators if operator.event_time is not None}

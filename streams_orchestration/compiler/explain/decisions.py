@@ -43,7 +43,10 @@ def decisions(compilation: Compilation) -> dict[str, tuple[Section, ...]]:
 
 
 def _grouped(decided: Iterable[Decision]) -> Iterator[Section]:
-    """Join subjects with equal facts into one section; leave out subjects without facts, and what exceeds `MOST`."""
+    """Join subjects with equal facts into one section; leave out subjects without facts, and what exceeds `MOST`.
+
+    Of the subjects of a section, three are named.
+    """
     subjects: dict[tuple[Fact, ...], list[str]] = {}
     more = False
     for subject, facts in decided:

@@ -10,7 +10,10 @@ from streams_orchestration.compiler.stage import Stage
 
 
 def recovery_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
-    """Yield the unit of recovery of a PE and the reason for it; nothing for an application that cannot run here."""
+    """Yield the unit of recovery of a PE and the reason for it; nothing for an application that cannot run here.
+
+    Of other PEs and of autonomous operators, six are named, and the others counted.
+    """
     plan = lookup.compilation.deployment
     unit = next((unit for unit in plan.units if pe in unit.pes), None) if plan is not None else None
     if unit is None:
@@ -40,7 +43,7 @@ def _numbers(regions: list[int]) -> str:
 
 
 def stage_explanation(lookup: CompilationIndex, stage: Stage) -> Explanation:
-    """Explain a stage: its task, its inputs, and its result in figures."""
+    """Explain a stage: its task, its inputs, and its result in figures; tables of the result are left out."""
     summary = stage.summary(lookup.compilation)
     figures = [
         Fact(f"{name.replace('_', ' ')}: {entry}") for name, entry in summary.items() if isinstance(entry, int | str)

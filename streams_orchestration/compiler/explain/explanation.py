@@ -1,4 +1,7 @@
-"""The answer to a question about a compiled application: sections of facts, each with the rules behind it."""
+"""The answer to a question about a compiled application: sections of facts, each with the rules behind it.
+
+Of many names in a fact only the first are listed, usually six, and the others counted.
+"""
 
 from __future__ import annotations
 

@@ -33,6 +33,8 @@ from streams_orchestration.operators.contract import Operator, SourceOperator
 def operator_explanation(lookup: CompilationIndex, operators: list[int]) -> Explanation:
     """Explain an operator. If it has several replicas, explain the first and list the places of the others.
 
+    Of the others, six are listed and the rest is counted. Sections without facts are left out.
+
     Raises:
         ImplementationError: see `state_facts`.
     """
@@ -118,7 +120,10 @@ def _outputs(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def pair_explanation(lookup: CompilationIndex, first: list[int], second: list[int]) -> Explanation:
-    """Explain two operators: why they share a PE or not, and how tuples pass between them."""
+    """Explain two operators: why they share a PE or not, and how tuples pass between them.
+
+    Of their replicas, a pair is explained that is connected, if there is one.
+    """
     one, other = _connected(lookup, first, second)
     pes = lookup.fusion.pe_of[one], lookup.fusion.pe_of[other]
     title = f"Why both are in PE {pes[0]}" if pes[0] == pes[1] else f"Why PE {pes[0]} and PE {pes[1]}, not one"

@@ -34,7 +34,7 @@ def parted_facts(lookup: CompilationIndex, first: int, second: int) -> Iterator[
 
 
 def network_fact(lookup: CompilationIndex, network: Network) -> Fact:
-    """Describe one pair of Network operators."""
+    """Describe one pair of Network operators; of channels and of input ports, six are named, and the others counted."""
     output = network.outputs[0]
     channels = sorted({each.channel for each in network.outputs}) if network.outputs[0].splitter >= 0 else []
     what = f"what output port {output.port} of {lookup.name(output.operator)} submits"

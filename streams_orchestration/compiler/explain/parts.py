@@ -16,7 +16,10 @@ _SHOWN = 12
 
 
 def pe_explanation(lookup: CompilationIndex, pe: int) -> Explanation:
-    """Explain a PE: its operators and why they share it, its host, its recovery, its ports and its Networks."""
+    """Explain a PE: its operators and why they share it, its host, its recovery, its ports and its Networks.
+
+    Of the operators, `_SHOWN` are named, and the others counted. Sections without facts are left out.
+    """
     element = lookup.pes[pe]
     sections = [
         section(
@@ -96,7 +99,10 @@ def splitter_explanation(lookup: CompilationIndex, index: int) -> Explanation:
 
 
 def parallel_explanation(lookup: CompilationIndex, index: int) -> Explanation:
-    """Explain a parallel region: the origin of its width, its operators, and the routing into it."""
+    """Explain a parallel region: the origin of its width, its operators, and the routing into it.
+
+    Of operators and splitters, six are named, and the others counted.
+    """
     region = lookup.logical.regions[index]
     members = [each.name for each in lookup.logical.operators if index in each.regions]
     routes = [

@@ -117,7 +117,7 @@ def queue_facts(lookup: CompilationIndex, operator: int, port: int) -> Iterator[
 def feed_facts(lookup: CompilationIndex, operator: int, port: int) -> Iterator[Fact]:
     """Name the producers and Imports that feed an input port, and connections to it that close a loop in its PE.
 
-    Say so if nothing feeds it.
+    Of producers and Imports, six are named, and the others counted. Say so if nothing feeds the port.
     """
     sources = [lookup.physical.connections[number] for number in lookup.incoming.get((operator, port), ())]
     pe = lookup.fusion.pe_of[operator]

@@ -133,7 +133,10 @@ def restart_rows(change: WidthChange) -> list[tuple[str, str]]:
 
 
 def outcome_rows(outcome: Redeployment) -> list[tuple[str, str, str, str, str, str]]:
-    """Return rows of the changes of units and operators; unchanged ones are only counted."""
+    """Return rows of the changes of units and operators; unchanged operators are only counted.
+
+    Operators that follow one another with the same change are one row, in which as many are named as fit.
+    """
     rows = [("unit", unit.unit, str(unit.action), "", "", "") for unit in outcome.units]
     stay = [each for each in outcome.operators if each.action == "kept" and not each.converted]
     changed = (each for each in outcome.operators if each not in stay)

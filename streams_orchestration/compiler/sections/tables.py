@@ -267,7 +267,10 @@ def document_of(value: Any) -> Any:
 
 
 def text_of(value: Any, margin: str = "") -> Iterator[str]:
-    """Yield `document_of(value)` as JSON, in pieces; everything but tables as `dumps` writes it."""
+    """Yield `document_of(value)` as JSON, in pieces; everything but tables as `dumps` writes it.
+
+    The lines after the first begin with `margin`, by default empty.
+    """
     if isinstance(value, Table):
         yield from value.text(margin)
     elif is_mapping(value) and value:
