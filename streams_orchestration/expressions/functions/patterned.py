@@ -45,7 +45,7 @@ def saturated(seconds: float) -> int | None:
 
     Finite values out of range become the first or the last timestamp.
     """
-    return min(max(int(seconds * SECOND), -(2**63)), 2**63 - 1) if math.isfinite(seconds * SECOND) else None
+    return int(min(max(seconds * SECOND, -(2**63)), 2**63 - 1)) if math.isfinite(seconds) else None
 
 
 def text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
