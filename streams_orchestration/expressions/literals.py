@@ -118,7 +118,7 @@ def typed_constant(word: str, text: str, offset: int) -> Constant:
 
 
 def interval_constant(parts: Sequence[tuple[str, str]], offset: int) -> Constant:
-    """Return the constant of an interval.
+    """Return the constant of an interval: of months, of days if its units are days or weeks, or of days and time.
 
     Args:
         parts: numbers with their units, such as `("3", "days")` or `("3 02", "day to hour")`; the unit is empty for a

@@ -54,7 +54,7 @@ class TokenReader:
         return self._tokens[self._position]
 
     def at(self, *words: str, ahead: int = 0) -> bool:
-        """Return True if the next token is one of these words or marks; `ahead` skips that many tokens."""
+        """Return True if the next token, after `ahead` others, is one of these words in lower case or marks."""
         position = min(self._position + ahead, len(self._tokens) - 1)
         token = self._tokens[position]
         return token.kind in ("word", "mark") and token.text.lower() in words

@@ -96,7 +96,8 @@ for _name, _kind in (("make_timestamp", "timestamp"), ("make_timestamp_ntz", "ti
 def _parsed(kind: Type, *, date: bool = False, lenient: bool = False) -> Callable[[Binding], TupleFunction]:
     """Return the binding of a function that parses texts as dates or times, by a pattern or in the standard form.
 
-    Numbers are converted, and dates and times stay unchanged. A text that does not fit raises EvaluationError.
+    Numbers are converted, with `lenient` fractional ones by `saturated`; dates and times stay unchanged. A text that
+    does not fit raises EvaluationError.
     """
 
     def bind(binding: Binding) -> TupleFunction:

@@ -268,7 +268,7 @@ def _seconds(text: str) -> int | None:
 
 
 def _date(text: str) -> int | None:
-    """Parse a date; a text of digits counts as days since 1970, as Spark 1.5 wrote dates.
+    """Parse a date; a text of digits counts as days since 1970 if they are an int, as Spark 1.5 wrote dates.
 
     None if the text is neither.
     """

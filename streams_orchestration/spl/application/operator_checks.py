@@ -118,7 +118,7 @@ def _is_integer(type_: Type, *, lists: bool) -> bool:
 
 
 def _node(argument: Argument) -> tree.Node:
-    """Return the syntax-tree node of a parameter's value."""
+    """Return the syntax-tree node of a parameter's value, the first of several."""
     return argument.values[0] if isinstance(argument.values, tuple) else argument.values
 
 

@@ -119,7 +119,7 @@ class Reader:
     def identifier(self, what: str) -> Name:
         """Read a name without a namespace.
 
-        A keyword in the place of a name is reported, and taken for the name.
+        A keyword in the place of a name is reported, and taken for the name, if a token such as `=` follows.
 
         Raises:
             FaultError: the next token is not a name; `what` describes the named thing in the message.

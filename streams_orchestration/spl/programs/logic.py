@@ -229,7 +229,7 @@ def read_logic(
         outputs: names and types of the output ports.
         run: the runtime services of the operator, such as the clock.
         expressions: for each input port the expressions that are evaluated after its logic, each with the index of the
-            expression that is its condition.
+            expression that is its condition, or None without one.
         submits: True if the logic may submit.
         natives: the native functions that are called.
         ordered: True if the order of tuples is kept over all output ports.

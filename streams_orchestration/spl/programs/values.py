@@ -56,7 +56,7 @@ def nullable(convert: Function) -> Function:
 
 
 def default_of(type_: Type) -> Any:
-    """Return a new default value of a type."""
+    """Return a new default value of a type: null for an optional type, and the first word of an enumeration."""
     match type_:
         case Optional():
             return None
@@ -235,7 +235,7 @@ def thawing(type_: Type) -> Function:
 def plain_function(type_: Type) -> Function:
     """Return the function that converts values to the form that `types.text` formats.
 
-    In this form a set is a list of its elements, and a map a list of pairs.
+    In this form a set is a list of its elements, a map a list of pairs, and a decimal a text.
     """
     match type_:
         case Collection(kind="set", elements=(element,)):

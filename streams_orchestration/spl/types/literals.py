@@ -67,7 +67,7 @@ def number(text: str, *, negative: bool = False) -> NumberLiteral:
 
 
 def number_text(type_: Primitive, value: float | Decimal) -> str:
-    """Format a number as a literal of its type, which `number` parses to the same value."""
+    """Format a finite number as a literal of its type with its minus, if any; `number` parses it to the same value."""
     if type_ in DECIMALS:
         width = {7: 32, 16: 64, 34: 128}[DECIMALS[type_]]
         return f"{str(value).lower()}d{'' if width == 64 else _LETTERS[width]}"

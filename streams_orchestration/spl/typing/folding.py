@@ -54,7 +54,10 @@ _FLOATS: dict[str, Callable[[float, float], float]] = {
 
 
 def folded(node: Expression) -> Expression:
-    """Return the constant result of an operation on constants, or the operation itself if it is not folded."""
+    """Return the constant result of an operation on constants, or the operation itself if it is not folded.
+
+    A choice with a constant condition is folded to the chosen value, even if that is not constant.
+    """
     match node:
         case Prefix(operator="-" | "~" | "!", operand=Constant() as operand):
             return _prefix(node, operand)

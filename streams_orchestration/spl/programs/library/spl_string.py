@@ -123,7 +123,7 @@ def _substring(types: tuple[Type, ...], result: Type) -> Callable[..., Any]:
 
 
 def find_first(text: str, part: str, start: int = 0) -> int:
-    """Return the index of the first occurrence of a part from `start` on, or -1."""
+    """Return the index of the first occurrence of a part from `start` on, or -1; a negative start counts as 0."""
     return text.find(part, max(start, 0))
 
 
@@ -158,12 +158,12 @@ def find_first_not_of(text: str, characters: str, start: int = 0) -> int:
 
 
 def find_last_of(text: str, characters: str, start: int) -> int:
-    """Return the index of the last character, up to `start`, that is among the given characters, or -1."""
+    """Return the index of the last character, up to and including `start`, that is among some characters, or -1."""
     return next((at for at in range(min(start, len(text) - 1), -1, -1) if text[at] in characters), -1)
 
 
 def find_last_not_of(text: str, characters: str, start: int) -> int:
-    """Return the index of the last character, up to `start`, that is not among the given characters, or -1."""
+    """Return the index of the last character, up to and including `start`, that is not among some, or -1."""
     return next((at for at in range(min(start, len(text) - 1), -1, -1) if text[at] not in characters), -1)
 
 

@@ -82,7 +82,10 @@ def _behind_blanks(text: str, at: int) -> int:
 
 
 def _convert(text: str, at: int, letter: str, parts: dict[str, Any]) -> int | None:
-    """Parse one conversion, such as `%d`, at an offset, and add its value to `parts`; None if the text does not fit."""
+    """Parse one conversion, such as `%d`, at an offset, and add its value to `parts`; return the offset behind it.
+
+    None if the text does not fit, or the conversion is unknown. `%Z` reads nothing.
+    """
     if letter in _COMPOSED:
         return _parse(text, at, _COMPOSED[letter], parts)
     if letter in _NUMBERS:
