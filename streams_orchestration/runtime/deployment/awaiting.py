@@ -52,7 +52,9 @@ def await_running(
 
     Raises:
         HostLaunchError: a host or a PE failed, a unit needs a reset (again), the application was stopped, or the time
-            ran out; the message names the log. If no machine takes a host, it is a WaitingForMachineError.
+            ran out; the message names the log. If no machine takes a host, it is a WaitingForMachineError. A failure
+            counts once it has lasted for `FAILING_SECONDS`, or `HEALING_SECONDS` with `unit`; one of `unit` that is
+            not reset automatically counts at once.
         NotDeployedError: the application is not deployed.
         CatalogUnavailableError: the catalog cannot be used at the end.
     """

@@ -54,7 +54,14 @@ class Chosen:
 def choose_missing(connection: Connection, home: Home, row: ApplicationRow, asked_at: float | None) -> Chosen:
     """Mark missing hosts with unfinished PEs, and these PEs, as STARTING; return the hosts by who starts them.
 
-    If machines are registered, their agents start the hosts. A host that no machine takes is marked as WAITING.
+    If machines are registered, their agents start the hosts. A host that no machine takes is marked as WAITING. Failed
+    PEs stay FAILED.
+
+    Args:
+        connection: a connection in a write transaction.
+        home: the state directory.
+        row: the row of the application.
+        asked_at: the time of the command in unix seconds, from which the start-up time counts; None without one.
     """
     h, p, u = tables.host, tables.pe, tables.unit
     application = row.name

@@ -134,7 +134,9 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
 
 
 def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:
-    """Kill the processes of failed or hanging hosts, so that `launch` can start these hosts again.
+    """Kill the processes of failed hosts, and of hosts without a heartbeat for more than `HEARTBEAT_LIMIT` seconds.
+
+    So `launch` can start these hosts again.
 
     If the reset has timed out, hosts that did not react to it are killed, too. So are hosts that cannot reach the
     storage on a machine that is draining: they would never reach a cut at which they could be moved. So are hosts that

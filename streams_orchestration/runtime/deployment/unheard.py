@@ -21,7 +21,8 @@ LOOK_SECONDS = 0.25
 def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> None:
     """Wait until each machine with hosts of an application is heard, or its hosts count as dead.
 
-    A machine that has just died looks healthy until its lease expires. A reset before that would have no effect.
+    A machine that has just died looks healthy until its lease expires. A reset before that would have no effect. The
+    wait lasts little more than `LEASE_SECONDS` plus `HEARTBEAT_LIMIT` at most.
 
     Args:
         home: the state directory.

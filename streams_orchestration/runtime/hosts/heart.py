@@ -108,7 +108,10 @@ class Heart:
         return self._hung or self._engine.ended(patience)
 
     def _beat(self) -> None:
-        """Report and look for hangs every `LOOK_SECONDS`; log errors and continue."""
+        """Look for hangs every `LOOK_SECONDS`, and report every `HEARTBEAT_SECONDS`; log errors and continue.
+
+        A report for which the catalog could not be used is repeated at the next look.
+        """
         tasks = HungTasks(self._limit)
         next_beat = 0.0
         while True:
@@ -124,7 +127,7 @@ class Heart:
     def _report(self, now: float) -> bool:
         """Give a heartbeat if the main loop turns, record the host's processes, and kill stalled ones.
 
-        If the host has not been wanted for `STUCK_SECONDS`, kill the host itself.
+        If the host has not been wanted for `STUCK_SECONDS`, log that and kill the host itself.
 
         Returns:
             False if the catalog could not be used.

@@ -326,7 +326,7 @@ class Host:
     def _clear(self, units: Collection[str]) -> bool:
         """Remove the garbage of complete units, whose queries start no more, and what killed processes have left.
 
-        Return False if files are left that could not be removed.
+        Return False if files are left that could not be removed, or if the storage could not be listed at once.
         """
         programs = self.queries.programs
         collect_garbage(self.catalog, self.application, programs.values(), units, self.plan)

@@ -158,8 +158,8 @@ class Agent:
     def _await_former(self) -> None:
         """Wait until a lease of this machine's name, held by an agent of another boot, has expired, or `end` is called.
 
-        If that lease is renewed meanwhile, return at once; `_register` then raises MachineError. Before the wait,
-        leases are shortened that last too long (`shorten_leases`).
+        If that lease is renewed meanwhile, return at once; `_register` then raises MachineError. Before the wait, which
+        is logged, leases are shortened that last too long (`shorten_leases`).
         """
         named = select(tables.machine).where(tables.machine.c.name == self._machine.name)
         lease: float | None = None
@@ -294,7 +294,7 @@ class Agent:
                 log.info("%s", orphan)
 
     def _clear(self) -> None:
-        """Remove files left by hosts that were killed here and run elsewhere now."""
+        """Remove and log files left by hosts that were killed here and run elsewhere now."""
         for path in remove_leftovers(self._catalog, self._home, self._machine.name):
             log.info("%s, a leftover of a host, was removed", path)
 

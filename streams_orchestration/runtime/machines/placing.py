@@ -163,6 +163,8 @@ class _Search:
     def _search(self, free: Sequence[int], wrong: int, moves: int) -> tuple[dict[int, str], int]:
         """Search machines for hosts that must be apart from others. The first descent of the tree is greedy.
 
+        After `STEPS` steps, the best arrangement so far is taken.
+
         Args:
             free: the hosts to place.
             wrong: number of violations among the hosts that stay; see `Arrangement`.

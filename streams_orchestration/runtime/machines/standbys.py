@@ -87,7 +87,10 @@ class Standbys:
         return sum(standby.up for standby in self._waiting)
 
     def launch(self, start: HostStart) -> ProcessIdentity:
-        """Make a standby the host, if the engine settings fit, or start a new process. See `HostLauncher.launch`."""
+        """Make a standby the host, if the engine settings fit, and log that; or start a new process.
+
+        Standbys that have ended are forgotten. Errors are as of `HostLauncher.launch`.
+        """
         self._launched = world.monotonic()
         self._forget_ended()
         while self._waiting and replace(start.engine, queries=True) == self._engine:

@@ -42,7 +42,9 @@ log = logging.getLogger("streams.redeploy")
 
 @contextmanager
 def units_on_hold(catalog: Catalog, application: str, units: Collection[str]) -> Generator[None]:
-    """Hold units during the block, renewing the hold on a thread, and release them after it.
+    """Hold units during the block, renewing the hold on a thread, and release all units of the application after it.
+
+    An error of a renewal is logged, except for one of the catalog, after which the next renewal is early enough.
 
     Args:
         catalog: the catalog.

@@ -168,7 +168,8 @@ class PlanChange:
     def put_in_place(self, within: float) -> list[str]:
         """Mark the application as wanted to run, drain the changed units, and switch to the new plan.
 
-        Hosts are launched if the units must run to reach their cuts.
+        The states are carried over once before any unit is held, so that some errors need no pause (`_rehearse`). Hosts
+        are launched if the units must run to reach their cuts.
 
         Args:
             within: seconds for the changed units to reach their cuts, and then to complete an epoch.
@@ -235,6 +236,7 @@ class PlanChange:
 
         Raises:
             NotAtCutError: a changed unit is not at the cut whose states were carried over.
+            BrokenPromiseError: see `switch`.
             StateRefusedError, MisplacedKeysError, OperatorError, OSError: see `Carrier.carry`.
         """
         carrier, cut = self._carrier()

@@ -178,7 +178,7 @@ def write_manifest(place: SavepointPlace, manifest: Manifest) -> None:
 
 
 def read_manifest(place: SavepointPlace) -> Manifest:
-    """Read the manifest of a savepoint.
+    """Read the manifest of a savepoint. One of more than `MANIFEST_BYTES` counts as damaged.
 
     Raises:
         SavepointError: the place is not a savepoint, is damaged, cannot be read, or was made by a newer version of the

@@ -50,7 +50,8 @@ def restore(
 
     Raises:
         SavepointError: see `accept`; or an Import would read the same tuples twice, or a state cannot be written.
-        DropStateError, NotDeployableError, ApplicationError, AnalysisError, JavaError: see `accept`.
+        DropStateError, NotDeployableError, ApplicationError, AnalysisError, JavaError, HostLaunchError: see `accept`.
+        OSError: `fresh` is set, and a published result cannot be removed.
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
         OperatorError: a state of the savepoint cannot be read as one of its operator.
         StateDirectoryError, CatalogError: the state directory cannot be used.

@@ -118,6 +118,7 @@ class Gatherer:
 
         Raises:
             OutputError: a file cannot be read or written, or the store cannot be reached, or refuses.
+            OSError: an error that concerns neither; see `is_of_files`.
         """
         try:
             return self._deliver(rows)

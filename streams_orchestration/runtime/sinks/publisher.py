@@ -169,7 +169,10 @@ class Publisher:
             self.catalog.changes.wake()
 
     def _note_defect(self, operator: str, error: Exception) -> None:
-        """Record an unexpected error in the sink's status, and let the sink rest, since it would fail again at once."""
+        """Record an unexpected error in the sink's status, and let the sink rest, since it would fail again at once.
+
+        If the catalog cannot be used, log why.
+        """
         try:
             self.failed(OutputError(operator, f"{type(error).__name__}: {error}; it is tried again, nothing is lost"))
         except StreamsRuntimeError as away:

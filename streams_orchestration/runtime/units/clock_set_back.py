@@ -57,7 +57,9 @@ def host_changes(host: HostRow, now: float) -> dict[str, Any]:
 def set_right(catalog: Catalog, application: str) -> None:
     """Move the times of an application's units, hosts, trial and temporary run that lie in the future.
 
-    Do nothing if this process does not know the time well.
+    Past events move to the present, and deadlines to the latest time that would be set now. The end of a temporary run
+    moves to `HOLD_SECONDS` from now if it lies more than `AHEAD_SECONDS` after that. Do nothing if this process does
+    not know the time well.
     """
     a, h, u, t = tables.application, tables.host, tables.unit, tables.trial
     with catalog.write() as connection:

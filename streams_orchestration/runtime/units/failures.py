@@ -211,7 +211,8 @@ def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool)
     """Return when a unit is due for a reset, in unix seconds; 0.0 without an outage.
 
     The pause since the detection grows with the earlier resets for the same kind of cause. Unless the cause is
-    `outside` of the application, the pause grows also with recent failures of the same code.
+    `outside` of the application, the pause grows also with recent failures of the same code. A PE in no region that
+    fails within `STEADY_SECONDS` after its last reset has failed again by the same code.
     """
     if unit.outage is None:
         return 0.0
@@ -258,7 +259,8 @@ class PeCondition(CatalogRow):
 def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: float) -> Health:
     """Return the health of a unit (B9).
 
-    The cause of its trouble is the first host that was launched and does not work, else the first failed PE.
+    The cause of its trouble is the first host that was launched and does not work, else the first failed PE. A host
+    that was never launched is `missing` instead.
 
     Args:
         hosts: the hosts of its PEs.
@@ -309,6 +311,9 @@ def pe_failure(pe: int, error: str | None) -> str:
 
 def host_failure(host: HostStatus, now: float) -> str | None:
     """Return why a host cannot work; None if it works, has ended or waits, or may still come up in time.
+
+    A host may be silent for `HEARTBEAT_LIMIT` seconds. From its launch it has `AGENT_LIMIT` until its process starts,
+    and `START_LIMIT` until its first heartbeat. One that a new plan has entered has `ENTERED_LIMIT` to be launched.
 
     Args:
         host: the status of the host as read from the catalog.

@@ -73,6 +73,8 @@ class Garbage:
     def collect(self) -> bool:
         """Delete the data that readers and cuts no longer need, in units whose cut has moved or with many new batches.
 
+        A unit is looked at for its batches each time that their number passes a multiple of `BATCHES`.
+
         Returns:
             True if there was such a unit, or the PEs that import the application's streams have changed or moved.
         """
@@ -144,7 +146,7 @@ def _is_deployed(connection: Connection, application: str, plan: int | None) -> 
 
 
 def _collect_unit(connection: Connection, application: str, unit: str, programs: Collection[PeProgram]) -> list[str]:
-    """Delete the data before a unit's cut and its old epochs, and return the files to remove.
+    """Delete the data before a unit's cut and its epochs except the last `KEPT_EPOCHS`; return the files to remove.
 
     Segments of its streams that every reader in the application has read are deleted, too, unless they are exported.
     The cut of a reader in another unit may move meanwhile; that is safe, because a cut only moves forward.

@@ -218,6 +218,9 @@ def _unit_status(unit: UnitRow, pes: Sequence[PeStatus], events: Sequence[UnitEv
 
 
 def _disk_error(home: Home) -> str | None:
-    """Return the error of a full disk, which units on it could not report themselves; None if the disk has room."""
+    """Return the error of a full disk, which units on it could not report themselves; None if the disk has room.
+
+    A disk with less than `FULL_BYTES` is full. Raises OSError if it cannot be examined.
+    """
     free = shutil.disk_usage(home.root).free
     return f"the disk of {home.root} is full: {free // 2**20} MiB are free" if free < FULL_BYTES else None

@@ -46,6 +46,8 @@ class RepeatedFailure:
 def failed_again(before: Mapping[str, Any] | None, failure: OperatorFailure, now: float) -> RepeatedFailure:
     """Return the failure with its repeats in a row, and with the failures of the same code within `WINDOW_SECONDS`.
 
+    At most the last `MOST_TIMES` of these are kept.
+
     Args:
         before: the stored value of the previous failure; None without one.
         failure: the new failure.
@@ -60,5 +62,5 @@ def failed_again(before: Mapping[str, Any] | None, failure: OperatorFailure, now
 
 
 def times_of_failure(row: Mapping[str, Any] | None, now: float) -> int:
-    """Return how often the code that failed last has failed within the window; 0 if no code has failed."""
+    """Return how often the code that failed last has failed within `WINDOW_SECONDS`; 0 if no code has failed."""
     return 0 if row is None else sum(abs(now - at) < WINDOW_SECONDS for at in row["times"])

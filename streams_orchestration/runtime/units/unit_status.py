@@ -207,8 +207,8 @@ class RecentResets:
 def recent_resets(unit: UnitStatus, now: float) -> RecentResets | None:
     """Return the last resets of an unstable unit; None for a stable unit.
 
-    Only resets for failures count, and not those that were requested. The catalog keeps a hundred events of a unit,
-    about twenty resets.
+    A unit with at least `UNSTABLE_RESETS` resets within `STABLE_SECONDS` is unstable. Only resets for failures count,
+    and not those that were requested. The catalog keeps a hundred events of a unit, about twenty resets.
 
     Args:
         unit: the status of the unit as read from the catalog.

@@ -109,7 +109,10 @@ def interval_seconds() -> float:
 
 
 def _reader(exporter: MetricExporter | None) -> MetricReader:
-    """Return a reader that collects only when `send` flushes it, so that each snapshot is sent once."""
+    """Return a reader that collects only when `send` flushes it, so that each snapshot is sent once.
+
+    Up to `MOST_SERIES` series of an instrument are sent. Without an exporter, they go over HTTP in OTLP.
+    """
     if exporter is None:
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 

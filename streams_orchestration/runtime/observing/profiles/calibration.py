@@ -27,7 +27,8 @@ def calibrate(store: Store, rows: int, compression: str | None = None) -> tuple[
 
     Args:
         store: store of the transport. Everything written there is removed.
-        rows: tuples per segment, as in the application's batches, since each segment has a fixed cost.
+        rows: tuples per segment, as in the application's batches, since each segment has a fixed cost. Segments have
+            fewer tuples where they would exceed `MOST_BYTES`, and at least one.
         compression: compression of the transport.
 
     Returns:

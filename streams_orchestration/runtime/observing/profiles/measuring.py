@@ -128,7 +128,8 @@ def _begin(
 ) -> ApplicationMetrics:
     """Wait for the first reading of the metrics.
 
-    It is taken when every PE has committed a batch, or when some PEs have and a quarter of `START_SECONDS` is over.
+    It is taken when every PE has committed a batch, or when some PEs have and a quarter of `START_SECONDS` is over. If
+    that is not so at once, `say` tells it.
 
     Raises:
         NotProfiledError: the application does not run, has failed, or was deployed with STREAMS_METRICS=off; no batch
