@@ -65,8 +65,9 @@ def reset(
 
     Raises:
         StreamsRuntimeError: the application is stopped, the unit does not exist, no attempts are left, or a file that
-            the cut needs is missing.
+            the cut needs is missing. If no attempts are left, failed hosts are started again all the same.
         NotDeployedError: the application is not deployed.
+        StorageSettingError, CatalogError: see `Catalog.exists`.
         HostLaunchError, JavaError: a missing host could not be started on this machine.
     """
     catalog = opened_catalog(home, application)
@@ -112,7 +113,7 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
     With `force`, the reset begins even if no attempt is left, and further attempts are allowed.
 
     Files that the catalog then no longer names are removed. Nothing is done if the unit has ended, or has a later
-    generation than the given one.
+    generation than the given one. A drain or reset whose time is over ends by its timer instead, also with `force`.
 
     Raises:
         StreamsRuntimeError: the unit no longer exists.
@@ -134,7 +135,7 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
 
 
 def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:
-    """Kill the processes of failed hosts, and of hosts without a heartbeat for more than `HEARTBEAT_LIMIT` seconds.
+    """Kill failed hosts, and hosts without a heartbeat for more than `HEARTBEAT_LIMIT` seconds, of the application.
 
     So `launch` can start these hosts again.
 

@@ -65,7 +65,7 @@ def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
 
 
 def begin_run(connection: Connection, application: str, wanted: RunKind) -> None:
-    """Record the kind of run that begins.
+    """Record the kind of run that begins, and forget when a bounded run has taken all its input.
 
     A new bounded run gets an id, and one that is under way keeps its id. A source that sees a new id determines again
     where its input ends.

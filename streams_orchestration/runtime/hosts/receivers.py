@@ -168,7 +168,7 @@ class Receivers:
     def serve(self, home: Home, programs: Collection[PeProgram]) -> None:
         """Take over a plan's PEs on this host: replace the receivers, and the sources whose offsets are confirmed.
 
-        Errors of a source's constructor or `setup`, and of the catalog, are raised.
+        Errors of `operators_of`, of a source's constructor or `setup`, and of the catalog, are raised.
         """
         made = receivers(home, programs)
         if made:

@@ -41,7 +41,10 @@ class LineageError(StreamsRuntimeError):
 
 
 def target(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the target of events in words, without secrets; None if an environment, by default this one, has none."""
+    """Return the target of events in words, without secrets; None if an environment, by default this one, has none.
+
+    An environment that turns lineage off has none. A configuration file is named, and not read.
+    """
     if environment.get(DISABLED, "").strip().lower() == "true":
         return None
     if not _has_type(environment) and (url := environment.get(URL, "").strip()):
@@ -127,7 +130,11 @@ class Client:
 
 
 def _http() -> dict[str, Any]:
-    """Return the configuration of the transport for a plain URL, without retries, since the reporter retries."""
+    """Return the configuration of the transport for a plain URL, without retries, since the reporter retries.
+
+    A request takes `SEND_SECONDS` at most. The endpoint and an API key are taken from the environment; the default is
+    `api/v1/lineage` without a key.
+    """
     transport: dict[str, Any] = {
         "type": "http",
         "url": os.environ[URL].strip(),

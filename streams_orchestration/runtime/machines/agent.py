@@ -283,7 +283,7 @@ class Agent:
             )
 
     def _tidy(self) -> None:
-        """Kill orphans on this machine, and drop old requests for logs."""
+        """Kill and log orphans on this machine, and drop old requests for logs."""
         drop_old_log_requests(self._catalog)
         p = tables.process
         with self._catalog.read() as connection:

@@ -34,10 +34,10 @@ def own_states(state: State) -> list[State]:
 def floors_of(operator: Operator, move: StateMove, states: Sequence[State], program: OperatorProgram) -> Floors | None:
     """Return the watermarks of old channels, which decide for a while whether tuples with their keys are late (EV46).
 
-    Return None if the watermarks are equal, keys do not decide about channels, or the operator has no input in event
-    time or uses the clock. A channel that has ended gets no further tuples, so its watermark does not count. If an
-    earlier redeploy has left floors, the old channels are the pairs of a channel from before it and a channel from
-    after it, and the greater watermark of a pair counts.
+    Return None if the move has no splitters, the watermarks are equal, keys do not decide about channels, or the
+    operator has no input in event time or uses the clock. A channel that has ended gets no further tuples, so its
+    watermark does not count. If an earlier redeploy has left floors, the old channels are the pairs of a channel from
+    before it and a channel from after it, and the greater watermark of a pair counts.
 
     Args:
         operator: any replica of the new plan, after `setup`.

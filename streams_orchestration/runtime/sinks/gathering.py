@@ -157,7 +157,11 @@ class Gatherer:
             yield list(group)
 
     def _leading(self, rows: Sequence[DueOutput]) -> int:
-        """Return how many of the first files of a directory are to be published now as one file; 0 if they wait on."""
+        """Return how many of the first files of a directory are to be published now as one file; 0 if they wait on.
+
+        The epochs, bytes and seconds of the sink's `Roll` decide. All files are due if the sink flushes, its unit is
+        held or has ended, or the watermark has passed the directory.
+        """
         if not rows:
             return 0
         roll = self.sink.roll() or Roll(seconds=0)

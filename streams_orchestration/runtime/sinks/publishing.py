@@ -135,6 +135,9 @@ def publish_files(
 
     Returns:
         The number of files that became visible, and the errors, at most one for each sink.
+
+    Raises:
+        BrokenPromiseError: see `_publish`.
     """
     seen = seen or outstanding(catalog, application)
     errors, rows = list[OutputError](), seen.files

@@ -168,7 +168,10 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
 
 
 def _report(record: RegionRecord, facts: Facts) -> Event | None:
-    """Return an event of a PE that the record does not contain yet; None if there is none."""
+    """Return an event of a PE that the record does not contain yet; None if there is none.
+
+    A unit in STARTED is healthy once all its PEs run.
+    """
     waiting = (member for member in facts.members if member.id not in record.done)
     match record.state:
         case "STARTED":

@@ -92,7 +92,7 @@ class SnapshotSender:
 
 
 def interval_seconds() -> float:
-    """Return the seconds between two snapshots, from `OTEL_METRIC_EXPORT_INTERVAL`; 60 if it is not set.
+    """Return the seconds between two snapshots, from `OTEL_METRIC_EXPORT_INTERVAL`; 60 if it is not set or empty.
 
     Raises:
         ValueError: the variable is not a number of milliseconds above 0.
