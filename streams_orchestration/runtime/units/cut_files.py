@@ -7,7 +7,7 @@ meanwhile the file can be restored, or the next cut may not need it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, select
@@ -99,7 +99,7 @@ class _Member(CatalogRow):
     position: StoredPosition | None
 
 
-def cut_files(connection: Connection, application: str, units: Iterable[str] | None = None) -> list[CutFile]:
+def cut_files(connection: Connection, application: str, units: Collection[str] | None = None) -> list[CutFile]:
     """Return the files that the cuts of open units need: operators' states, and foreign segments to be read again.
 
     Segments of a unit's own streams after a cut are not among them, because a reset makes them again.
@@ -151,7 +151,7 @@ def _segments(connection: Connection, application: str, members: Sequence[_Membe
 
 
 def check_cuts(
-    catalog: Catalog, application: str, units: Iterable[str] | None = None, *, turn: int = 0
+    catalog: Catalog, application: str, units: Collection[str] | None = None, *, turn: int = 0
 ) -> dict[str, str]:
     """Look for missing or truncated files of the last cuts, and record the changes since the last look.
 
@@ -207,18 +207,20 @@ def look_at_cuts(home: Home, application: str) -> dict[str, str]:
 def _record(catalog: Catalog, application: str, unit: str) -> str | None:
     """Record whether a unit can still be reset, after checking its files again, because its cut may have moved.
 
-    Return the reason why it cannot be reset, or None. If the cut moves meanwhile, nothing is recorded, and the last
-    recorded reason is returned; the next look checks the new cut.
+    Return the reason why it cannot be reset, or None. If the cut moves meanwhile, or a redeploy removes the unit,
+    nothing is recorded, and the last recorded reason is returned; the next look checks the new cut.
     """
     u = tables.unit
     its_row = select(u).where(u.c.application == application, u.c.name == unit)
     with catalog.read() as connection:
         files = cut_files(connection, application, [unit])
-        before = UnitRow.one(connection, its_row)
+        before = UnitRow.one_or_none(connection, its_row)
     problem = next((problem for file in files if (problem := file.problem(catalog.store.hasty())) is not None), None)
     with catalog.write_unit(application, unit) as connection:
         known = (lost := lost_cuts(connection, application).get(unit)) is not None
-        row = UnitRow.one(connection, its_row)
+        row = UnitRow.one_or_none(connection, its_row)
+        if row is None or before is None:
+            return lost
         if (row.completed_epoch, row.generation) != (before.completed_epoch, before.generation):
             return lost
         where = f"epoch {row.completed_epoch}, its last complete one" if row.completed_epoch else "its start"

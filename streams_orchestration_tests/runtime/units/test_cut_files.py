@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.watching import observed_status
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.tasks import state_files
 from streams_orchestration.runtime.tasks.state_files import SMALL_STATE
 from streams_orchestration.runtime.units import cut_files
+from streams_orchestration.runtime.units.boundaries import forget_units
 from streams_orchestration.runtime.units.cut_files import CutFile, check_cuts, look_at_cuts
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.unit_status import UnitStatus
@@ -102,6 +105,23 @@ def test_a_file_that_comes_back_mends_it(tmp_path: Path):
     assert check_cuts(local.catalog, local.name) == {}
     assert kinds(local) == ["cut lost", "cut restored"]
     assert units(local)[0].lost is None
+
+
+def test_nothing_is_recorded_for_a_unit_that_a_redeploy_removes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    local = application(tmp_path)
+    place(local, files(local)[-1].path).unlink()
+    problem = CutFile.problem
+
+    def removed_meanwhile(file: CutFile, store: Store, sizes: Mapping[str, int] | None = None) -> str | None:
+        if sizes is None:  # the files of the unit are looked at again, one by one
+            with local.catalog.write() as connection:
+                forget_units(connection, local.name, ["region-0"])
+        return problem(file, store, sizes)
+
+    monkeypatch.setattr(CutFile, "problem", removed_meanwhile)
+    assert check_cuts(local.catalog, local.name) == {}
 
 
 def test_files_that_the_next_cut_does_not_need_are_not_missed(tmp_path: Path):
