@@ -84,7 +84,7 @@ class FileNames:
     # --- meanings
 
     def find(self, name: tree.Name) -> Meaning | None:
-        """Return a name's meaning in the file, `Unclear` if there are several, or None; report its mistakes once."""
+        """Return a name's meaning, by the first `use` with it; `Unclear` for several; or None. Report mistakes once."""
         if name.namespace:
             return self._of_namespace(name.namespace, name) or BUILTINS.find(name)
         own = self._meaning([(self.unit, each) for each in self.unit.named(name.name)]) or self._word([self.unit], name)
@@ -93,7 +93,7 @@ class FileNames:
         for use in self.unit.unit.uses:
             if use.name == name.name and (found := self._of_namespace(use.namespace, name)) is not None:
                 return found
-        named = {(use.namespace, use.name) for use in self.unit.unit.uses if use.name != "*"}
+        named = dict.fromkeys((use.namespace, use.name) for use in self.unit.unit.uses if use.name != "*")
         for namespace, used in named:
             for unit, definition in self.files.toolkits.definitions(namespace, used):
                 if isinstance(definition, tree.TypeDefinition) and name.name in _words(definition):
