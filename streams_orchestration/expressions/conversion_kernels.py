@@ -48,7 +48,10 @@ def _of_numbers(source: Type, target: Type, arrow: pa.DataType) -> Kernel | None
 
 
 def _finite(value: Any) -> Any:
-    """Return the vector if all its numbers are finite, else raise `Unsuitable`: Arrow would convert NaN to a number."""
+    """Return the vector if all its numbers are finite, else raise `Unsuitable`: Arrow would convert NaN to a number.
+
+    A scalar is returned as it is, since Arrow checks its conversion.
+    """
     if not pc.all(pc.is_finite(value)).as_py() if not isinstance(value, pa.Scalar) else True:
         raise Unsuitable
     return value
