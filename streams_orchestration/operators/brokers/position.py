@@ -54,7 +54,7 @@ class BrokerPosition:
         return self._known is not None
 
     def key(self, number: object) -> str:
-        """Return the key by which the journal recognises a message."""
+        """Return the key by which the journal recognises a message; another one if the log was created again."""
         mark = (self._known or {}).get("keys", "")
         return f"{self._log}{mark}/{number}"
 
@@ -83,7 +83,13 @@ class BrokerPosition:
             self._note({"identity": identity, "keys": ""})
 
     def lose(self) -> None:
-        """Record that the broker has lost the position, for a broker that silently creates a new one."""
+        """Record in the notes that the broker has lost the position, so that the next `enter` treats it as deleted.
+
+        This is for a broker that silently creates a new one.
+
+        Raises:
+            OSError: the notes cannot be written.
+        """
         self._note({"identity": _LOST, "keys": ""})
 
     def _note(self, known: dict[str, str]) -> None:

@@ -90,6 +90,7 @@ class ChangeReader:
 
         Raises:
             DatabaseError: the server refuses or cannot be reached, or the table lacks a column that it had.
+            ValueError: the server sends a message that its protocol does not define.
         """
         if self._peeked is None or position != self._position:
             self._open()

@@ -29,7 +29,8 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
 
     Args:
         kind: the type of the attribute.
-        key: True if the column is part of a unique key.
+        key: True if the column is part of a unique key; texts and bytes in it are limited to `KEY_LENGTH` in MariaDB
+            and MySQL.
 
     Raises:
         ValueError: the type is nested, which no database column can hold.

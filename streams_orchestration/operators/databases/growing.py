@@ -82,7 +82,7 @@ class GrowingTable:
         """True if no index starts with the growing column; determined on the first statement."""
 
     def highest(self) -> Any:
-        """Return the largest value of the growing column, or None if there is no row.
+        """Return the largest value of the growing column, or None if no row has a value.
 
         Raises:
             DatabaseError: a column is missing, or the database refuses.

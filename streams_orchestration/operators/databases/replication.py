@@ -165,7 +165,7 @@ class ReplicationSlot:
 
     @contextmanager
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[SlotSnapshot, Iterator[Sequence[Sequence[Any]]]]]:
-        """Yield the current snapshot and an iterator over all rows of the table in it, in chunks."""
+        """Yield the current snapshot and an iterator over all rows of the table in it, in chunks of `CHUNK`."""
         with self._connected("REPEATABLE READ") as connection:
             visible = connection.exec_driver_sql("SELECT pg_current_snapshot()::text").scalar_one()
             until = connection.exec_driver_sql("SELECT pg_current_wal_insert_lsn()::text").scalar_one()

@@ -21,7 +21,7 @@ OnBadTuple = Literal["fail", "drop", "stream"]
 
 
 def check_malformed(context: OperatorContext, on_bad_tuple: OnBadTuple) -> None:
-    """Raise ValueError if the second output port is missing, superfluous, or has attributes not in `MALFORMED`."""
+    """Raise ValueError if the second output port is missing, superfluous, or has other attributes than `MALFORMED`."""
     wanted = on_bad_tuple == "stream"
     if (len(context.outputs) > 1) != wanted:
         message = "onBadTuple: stream needs a second output port for the rows that do not fit"
@@ -97,7 +97,9 @@ class RowTuples:
         place: Callable[[int], str],
         bad: Mapping[int, tuple[str, str]],
     ) -> None:
-        """Log rows that do not fit, and count them as dropped or submit them to port 1; `bad` gives column and reason.
+        """Log the first `LOGGED` rows that do not fit, and count all as dropped or submit them to port 1.
+
+        `bad` gives column and reason.
 
         Raises:
             DataError: a row does not fit, and `on_bad_tuple` is `fail`.

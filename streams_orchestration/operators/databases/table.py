@@ -115,7 +115,8 @@ class DatabaseTable:
             create: create the table if it is missing.
 
         Raises:
-            DatabaseError: the table is missing, or its columns do not fit.
+            DatabaseError: the table is missing, its columns or keys do not fit, it has no transactions, or the database
+                refuses or cannot be reached.
         """
         try:
             self._make(marks)
@@ -150,9 +151,10 @@ class DatabaseTable:
         Args:
             key: the key of the delivery.
             batches: the tuples of the delivery.
-            set_aside: gets permanently refused rows before the others are committed. Without it the first such row
-                fails the delivery.
-            at_once: check deferred constraints of PostgreSQL at each row instead of the commit, to identify the row.
+            set_aside: gets permanently refused rows, even if there are none, before the others are committed. Without
+                it the first such row fails the delivery.
+            at_once: check deferred constraints of PostgreSQL at each row instead of the commit, to identify the row,
+                and retry refused rows after the others.
 
         Returns:
             The number of rows written; 0 if the delivery was written before.
@@ -214,6 +216,7 @@ class DatabaseTable:
 
         Raises:
             DatabaseError: a row is refused, and refused rows are not collected.
+            SQLAlchemyError: the cause is not in a row.
         """
         rows = 0
         refused: list[RefusedRow] = []

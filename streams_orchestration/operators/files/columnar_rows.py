@@ -1,4 +1,4 @@
-"""Rows of Parquet and Arrow files as tuples. Rows with a value that does not fit its attribute are set aside."""
+"""Rows of Parquet and Arrow files as tuples. A row with a value that does not fit is set aside, or is an error."""
 
 from __future__ import annotations
 

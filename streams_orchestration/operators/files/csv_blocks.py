@@ -32,7 +32,10 @@ class RowBlock(NamedTuple):
 
 @dataclass(frozen=True)
 class CsvBlocks:
-    """The blocks of one file. Parsing them gives the same rows as if Arrow parsed the whole file."""
+    """The blocks of one file. Parsing them gives the same rows as if Arrow parsed the whole file.
+
+    Methods raise OSError or StorageError if the file cannot be opened.
+    """
 
     file: CsvFile
     schema: pa.Schema
@@ -46,7 +49,8 @@ class CsvBlocks:
             start: the place of the block to continue with; 0 for the first one. It is ignored without column names.
 
         Raises:
-            DataError: the file is damaged or ends before `start`, or a row that was parsed here does not fit.
+            DataError: the file is damaged, ends before `start` or lacks its header or a column, or a row that is
+                parsed here does not fit or is too long.
         """
         names, begin = self.file.header(self.schema)
         if names is None:

@@ -32,7 +32,10 @@ MAXIMUM_BLOCK_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class CsvFile:
-    """One CSV file. Columns are found by name if there is a header line, otherwise by position."""
+    """One CSV file. Columns are found by name if there is a header line, otherwise by position.
+
+    Methods raise OSError or StorageError if the file cannot be opened.
+    """
 
     path: File
     dialect: CsvDialect
@@ -40,7 +43,9 @@ class CsvFile:
     block_bytes: int = field(default_factory=lambda: BLOCK_BYTES)
 
     def first_line(self) -> list[str]:
-        """Return the values in the first line, which a quoted value may continue; empty for a blank or missing line.
+        """Return the values in the first line, or in the lines that a quoted value joins with it.
+
+        There are none for a blank or missing line.
 
         Raises:
             DataError: the file is damaged, or the line is not CSV.

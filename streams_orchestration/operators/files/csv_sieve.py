@@ -40,8 +40,11 @@ class CsvSieve:
     def read(self, start: FilePosition = BEGIN) -> Iterator[FileRows]:
         """Yield the rows in order, from the first one or from a position that an earlier read returned.
 
+        Malformed rows are set aside.
+
         Raises:
             DataError: the file is damaged, ends before `start`, is empty but should have a header, or lacks a column.
+            OSError, StorageError: the file cannot be opened.
         """
         with open_decompressed(self.file.path) as file:
             names, (place, line) = self._begin(file)
@@ -197,7 +200,8 @@ class CsvSieve:
     def _raw_rows(self, text: bytes, line: int, *, ended: bool) -> tuple[list[RawRow], bytes]:
         """Return the rows without blank lines, and the text of a possibly incomplete last row; no such text if `ended`.
 
-        The first line has the number `line`.
+        The first line has the number `line`. If quotes join lines to more than `LONGEST_ROW_BYTES`, or to a text that
+        is not one row, each line is a row.
         """
         lines = io.BytesIO(text).readlines()
         rows: list[RawRow] = []

@@ -43,7 +43,7 @@ class FileIdentity(NamedTuple):
 
 
 def can_grow(file: File, format: str) -> bool:
-    """Return True if rows may be appended to the file: a local, uncompressed text file."""
+    """Return True for the path of a local text file not named `.gz` or `.zip`: rows may be appended to it."""
     return isinstance(file, Path) and format in TEXT_FORMATS and file.suffix not in (".gz", ".zip")
 
 
@@ -153,7 +153,7 @@ def _head(file: File, size: int) -> int:
 
 
 def _splits_line(file: File, place: int) -> bool:
-    """Return True if the byte at a position is in the middle of a line."""
+    """Return True if neither the byte at a position nor the one before it ends a line; False at the beginning."""
     with file.open("rb") as opened:
         opened.seek(max(place - 1, 0))
         around = opened.read(2 if place else 1)

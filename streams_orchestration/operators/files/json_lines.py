@@ -31,6 +31,7 @@ def read_json_lines(path: File, schema: pa.Schema, start: FilePosition, *, permi
     Raises:
         DataError: the file is damaged or ends before `start`, or a line does not fit and `permissive` is false; in
             that case the message names the line.
+        OSError, StorageError: the file cannot be opened.
     """
     with open_decompressed(path) as file:
         go_to(file, path, start.number)

@@ -34,6 +34,7 @@ def write_file(path: Path, format: SinkFormat, table: pa.Table, dialect: CsvDial
     Raises:
         DataError: the format cannot represent a value, such as a separator within a text of CSV without quotes.
         ValueError: `write_lines_file` writes the format.
+        OSError: the file cannot be written.
     """
     with durable(path, synced=False) as file:
         match format:

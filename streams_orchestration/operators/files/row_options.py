@@ -28,8 +28,8 @@ class RowOptions:
         compression: the compression of the file; None derives it from the file's name.
         encoding: the encoding of texts.
         eol: the marker after each line; None means a line feed, with or without a carriage return.
-        header_lines: the number of lines to skip.
-        defaults: the value of each attribute that is missing in a row.
+        header_lines: the number of lines to skip at the beginning.
+        defaults: the values of attributes that are missing or blank in a row of `splCsv`.
         required: the attributes that are never null.
         types: types of SPL that the columns do not show, by attribute.
         ignore_extra: ignore values after the last attribute.
@@ -69,6 +69,7 @@ def opened(path: File, options: RowOptions, place: int) -> Iterator[IO[bytes]]:
 
     Raises:
         DataError: the file is damaged, which may show only while it is read, or it ends before the place.
+        OSError, StorageError: the file cannot be opened.
     """
     if options.compression is None:
         with open_decompressed(path) as file:

@@ -58,7 +58,8 @@ class SourceFile:
         first line as there are attributes; if malformed rows are set aside, it is not read.
 
         Raises:
-            ValueError: an attribute cannot be represented, is missing or has another type, or the file is damaged.
+            ValueError: an attribute cannot be represented, is missing, twice there or of another type, or the file is
+                damaged.
             OSError, StorageError: the file cannot be read.
         """
         self.check_schema()
@@ -91,6 +92,7 @@ class SourceFile:
 
         Raises:
             DataError: the file is damaged, or has a malformed row and `permissive` is false or the format is CSV.
+            OSError, StorageError: the file cannot be opened.
         """
         if self.format == "csv":
             blocks = CsvBlocks(self._csv, self.schema)
@@ -100,9 +102,12 @@ class SourceFile:
     def rows(self, background: Background, start: FilePosition = BEGIN) -> ReadAhead[FileRows]:
         """Yield all rows from a position on, in order, reading ahead in the background.
 
+        Up to `MOST_THREADS` threads parse a CSV file whose malformed rows are an error.
+
         Raises:
             DataError: the file is damaged or ends before the position, or has a malformed row and `permissive` is
                 false; the message names the place.
+            OSError, StorageError: the file cannot be opened.
         """
         if self.format == "csv" and not self.permissive:
             blocks = CsvBlocks(self._csv, self.schema)

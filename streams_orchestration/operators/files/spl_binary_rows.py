@@ -18,6 +18,7 @@ def read_binary(path: File, schema: pa.Schema, options: RowOptions, start: FileP
 
     Raises:
         DataError: the file is damaged, or has bytes that are not a tuple, or ends within a tuple.
+        OSError, StorageError: the file cannot be opened.
         ValueError: SPL has no type for an attribute, or the option `types` is wrong.
     """
     with opened(path, options, start.number) as file:

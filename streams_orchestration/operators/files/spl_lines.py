@@ -1,4 +1,4 @@
-"""Text files as IBM Streams writes them: lines in the formats `line`, `splCsv` and `splTxt`, with punctuation."""
+"""Files as IBM Streams writes them: lines (`line`, `splCsv`, `splTxt`), blocks and binary tuples, with punctuation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MARKS = {Punctuation.WINDOW: "WindowMarker", Punctuation.FINAL: "FinalMarker"}
 
 
 class LineWriting(NamedTuple):
-    """The settings by which tuples are written as lines."""
+    """The settings by which tuples are written in one of `OWN_FORMATS`."""
 
     format: str
     separator: str = ","
@@ -108,8 +108,11 @@ def check_lines(schema: pa.Schema, writing: LineWriting) -> None:
 def write_lines_file(path: Path, items: Sequence[pa.RecordBatch | WrittenMark], writing: LineWriting) -> None:
     """Write tuples and marks, in order, to a new file. The framework flushes it to disk with the commit.
 
+    In the format `block`, marks are left out. There and in `line`, a null is empty.
+
     Raises:
         DataError: a text cannot be written in the encoding, or a null in the format `bin`.
+        OSError: the file cannot be written.
     """
     if writing.format == "block":
         _write(path, b"".join(_blocks(items)), writing)
@@ -140,6 +143,8 @@ def _blocks(items: Sequence[pa.RecordBatch | WrittenMark]) -> Iterator[bytes]:
 
 def binary_of(item: pa.RecordBatch | WrittenMark, writing: LineWriting) -> Iterator[bytes]:
     """Yield the bytes of each tuple of a batch, or of a mark. A byte in front tells them apart if marks are written.
+
+    `check_lines` has accepted the schema.
 
     Raises:
         DataError: a value is null although its type is not optional.
@@ -196,7 +201,8 @@ def merge_lines_files(files: Sequence[Path], into: Path, compression: Compressio
 def lines_of(item: pa.RecordBatch | WrittenMark, writing: LineWriting) -> Iterator[str]:
     """Yield one line for each tuple of a batch, or the line for a punctuation mark, without the line end.
 
-    If `writing.delays`, a line begins with the seconds since the last tuple or mark.
+    If `writing.delays`, a line begins with the seconds since the last tuple or mark. `check_lines` has accepted the
+    schema.
     """
     if not writing.delays:
         yield from _lines(item, writing)

@@ -42,10 +42,11 @@ def read_rows(
 ) -> Iterator[FileRows]:
     """Yield the rows of a file from a position on.
 
-    In `splCsv` and `splTxt`, lines that are empty or begin with `#` are skipped.
+    Header lines are skipped, and in `splCsv` and `splTxt` also lines that are blank or begin with `#`.
 
     Raises:
         DataError: the file is damaged, or a row does not fit and `permissive` is false; the message names the line.
+        OSError, StorageError: the file cannot be opened.
         ValueError: SPL has no type for an attribute, or the option `types` is wrong.
     """
     read = row_reader(format, schema, dialect, options)
@@ -60,6 +61,7 @@ def read_blocks(path: File, schema: pa.Schema, options: RowOptions, start: FileP
 
     Raises:
         DataError: the file is damaged.
+        OSError, StorageError: the file cannot be opened.
     """
     with opened(path, options, start.number) as file:
         size = options.block_size
@@ -75,7 +77,7 @@ def rows_of_lines(
 ) -> FileRows:  # fmt: skip
     """Return the rows of consecutive lines.
 
-    Header lines are skipped, and in `splCsv` and `splTxt` also lines that are empty or begin with `#`.
+    Header lines are skipped, and lines that are blank or begin with `#`; in the format `line` only the former are.
 
     Args:
         place: the name of the file or input, for errors.

@@ -74,7 +74,7 @@ class Decompressor:
 
     Attributes:
         tail: the compressed bytes of the last part that belong to the stream which has not ended.
-        fresh: True if that stream began in the last part.
+        fresh: True if that stream began in the last part, or if the last part ended it.
     """
 
     def __init__(self, compression: Compression) -> None:

@@ -29,7 +29,7 @@ def parse_options(dialect: CsvDialect, *, blank_lines: bool = False) -> pa_csv.P
 
 
 def reader_options(dialect: CsvDialect) -> dict[str, Any]:
-    """Return options for Python's `csv` module, which is used to explain why a row is refused."""
+    """Return options for Python's `csv` module, which finds malformed rows and explains why a row is refused."""
     quoting = csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE
     return {"delimiter": dialect.separator, "quoting": quoting}
 

@@ -59,7 +59,7 @@ def csv_rows(batch: pa.RecordBatch, dialect: CsvDialect) -> pl.Series:
 
 
 def csv_header(names: list[str], dialect: CsvDialect) -> str:
-    """Return the header row with the column names.
+    """Return the header row with the column names, in quotes where needed.
 
     Raises:
         DataError: a name needs quotes, but the dialect has none.
@@ -92,7 +92,10 @@ def _cell(value: pl.Expr, kind: pa.DataType, dialect: CsvDialect, *, alone: bool
 
 
 def _meets(dialect: CsvDialect, kind: pa.DataType) -> bool:
-    """Return True if values of a type may contain the separator or equal a text that means null."""
+    """Return True if the texts of a type without texts may contain the separator, or equal a text that means null.
+
+    Of the texts for null, only base64, `NaN` and `Infinity` are considered, not other numbers and truth values.
+    """
     letters = dialect.separator.isalpha() or dialect.separator in _IN_VALUES
     return letters or pa.types.is_binary(kind) or not set(dialect.null_texts).isdisjoint(("NaN", "Infinity"))
 

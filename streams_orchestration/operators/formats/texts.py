@@ -74,7 +74,7 @@ def is_plain(kind: pa.DataType) -> bool:
 
 
 def write_lines(file: IO[bytes], rows: pl.Series) -> None:
-    """Write texts unchanged, with a line feed after each."""
+    """Write texts unchanged, with a line feed after each; a null is an empty line."""
     rows.alias("row").to_frame().write_csv(file, include_header=False, quote_style="never")
 
 
@@ -104,7 +104,10 @@ def shown(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value that JSON can represent: a value of a type that JSON lacks becomes its text."""
+    """Return a value that JSON can represent: a value of a type that JSON lacks becomes its text.
+
+    This holds within lists and dictionaries as well. The keys of dictionaries become texts, and tuples become lists.
+    """
     if isinstance(value, dict):
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

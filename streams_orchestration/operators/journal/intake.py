@@ -52,7 +52,7 @@ class Intake:
 
         Raises:
             ConflictError: the key is known with another digest. Nothing was written.
-            JournalFullError: there is no room. Nothing was written.
+            JournalFullError: there is no room, or the journal cannot be written or is closed. Nothing was written.
             DamagedError: an acknowledged message is missing in the journal. Nothing was written.
         """
         known, written = self._under_way.get(key, ("", None))
@@ -73,7 +73,11 @@ class Intake:
         await asyncio.shield(written)
 
     async def put(self, values: Sequence[bytes], origin: str = "", key: str = "") -> None:
-        """Write like `offer`, but count a full journal and wait until there is room: back-pressure for the sender."""
+        """Write like `offer`, but count a full journal and wait until there is room: back-pressure for the sender.
+
+        Raises:
+            DamagedError: an acknowledged message is missing in the journal.
+        """
         while True:
             try:
                 return await self.offer(values, origin, key)

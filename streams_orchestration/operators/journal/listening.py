@@ -43,7 +43,7 @@ class Listening:
         return ConnectionError(f"address {place}: {error.strerror or error}")
 
     def begun(self) -> None:
-        """Record that listening has begun."""
+        """Record that listening has begun, and forget since when the port was in use."""
         self._taken_since = None
 
 

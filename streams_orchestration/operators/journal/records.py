@@ -87,7 +87,7 @@ class JournalRecord:
 
 
 def size_of(head: bytes) -> int | None:
-    """Return the length of a record in bytes, or None if its header is incomplete or invalid."""
+    """Return the length of a record in bytes; None if its header is incomplete or gives more than `LARGEST`."""
     if len(head) < _HEAD.size:
         return None
     length = int.from_bytes(head[:4], "little")

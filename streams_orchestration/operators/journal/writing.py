@@ -24,7 +24,7 @@ class JournalHeldError(Exception):
 
 
 class JournalFullError(Exception):
-    """The journal has no room, because of its limit or because the disk is full. The message says which."""
+    """The journal has no room, cannot be written or is closed. The message gives the reason."""
 
 
 class Journal:
@@ -138,7 +138,7 @@ class Journal:
         return len(content)
 
     def trim(self, number: int) -> None:
-        """Remove the segments that only have messages before a number, except the last segment."""
+        """Remove the segments that only have messages before a number, except the last segment. Raises OSError."""
         with self._lock:
             firsts = sorted(self._sizes)
             for first, following in itertools.pairwise(firsts):
@@ -147,7 +147,7 @@ class Journal:
                     del self._sizes[first]
 
     def close(self) -> None:
-        """Close the journal so that another process can open it."""
+        """Close the journal so that another process can open it; do nothing if it is closed."""
         with self._lock:
             if self._closed:
                 return
@@ -162,6 +162,7 @@ class Journal:
 
         Raises:
             DamagedError: a record that was durable is not valid.
+            OSError: a file cannot be read or written.
         """
         durable = self.files.durable()
         segments = self._begun_segments(durable)
@@ -194,6 +195,7 @@ class Journal:
 
         Raises:
             DamagedError: the first record of a segment was durable and is not valid.
+            OSError: a file cannot be read or removed.
         """
         segments = self.files.segments()
         while segments and next(places(segments[-1][1]), None) is None:
@@ -204,7 +206,11 @@ class Journal:
         return segments
 
     def _begin_segment(self) -> None:
-        """Start a new segment, which begins with the remembered keys."""
+        """Start a new segment, which begins with the remembered keys.
+
+        Raises:
+            OSError: the segment cannot be written; the former one stays the last.
+        """
         path = self.files.segment(self.next)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
         try:

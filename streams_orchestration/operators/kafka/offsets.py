@@ -25,7 +25,7 @@ class Positions:
 
     @classmethod
     def of(cls, offset: dict[str, Any]) -> Positions:
-        """Return the positions that a source's JSON offset contains."""
+        """Return the positions that a source's JSON offset contains; an empty one gives none, and an endless run."""
         end = _flat(offset["end"]) if "end" in offset else None
         return cls(_flat(offset.get("next", {})), end, dict(offset.get("topics", {})))
 

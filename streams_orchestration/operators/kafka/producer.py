@@ -103,7 +103,7 @@ class TransactionalProducer:
     ) -> None:
         """Write messages in order and the mark in one transaction, calling `settle` before the commit.
 
-        The messages of earlier calls in `refused` are forgotten.
+        The messages of earlier calls in `refused` are forgotten. After the commit, `mark` is this delivery.
         """
         self.refused.clear()
         try:
@@ -133,7 +133,10 @@ class TransactionalProducer:
         self._do(lambda: self._answered(lambda: self._producer.commit_transaction(COMMIT_SECONDS)))
 
     def close(self) -> None:
-        """Close the clients. A transaction that was begun and not committed never becomes visible."""
+        """Close the clients, except a producer whose call hangs, and drop messages that are not sent.
+
+        A transaction that was begun and not committed never becomes visible.
+        """
         from confluent_kafka import KafkaException
 
         self._group.close()
@@ -251,7 +254,8 @@ class TransactionalProducer:
         further effect, and then reads the mark.
 
         Raises:
-            KafkaAwayError: the library does not answer in time.
+            KafkaAwayError: the library does not answer within `COMMIT_SECONDS` and `REACH_SECONDS`.
+            KafkaRefusedError: the topic is missing. Errors of the call pass unchanged.
         """
         # https://github.com/confluentinc/librdkafka/issues/5456
         result: Future[Any] = Future()

@@ -166,6 +166,9 @@ class KafkaReader:
     ) -> Generator[list[Any]]:
         """Yield the next messages in pieces, and advance `positions` past each piece.
 
+        Nothing is yielded without messages. They are waited for, at most `FIRST_SECONDS`, only in partitions that have
+        returned none since reading began at their current position.
+
         Args:
             positions: the next offset of each partition; changed in place.
             limit: the largest number of messages.
@@ -223,12 +226,13 @@ class KafkaReader:
         self._at, self._waits, self.ended = dict(positions), self._waits & goes_on | begun, self.ended & goes_on
 
     def _taken(self, limit: int, *, patient: bool) -> tuple[list[Any], bool]:
-        """Take messages from the library and advance past them; handle its events.
+        """Take up to `limit` messages, at most `MOST_AT_ONCE`, from the library; advance past them, and handle events.
 
         Return the messages, and True if the library had neither messages nor events.
 
         Raises:
             KafkaAwayError, KafkaRefusedError: the library cannot read from the cluster.
+            OutOfRangeError: the messages at a position no longer exist.
         """
         from confluent_kafka import KafkaException
 
@@ -289,7 +293,9 @@ def shown(partition: Partition) -> str:
 
 
 def recreated_topics(reader: KafkaReader, positions: Positions, topics: Iterable[str]) -> Iterator[str]:
-    """Yield the topics that were deleted and created again since the positions were taken, and record their new ids.
+    """Yield the topics that were deleted and created again since the positions were taken, and record all new ids.
+
+    There are none if the cluster gives no ids, and gave none earlier.
 
     Raises:
         KafkaAwayError, KafkaRefusedError: the cluster does not return ids, though it did earlier.

@@ -39,12 +39,12 @@ class Taken(NamedTuple):
     """The partition of each tuple; None outside of event time."""
 
     def nbytes(self) -> int:
-        """Return the size of the tuples in bytes."""
+        """Return the size of the tuples in bytes; 0 without tuples."""
         return 0 if self.tuples is None else self.tuples.nbytes
 
 
 def partition_name(partition: Partition) -> str:
-    """Return the name that a partition has in the source's partition watermarks."""
+    """Return `topic/number`, the name that a partition has in the source's partition watermarks."""
     return f"{partition[0]}/{partition[1]}"
 
 

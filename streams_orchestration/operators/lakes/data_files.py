@@ -1,4 +1,7 @@
-"""Data files of lake tables: Parquet files that a task writes and that are added to a table unchanged."""
+"""Data files of lake tables: Parquet files that are added to a table unchanged.
+
+A task writes them, or small Arrow files that the delivery merges to such files.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ class DataFile(NamedTuple):
     name: str
     """The file's name in the table: the same in every repetition of a delivery, otherwise unique."""
     checksum: int | None = None
-    """The CRC-32 of a waiting file; None for a file that was merged now."""
+    """The CRC-32 of a waiting file; None for a file that was merged now, or if it is not known."""
 
     @property
     def place(self) -> str:
@@ -68,7 +71,13 @@ class DataFileWriter:
         self._open: _OpenFile | None = None
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Add tuples, whose attributes are named as the table's columns; write a row group if enough tuples wait."""
+        """Add tuples, whose attributes are named as the table's columns.
+
+        Without partitions, write a row group once `GROUP_BYTES` wait.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
         self._kept.append(batch)
         if not self._partition_by and sum(each.nbytes for each in self._kept) >= GROUP_BYTES:
             self._open = self._open or _OpenFile(self._into, batch.schema)
@@ -81,6 +90,7 @@ class DataFileWriter:
 
         Raises:
             DataError: a value is too long to name a partition directory.
+            OSError: a file cannot be written.
         """
         if self._open is not None:
             done = self._open
@@ -141,10 +151,11 @@ def gathered(
         files: the files that `DataFileWriter` wrote.
         waiting: the directory that contains them.
         scratch: a directory for merged files, which are removed when the block ends.
-        checksums: the CRC-32 of the files.
+        checksums: the CRC-32 of the files; a file that it lacks is not checked.
 
     Raises:
         WaitingFileError: a file cannot be read, or was altered.
+        OSError: a merged file cannot be written.
     """
     own = scratch / world.new_id()
     try:
@@ -199,6 +210,9 @@ def _write_merged(key: DeliveryKey, number: int, tuples: pa.Table, place: str, s
 
     The delivery, the file's number and its content determine the name in the table. So a repeated delivery gives the
     same bytes the same name, and a name always refers to the same bytes.
+
+    Raises:
+        OSError: the file cannot be written.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     path = scratch / f"{world.new_id()}.parquet"
@@ -314,7 +328,10 @@ def _add_column(statistics: Statistics, name: str, chunks: Sequence[Any]) -> Non
 
 
 def _plain(value: Any) -> Any:
-    """Return a minimum or maximum as a JSON value; None if JSON statistics cannot represent it."""
+    """Return a minimum or maximum as a JSON value; None if JSON statistics cannot represent it.
+
+    So are numbers that are not finite, decimals, Booleans, bytes, and texts longer than `LONGEST_TEXT`.
+    """
     match value:
         case bool() | bytes():
             return None

@@ -34,7 +34,10 @@ _LOG = "_delta_log"
 
 
 class DeltaHistory:
-    """The versions of one table."""
+    """The versions of one table.
+
+    Methods raise LakeError if it cannot be reached or is gone, and DataError if it was created again.
+    """
 
     def __init__(self, store: DeltaStore) -> None:
         """Set up without reading anything.
@@ -132,7 +135,9 @@ class DeltaHistory:
         return self._reached(lambda: self._table(version).metadata().id)
 
     def parts(self, position: TablePosition) -> VersionParts:
-        """Return the files of a version: all if `position.whole`, else those that it added, and if it removed rows.
+        """Return the files of a version: all if `position.whole`, else those that it added.
+
+        In the latter case, the operation of a version that also removed rows is returned with them.
 
         Raises:
             LostVersionsError: the version's log was removed.
@@ -156,7 +161,7 @@ class DeltaHistory:
     def behind(self, position: TablePosition) -> Sequence[UnreadVersion]:
         """Return the versions that a source at a position has not read to their end, according to the log.
 
-        Each version's log is read only once.
+        They are at most `MOST_AHEAD` beyond the position. Each version's log is read only once.
         """
         last = self.newest() if position.until is None else position.until
         wanted = range(position.version, min(last, position.version + MOST_AHEAD) + 1)

@@ -83,7 +83,14 @@ class DeltaTarget(LakeTarget):
             return made
 
     def _refreshed(self, key: DeliveryKey) -> bool:
-        """Load the newest version. Return False if the delivery was already made, after flushing its log to disk."""
+        """Load the newest version, or create a missing table if the sink may.
+
+        Return False if the delivery or a later one was already made, after flushing the `REPEATED` newest versions.
+
+        Raises:
+            LakeRefusedError: the table is missing, and the sink may not create it.
+            OSError: a file cannot be flushed.
+        """
         if self._table is None:
             self._table = self._opened()
         else:
@@ -96,7 +103,11 @@ class DeltaTarget(LakeTarget):
         return False
 
     def _sync(self, before: int) -> None:
-        """Flush the log files of all versions after a given one to disk."""
+        """Flush the log files of all versions after a given one to disk, if the table is on this machine.
+
+        Raises:
+            OSError: a file cannot be flushed.
+        """
         if self.store.is_local:
             self._table.update_incremental()
             sync_files(delta_files(Path(self.name), range(max(before + 1, 0), self._table.version() + 1)))
@@ -210,7 +221,7 @@ class DeltaTarget(LakeTarget):
         """Link, copy or upload a file into the table's directory, and return the log action that adds it.
 
         Raises:
-            WaitingFileError: the file is gone.
+            WaitingFileError: the file is gone. Other errors of files and of the store pass unchanged.
         """
         self._bring(file)
         statistics = {

@@ -22,10 +22,13 @@ class DurableFileIO(PyArrowFileIO):
 
 class _DurableFile(PyArrowFile):
     def create(self, overwrite: bool = False) -> Any:  # noqa: FBT001, FBT002  as the library has it
-        """Return the stream to a new file; on close, its content and name are on disk.
+        """Create a file and its directories, and return the stream; on close, content and name are on disk.
+
+        An existing file is emptied if `overwrite`.
 
         Raises:
             FileExistsError: the file exists, and `overwrite` is False.
+            OSError: the file cannot be created.
         """
         if not overwrite and self.exists():
             message = f"Cannot create file, already exists: {self.location}"
@@ -40,7 +43,11 @@ class _Stream(io.BufferedWriter):
         self._path = path
 
     def close(self) -> None:
-        """See `IOBase.close`. Closing a second time does nothing."""
+        """Close the file, and flush its content and name to disk. Closing a second time does nothing.
+
+        Raises:
+            OSError: the file cannot be written or flushed.
+        """
         if not self.closed:
             super().close()
             sync_files([self._path])

@@ -129,7 +129,7 @@ def _same(kind: pa.DataType, target: pa.DataType) -> bool:
 
 
 def _shape(kind: pa.DataType) -> object:
-    """Return a form of a type for comparison. It ignores the names of list elements, and large and view variants."""
+    """Return a value that is equal for types alike but for names of list elements, and large and view variants."""
     types = pa.types
     if types.is_map(kind):
         return ("map", _shape(kind.key_type), _shape(kind.item_type))

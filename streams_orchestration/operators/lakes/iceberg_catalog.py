@@ -77,7 +77,7 @@ def advice_of(properties: Mapping[str, str]) -> str | None:
 
 
 def load_parts(properties: Mapping[str, str]) -> None:
-    """Import the modules that pyiceberg would otherwise import on first use."""
+    """Import the modules that pyiceberg would otherwise import on first use; skip those that are not installed."""
     kind = properties.get("type") or ("sql" if properties["uri"].startswith(("sqlite", "postgresql")) else "rest")
     import_modules(
         "pyiceberg.catalog",
@@ -91,7 +91,14 @@ def load_parts(properties: Mapping[str, str]) -> None:
 
 
 def load_catalog(properties: Mapping[str, str]) -> Any:
-    """Return pyiceberg's catalog. Raises LakeError and ReferenceError."""
+    """Return pyiceberg's catalog, called `DEFAULT_NAME` if it has no name.
+
+    Files of a warehouse on this machine are flushed to disk, unless the properties name another file access.
+
+    Raises:
+        LakeError: the catalog cannot be used.
+        ReferenceError: a reference cannot be resolved.
+    """
     from pyiceberg import catalog, io
 
     values = {name: resolved(value, f"catalog: {name}") for name, value in properties.items()}
@@ -109,7 +116,7 @@ def load_catalog(properties: Mapping[str, str]) -> Any:
 
 
 def shown_catalog(properties: Mapping[str, str]) -> str:
-    """Return the address of a catalog without user, password and options, for display."""
+    """Return the address of a catalog without user, password and options, for display; empty without an address."""
     uri = properties.get("uri", "")
     return re.sub(r"://[^/@]*@", "://", uri).partition("?")[0]
 

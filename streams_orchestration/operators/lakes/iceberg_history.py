@@ -34,7 +34,7 @@ _FIELD_ID = b"PARQUET:field_id"
 
 
 class IcebergHistory:
-    """The snapshots of one table."""
+    """The snapshots of one table. Methods raise LakeError if it cannot be reached or is gone; see `TableHistory`."""
 
     def __init__(self, catalog: Mapping[str, str], name: str) -> None:
         """Set up without reading anything.
@@ -115,7 +115,7 @@ class IcebergHistory:
         raise LostVersionsError(what, ids[0])
 
     def is_at(self, version: int, until: int) -> bool:
-        """Return True if `version` is at or after `until`. Expired snapshots precede existing ones."""
+        """Return True if `version` is `until` or comes after it; False if they differ and one of them has expired."""
         ids = [NOTHING, *_ids(self._lineage())]
         place = {each: number for number, each in enumerate(ids)}
         return version == until or place.get(version, -1) >= place.get(until, 0) > 0
@@ -127,11 +127,13 @@ class IcebergHistory:
         return str(self._table.metadata.table_uuid)
 
     def parts(self, position: TablePosition) -> VersionParts:
-        """Return the files of a snapshot: all if `position.whole`, else only those that it added.
+        """Return the files of a snapshot: all if `position.whole`, else those that it added.
+
+        In the latter case, the operation is returned with them unless it only appends. A rewrite of files adds none.
 
         Raises:
-            LostVersionsError: the snapshot has expired.
-            DataError: the snapshot has delete files, which cannot be read.
+            LostVersionsError: the snapshot has expired, or its metadata is gone.
+            DataError: the whole snapshot is wanted, and has delete files, which cannot be read.
         """
         return self._reached(lambda: self._parts(position))
 

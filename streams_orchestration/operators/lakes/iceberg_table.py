@@ -167,7 +167,7 @@ class IcebergTarget(LakeTarget):
         """Link, copy or upload a file to the table's data directory, and return its address.
 
         Raises:
-            WaitingFileError: the file is gone.
+            WaitingFileError: the file is gone. Other errors of files and of the store pass unchanged.
         """
         address = f"{table.location().rstrip('/')}/data/{file.place}"
         if (path := local_path(address)) is not None:
@@ -205,7 +205,7 @@ def _mark(key: DeliveryKey) -> str:
 
 
 def _was_made(table: Table, key: DeliveryKey) -> bool:
-    """Return True if the table already contains the delivery."""
+    """Return True if the table already contains the delivery or a later one of the same channel."""
     number, _, _ = table.properties.get(_mark(key), "-1").partition(" ")
     return int(number) >= key.number
 

@@ -80,7 +80,7 @@ class LakeSink(EpochSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: LakeSinkParameters) -> None:
-        """Raise ValueError if attributes and columns do not match, a type cannot name partitions, or the library lacks.
+        """Raise ValueError if attributes and columns do not fit, types cannot name partitions, or a package is missing.
 
         Connects to nothing.
         """
@@ -160,6 +160,7 @@ class LakeSink(EpochSink):
 
         Raises:
             DataError: a value is too long to name a partition directory.
+            OSError: a file cannot be written.
         """
         if self.parameters.key:
             return super().prepare_commit()
@@ -175,7 +176,8 @@ def written_schema(context: OperatorContext, parameters: LakeSinkParameters) -> 
     """Return the schema of the tuples as columns of the table.
 
     Raises:
-        UnknownAttributeError, ValueError: attributes and columns do not match.
+        UnknownAttributeError, ValueError: attributes and columns do not match, or `partitionBy` names a column that is
+            not written, or all columns.
     """
     columns = target_columns_of(context, parameters)
     source = schema_without_unsigned(context.inputs[0])

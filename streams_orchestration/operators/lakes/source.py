@@ -207,7 +207,7 @@ class LakeSource(SourceOperator):
         return position._replace(until=until)
 
     def _begins_later(self, position: TablePosition) -> bool:
-        """Return True if the position is after the version at which this run ends."""
+        """Return True if the position is at the beginning of a version after the one at which this run ends."""
         until, begun = position.until, position.part or position.row or position.done or position.whole
         return until not in (None, position.version) and not begun and self._table.is_at(position.version, until)
 
@@ -298,7 +298,7 @@ class LakeSource(SourceOperator):
         return self._cached[1]
 
     def _read(self, position: TablePosition, part: DataPart, limit: int) -> pa.RecordBatch | None:
-        """Return some rows of a data file; None at its end, or if it was deleted and `onLostData` is `skip`."""
+        """Return rows of a data file; None at its end, or if it was deleted and can be skipped. Raises DataError."""
         if self._reader is None:
             self._reader = PartReader(self._table, self._schema)
         try:
@@ -359,7 +359,10 @@ class LakeSource(SourceOperator):
         self.context.metrics.lag(sum(version.rows for version in waiting), max(seconds, 0.0))
 
     def _behind(self, position: TablePosition) -> Iterator[UnreadVersion]:
-        """Yield the versions with unread rows, with the number of unread rows of each."""
+        """Yield the versions with unread rows, with the number of unread rows of each.
+
+        Until its data files are known, a version counts with all rows that it adds, and a whole one with none.
+        """
         for waiting in self._table.behind(position):
             if waiting.version != position.version:
                 yield waiting

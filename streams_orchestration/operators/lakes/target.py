@@ -61,6 +61,8 @@ class LakeTarget:
     def upsert(self, key: DeliveryKey, batches: Iterable[TupleBatch], set_aside: SetAside | None = None) -> None:
         """Replace the rows that have the same keys as the tuples, unless that was done before; see `append`.
 
+        Of tuples with the same key, the last one counts.
+
         Raises:
             LakeError, ReferenceError: as for `append`.
             WaitingFileError: a file cannot be read, or was altered.
@@ -152,7 +154,7 @@ class LakeTarget:
         return tuples.filter(pa.array([row not in wrong for row in range(len(tuples))])) if wrong else tuples
 
     def _required(self, fitting: Fit) -> dict[str, str]:
-        """Map each column that may not be null to the reason, for error messages."""
+        """Map each written column that may not be null to the reason, for error messages."""
         return {
             name: f"the column {name} of {self.name} may not be null, and a tuple has null for it"
             for name in fitting.required
@@ -161,6 +163,8 @@ class LakeTarget:
 
     def _try(self, action: Callable[[], None]) -> None:
         """Make a change. If another writer committed first, pause and retry, up to `TRIES` attempts.
+
+        Pauses are random and grow up to `LONGEST_PAUSE`.
 
         Raises:
             LakeError: the table refuses or cannot be reached, or other writers committed first at each attempt.

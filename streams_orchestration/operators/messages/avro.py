@@ -84,7 +84,7 @@ class AvroReader:
     ignored. Numbers may widen, texts and bytes convert into each other, and `enum` and `uuid` become texts.
 
     Raises:
-        ValueError: the types of a field and its attribute are incompatible.
+        ValueError: the schema is not of a record, or the types of a field and its attribute are incompatible.
     """
 
     def __init__(self, registered: RegisteredSchema, schema: pa.Schema) -> None:
@@ -146,6 +146,8 @@ class _NotUtf8Error(ValueError):
 
 def _reading(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
     """Return the function that converts values of a part of the schema to the type of an attribute.
+
+    Each type of a union of several types must fit without a conversion.
 
     Raises:
         UnfitError: values of the part cannot be converted to the type.
@@ -260,7 +262,7 @@ def _record(fields: Any, name: str, path: str, used: set[str]) -> Avro:
         used: the names of other records; the chosen name is added.
 
     Raises:
-        ValueError: the name of a field is not possible in Avro.
+        ValueError: Avro cannot represent the name or the type of a field.
     """
     while name in used:
         name += "_"
@@ -306,7 +308,8 @@ class AvroWriter:
     """Writes attributes as messages of one schema.
 
     Raises:
-        ValueError: an attribute has no field or one of another type, or a field has neither attribute nor default.
+        ValueError: the schema is not of a record, an attribute has no field or one of another type, or a field has
+            neither attribute nor default.
     """
 
     path = None

@@ -157,7 +157,10 @@ def _csv_parser(schema: pa.Schema, dialect: CsvDialect) -> Parser:
 
 
 def misfit_of_row(text: bytes, schema: pa.Schema, dialect: CsvDialect, error: Exception) -> tuple[str, str]:
-    """Return the column and the reason why a text was refused as a row of CSV with attributes of `schema`."""
+    """Return the column and the reason why a text was refused as a row of CSV with attributes of `schema`.
+
+    The column is empty if no single one is at fault.
+    """
     if isinstance(error, DataError) and not isinstance(error, UnfitValueError):
         return "", str(error)
     row = text.decode(errors="surrogateescape").removesuffix("\n").removesuffix("\r")

@@ -56,7 +56,7 @@ def taken_path(payload: bytes) -> tuple[tuple[int, ...], bytes]:
     """Split a Protobuf payload into the path to its message type and the bytes of the message.
 
     Raises:
-        FrameError: there is no valid path.
+        FrameError: there is no valid path of at most `_LONGEST_PATH` steps.
     """
     count, at = _number(payload, 0)
     if count == 0:
@@ -85,7 +85,7 @@ def _number(payload: bytes, at: int) -> tuple[int, int]:
     """Decode a zigzag varint; return the number and the position after it.
 
     Raises:
-        FrameError: the payload ends within the number.
+        FrameError: the payload ends within the number, or the number has more than ten bytes.
     """
     value = shift = 0
     while at < len(payload) and shift <= 63:

@@ -67,7 +67,7 @@ class ProtobufReader:
         """Return the values of a message by attribute.
 
         Raises:
-            ValueError: the message was not written with the schema.
+            ValueError: the message was not written with the schema, or its type has a field that does not fit.
         """
         from google.protobuf.message import DecodeError
 

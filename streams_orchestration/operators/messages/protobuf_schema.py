@@ -58,7 +58,8 @@ def _compiled(text: str, references: tuple[tuple[str, str], ...]) -> bytes:
     The compiler runs in a separate process, so that no schema text can crash this one.
 
     Raises:
-        ValueError: the schema is not valid, refers to a path that is not a name, or takes too long to compile.
+        ValueError: the schema is not valid, refers to a path that is not a name, or takes more than
+            `_COMPILE_SECONDS` to compile.
     """
     with tempfile.TemporaryDirectory(prefix="schema-") as directory:
         place = Path(directory)
@@ -91,7 +92,8 @@ def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None
     Args:
         schema: the schema of the attributes.
         name: the name of the message type.
-        before: the schema to replace. Its fields keep their numbers, and removed fields are reserved.
+        before: the schema to replace. Its first message type keeps name and package, its fields keep their numbers,
+            and removed fields are reserved.
 
     Raises:
         ValueError: Protobuf cannot represent an attribute.
@@ -115,7 +117,7 @@ def _message(fields: Any, name: str, before: Any, path: str) -> list[str]:
         path: the path of the attribute whose type this is, with a point at the end; empty for the whole message.
 
     Raises:
-        ValueError: an attribute's name cannot be a field of Protobuf, or two names are the same in JSON.
+        ValueError: Protobuf cannot represent an attribute's name or type, or two names are the same in JSON.
     """
     known = {} if before is None else before.fields_by_name
     names = [field.name for field in fields]
@@ -181,7 +183,7 @@ def _field(kind: pa.DataType, name: str, before: Any, used: set[str]) -> tuple[l
         used: the names of message types that are taken.
 
     Raises:
-        ValueError: the keys of a map are neither texts nor whole numbers.
+        ValueError: Protobuf cannot represent the type, or the keys of a map are neither texts nor whole numbers.
     """
     types = pa.types
     if types.is_list(kind):

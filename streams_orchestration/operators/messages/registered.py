@@ -67,7 +67,8 @@ def derived(schema: pa.Schema, format: SchemaKind, name: str, before: Registered
     Args:
         schema: the schema of the attributes.
         format: the format of the schema.
-        name: the name of the record or message type; invalid characters become `_`.
+        name: the name of the record or message type; invalid characters become `_`, and `M` is put before a name that
+            does not begin with a letter.
         before: the schema that this one replaces, if any.
 
     Raises:
@@ -179,7 +180,8 @@ class RegisteredEncoder:
 
     Raises:
         RegistryAwayError: the registry cannot be reached.
-        RefusedError: there is no schema, it does not fit the attributes, or the registry refuses a new one.
+        RefusedError: there is no schema, it is of another format or does not fit the attributes, or the registry
+            refuses a new one.
     """
 
     def __init__(

@@ -86,18 +86,18 @@ class Registry:
         self._target.close()
 
     def schema(self, number: int) -> RegisteredSchema:
-        """Return the schema with a number.
+        """Return the schema with a number, and the schemas that it refers to.
 
         Raises:
-            UnknownSchemaError: the registry has no such schema.
+            UnknownSchemaError: the registry does not have one of them.
         """
         return self._whole(self._request("GET", f"/schemas/ids/{number}", f"schema {number}"), number)
 
     def latest(self, subject: str) -> RegisteredSchema:
-        """Return the latest schema of a subject.
+        """Return the latest schema of a subject, and the schemas that it refers to.
 
         Raises:
-            UnknownSchemaError: the registry has no such subject.
+            UnknownSchemaError: the registry does not have the subject, or a schema that is referred to.
         """
         answer = self._request("GET", f"/subjects/{quote(subject, safe='')}/versions/latest", f"subject {subject}")
         return self._whole(answer, int(answer["id"]))

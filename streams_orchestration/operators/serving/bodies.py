@@ -32,7 +32,10 @@ class BodyError(ValueError):
 
 
 def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[str], separator: str) -> list[bytes]:
-    """Return the messages in a body: the elements of a JSON array, another JSON value, or lines or rows not blank.
+    """Return the messages in a body.
+
+    They are the elements of a JSON array or another JSON value, the lines of JSON Lines, or the rows of CSV. Blank
+    lines and rows are dropped.
 
     Args:
         body: the body of the request.

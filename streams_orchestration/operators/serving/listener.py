@@ -96,7 +96,10 @@ class Places:
         return self._open[transport.get_extra_info("socket").fileno()]
 
     def enter(self, connection: ClientConnection) -> bool:
-        """Give a place to a connection, for which another one may be cut. Return False if there is no place."""
+        """Give a place to a connection, for which another one may be cut. Return False if there is no place.
+
+        There is none, too, while `BACKLOG` connections that were cut are not closed yet.
+        """
         others = self._connections()
         counts = Counter(each.address for each in others)
         if counts[connection.address] >= self._most_each:

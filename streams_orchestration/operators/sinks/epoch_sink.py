@@ -22,7 +22,7 @@ MOST_TUPLES = 65_536
 
 
 class WaitingFileError(Exception):
-    """A file with tuples awaiting delivery is gone or cannot be read. The cause gives the reason."""
+    """A file with tuples awaiting delivery is gone, altered or cannot be read. The cause gives the reason."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
@@ -55,7 +55,7 @@ class EpochSink(Operator):
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
-        """Return this replica's files that await delivery."""
+        """Return this replica's files that await delivery, sorted by path. Raises OSError."""
         return tuple(files_below(waiting_directory(context)))
 
     @property
@@ -101,7 +101,7 @@ class EpochSink(Operator):
         """Deliver the files that `prepare_commit` wrote in one epoch. The default passes their tuples to `deliver`.
 
         Raises:
-            WaitingFileError: a file cannot be read.
+            WaitingFileError: a file is gone, altered or cannot be read. Errors of `deliver` pass unchanged.
         """
         self.deliver(key, self.waiting_tuples(files))
 
@@ -125,7 +125,11 @@ class EpochSink(Operator):
         self.__dict__.setdefault("_kept", []).append(batch.arrow)
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
-        """Write the tuples of the micro-batch to a file, and return it for the commit; no file without tuples."""
+        """Write the tuples of the micro-batch to a file, and return it for the commit; no file without tuples.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
         kept: list[pa.RecordBatch] = self.__dict__.pop("_kept", [])
         if not kept:
             return ()

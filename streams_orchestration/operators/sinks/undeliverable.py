@@ -41,7 +41,7 @@ class Undeliverable(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The row and column, for messages."""
+        """The row, and the column if it is known, for messages."""
         return f"row {self.row}" + (f", column {self.column}" if self.column else "")
 
 

@@ -24,7 +24,7 @@ class Address(NamedTuple):
     host: str
     """The account (`abfs`) or the name node (`hdfs`); empty otherwise."""
     key: str
-    """The path within the store, without a leading slash."""
+    """The path within the store, without slashes around it."""
 
     @property
     def path(self) -> str:

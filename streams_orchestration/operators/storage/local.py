@@ -16,7 +16,10 @@ from streams_orchestration.operators.storage.port import File, ListedFile
 
 @dataclass(frozen=True)
 class LocalStorage:
-    """Storage on this machine. A published file gets its final name by a hard link."""
+    """Storage on this machine. A published file gets its final name by a hard link, or else by a rename.
+
+    Methods raise OSError if a file or directory cannot be read or written; see `Storage`.
+    """
 
     base: Path = Path()
     """The directory against which relative paths are resolved."""

@@ -134,7 +134,10 @@ def is_address(text: str) -> bool:
 
 
 def check_among_results(parameter: str, place: str) -> None:
-    """Raise ValueError if a relative path is outside of the results of its application."""
+    """Raise ValueError if a relative path leads out of the results of its application.
+
+    Absolute paths and addresses pass.
+    """
     if not is_address(place) and leaves_directory(place):
         message = (
             f"{parameter}: {place} is outside of the results of the application, where other applications write; "

@@ -44,7 +44,11 @@ _REFUSED = re.compile(
 
 
 class RemoteStorage:
-    """A bucket or container, connected on first use. An object becomes visible atomically."""
+    """A bucket or container, connected on first use. An object becomes visible atomically.
+
+    Methods raise `StorageAwayError` and `StorageRefusedError`, FileNotFoundError for a missing object, and ValueError
+    for an address that cannot be used.
+    """
 
     def __init__(self, root: str, options: StorageOptions) -> None:
         self.root = root
@@ -52,7 +56,7 @@ class RemoteStorage:
 
     @functools.cached_property
     def _system(self) -> Any:
-        """The library's file system."""
+        """The library's file system, connected on first use. Errors pass unchanged; see `call`."""
         return _connected(parse_address(f"{self.root}/"), self.options.resolved())
 
     def call(self, address: str, action: Callable[[Any], T]) -> T:
@@ -97,10 +101,11 @@ class RemoteStorage:
     def files(self, place: str) -> Sequence[File]:
         """Return the objects that an address names, as `resolve_inputs` does: an object, a directory's, or a pattern's.
 
-        In a directory, names that begin with a dot or an underscore are left out, and so are subdirectories.
+        In a directory, names that begin with a dot or an underscore are left out, and so are subdirectories. An address
+        with `*`, `?` or `[` is always a pattern.
 
         Raises:
-            ValueError: no object matches the address.
+            ValueError: no object matches the address, or it cannot be used.
         """
         address = parse_address(place)
         if any(mark in address.key for mark in "*?["):
@@ -212,7 +217,10 @@ class RemoteStorage:
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """An object, with those methods of `pathlib.Path` that file readers use."""
+    """An object, with those methods of `pathlib.Path` that file readers use.
+
+    Methods raise `StorageAwayError`, `StorageRefusedError` and, for a missing object, FileNotFoundError.
+    """
 
     storage: RemoteStorage
     address: Address
@@ -241,7 +249,9 @@ class RemoteFile:
         return io.BufferedReader(_Raw(self, raw), BUFFER_BYTES)
 
     def stat(self) -> Any:
-        """Return an object with the size in bytes as `st_size`, and the time in nanoseconds as `st_mtime_ns`.
+        """Return an object with the size in bytes as `st_size`, and the time as `st_mtime_ns`.
+
+        The time is in nanoseconds since 1970; 0 if the store does not give it.
 
         Raises:
             FileNotFoundError: there is no such object.
