@@ -40,7 +40,7 @@ class LastSweep:
         return FileTrouble(world.monotonic() - self._since, "files that no commit names cannot be removed")
 
     def __call__(self) -> bool:
-        """Try once, unless the last attempt was a moment ago; return True if the application may complete.
+        """Try once, unless the pause after a failure lasts (`PAUSES`); return True if the application may complete.
 
         It may complete if no files are left. It may also complete, with a warning in the log, after at least `ATTEMPTS`
         failed attempts over at least `CLEAR_SECONDS`.

@@ -45,7 +45,7 @@ class UnwantedHostError(StreamsRuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Wanted(CatalogRow):
-    """The wanted state of an application, and the wanted incarnation of the host."""
+    """The wanted state of an application, and the wanted incarnation of the host. Times are unix seconds."""
 
     life: str
     base: str
@@ -53,9 +53,11 @@ class Wanted(CatalogRow):
     wanted: Literal["RUNNING", "STOPPED"]
     plan: int
     bounded: str | None
+    """The id of the bounded run; None for an endless one."""
     incarnation: str | None
     launched_at: float
     asked_at: float | None
+    """The time of the command that launched the host; None if no command did."""
 
 
 class Presence:

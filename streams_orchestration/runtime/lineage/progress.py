@@ -31,7 +31,7 @@ class Sent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunMoment:
-    """The facts about an application at one moment, from which the next event follows."""
+    """The facts about an application at one moment, from which the next event follows. Times are unix seconds."""
 
     state: Literal["RUNNING", "ENDING", "COMPLETE", "ABORT"]
     """The state; ENDING says that the application is no longer wanted, but its hosts have not ended yet."""

@@ -25,7 +25,7 @@ BROKEN = ("UNHEALTHY", "RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED", "FAILED")
 
 @dataclass(frozen=True, slots=True)
 class ApplicationFacts(CatalogRow):
-    """The columns of an application's row that determine its run."""
+    """The columns of an application's row that determine its run. Times are unix seconds."""
 
     wanted: Literal["RUNNING", "STOPPED"]
     state: ApplicationState

@@ -1,7 +1,8 @@
 """Placing: assigns the hosts of an application to machines, and keeps hosts apart that must not share a machine.
 
 Branch and bound: hosts with the fewest candidate machines come first, and each tries its best machines first. The
-arrangement with the fewest violations wins. Identical machines are tried once.
+arrangement with the fewest violations wins, of those that were found in `STEPS` steps. Identical machines are tried
+once.
 """
 
 from __future__ import annotations

@@ -90,6 +90,7 @@ class StreamMetrics:
     serialise_ns: int
     """Processor time of encoding, checking and writing."""
     tuples_per_second: float | None
+    """The rate since an earlier total; None without one."""
     readers: tuple[ReaderMetrics, ...]
 
 
@@ -148,6 +149,7 @@ class PeMetrics:
     cpu_ns: int
     """Processor time of the tasks outside of operators and streams."""
     rows_per_second: float | None
+    """The greater one of the rates of `rows_in` and `rows_out` since an earlier total; None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,7 @@ class ApplicationMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The recorded measurements of one PE."""
+    """The recorded measurements of one PE. Times are unix seconds, as in `PeMetrics`."""
 
     pe: int
     since: float

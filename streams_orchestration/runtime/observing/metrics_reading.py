@@ -38,7 +38,7 @@ from streams_orchestration.runtime.units.reading import application_row, opened_
 
 @dataclass(frozen=True, slots=True)
 class _Measured(CatalogRow):
-    """The total counts of a PE, with the PE's state."""
+    """The total counts of a PE, with the PE's state. Times are unix seconds, as in `PeMetrics`."""
 
     pe: int
     since: float

@@ -264,7 +264,7 @@ def _is_stopped(catalog: Catalog, application: str) -> bool:
 
 
 def _want_to_run(opened: OpenedApplication) -> None:
-    """Mark the application as wanted to run.
+    """Mark the application as wanted to run, as `resume` does.
 
     Raises:
         NotDeployableError: the application is complete, so no unit could continue.

@@ -36,7 +36,9 @@ class SinkTrouble:
     """The trouble of one sink whose outputs cannot become visible."""
 
     failures: int = 0
+    """The failures in a row."""
     next_try: float = 0.0
+    """The time of the next attempt, by the publisher's clock."""
     reason: str = ""
     """The last error."""
     since: float = 0.0

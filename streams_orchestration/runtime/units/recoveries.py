@@ -15,6 +15,7 @@ class Recovery:
     at: dict[str, float]
     """Moment -> its unix seconds, for those reached so far: failed, detected, asked, began, done, committed."""
     cause: str | None = None
+    """The cause in words; None if it is not known."""
     epoch: int = 0
     """The complete epoch that the unit went back to."""
     given_up: bool = False

@@ -24,6 +24,7 @@ class HostStatus:
 
     id: int
     pid: int | None
+    """The pid of the process on its machine; None if none was recorded."""
     alive: bool
     """True if the process with this pid and start time exists.
 
@@ -32,6 +33,7 @@ class HostStatus:
     state: HostState
     launched_at: float
     heartbeat_at: float | None
+    """The time of the last heartbeat; None before the first one after a launch."""
     error: str | None
     """The error with which the host has ended, or because of which it waits or may fail soon; None without one."""
     log: Path
@@ -167,7 +169,9 @@ class PeStatus:
     busy_seconds: float
     """Wall seconds spent in committed batches."""
     committed_at: float | None
+    """The time of the last commit in unix seconds; None before the first one."""
     error: str | None
+    """The error with which the PE has failed; None without one."""
     log: Path
     permanent: bool = False
     """True if the error comes from the data, so that it would recur after a reset."""
@@ -202,6 +206,7 @@ class UnitsStatus:
     fingerprint: str
     """The fingerprint of the compiled application that runs."""
     deployed_at: float
+    """Unix seconds."""
     hosts: tuple[HostStatus, ...]
     pes: tuple[PeStatus, ...]
     units: tuple[UnitStatus, ...]

@@ -59,6 +59,7 @@ class Health:
     """The health of a unit's hosts and queries, as far as it is known."""
 
     trouble: Trouble | None = None
+    """The reason why a host or a PE does not work; None if all do."""
     up: bool = True
     """True if every host of the unit is present, so that a reset may begin (B12)."""
     missing: bool = False
@@ -77,7 +78,9 @@ class Facts:
     taken_up: bool
     """True if the reset of this generation is under way."""
     final_epoch: int | None
+    """The epoch in which the sources have ended; None otherwise."""
     drain_asked: int | None
+    """The epoch whose end the trigger operator has requested last; None before."""
     sinks_lag: bool = False
     """True if many complete epochs of a sink are not visible yet; no further epoch may end then, so no drain times out.
     """

@@ -41,6 +41,7 @@ class UnitEvent:
     seconds: float | None = None
     """The seconds that the reset took, or for which the failure went unnoticed (`unhealthy`); None for other kinds."""
     cause: str | None = None
+    """The cause in words; None if the event has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class UnitStatus:
 
     name: str
     region: int | None
+    """The least number of its regions; None for an autonomous PE."""
     state: UnitState
     generation: int
     completed_epoch: int
@@ -90,7 +92,9 @@ class UnitStatus:
     """The limit of attempts; a forced reset adds the configured number until an epoch is complete (B3)."""
     pes: tuple[int, ...]
     completed_at: float | None
+    """The time of the last complete epoch in unix seconds; None before the first one."""
     period: float | None
+    """The seconds between drains; None for an operator-driven region and for an autonomous PE."""
     current_epoch: int = 1
     """The sequence id of the current or the next drain; it also grows with every reset (B4)."""
     drain_timeout: float = 0.0
@@ -108,6 +112,7 @@ class UnitStatus:
     timer: Timer | None = None
     """Kind of the timer that fires at `deadline`: period, drain or reset."""
     deadline: float | None = None
+    """Unix seconds; None without a timer."""
     resets: int = 0
     """The number of all resets since the application was deployed."""
     restarts: int = 0

@@ -110,7 +110,9 @@ class PeOfUnit(CatalogRow):
     unit_state: UnitState
     timer: Timer | None
     deadline: float | None
+    """Unix seconds; None without a timer."""
     asked: int
+    """The generation whose reset a process has taken up."""
 
 
 def changes_soon(row: PeOfUnit, now: float) -> bool:

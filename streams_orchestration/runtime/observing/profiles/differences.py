@@ -195,7 +195,10 @@ class _Difference:
             yield PeProfile(each.pe, round(cpu, 6), round(overhead, 6), round(busy, 6))
 
     def _sent(self) -> Iterator[tuple[int, Passage]]:
-        """Yield each stream's writing PE, with the tuples, bytes and processor time of writing."""
+        """Yield each stream's writing PE, with the tuples, bytes and processor time of writing between the readings.
+
+        Bytes are 0 for a stream whose tuples have no known size.
+        """
         sizes = self._sizes()
         former = {each.name: each for each in self.before.streams}
         for each in self.after.streams:
@@ -205,7 +208,7 @@ class _Difference:
             yield each.pe, Passage(tuples, tuples * sizes.get(each.name, 0.0), seconds)
 
     def _received(self) -> Iterator[tuple[int, Passage]]:
-        """Yield each reading PE of each stream, with the tuples, bytes and processor time of reading."""
+        """Yield each reading PE of each stream, with the tuples, bytes and processor time of reading, as `_sent`."""
         sizes = self._sizes()
         former = {(each.name, reader.pe): reader for each in self.before.streams for reader in each.readers}
         for each in self.after.streams:
