@@ -24,7 +24,7 @@ from streams_orchestration_tests.operators.harness import Bench
 
 KIND = "n int NOT NULL, s string NOT NULL, x double NOT NULL"
 TEXT = '# a comment\n1, plain text ,1.5\n\n-2,"a,b \\"c\\"",inf\n3,\'q\',2\n'
-ROWS = [(1, "plain text", 1.5), (-2, 'a,b "c"', float("inf")), (3, "q", 2.0)]
+ROWS = [(1, "plain text ", 1.5), (-2, 'a,b "c"', float("inf")), (3, "q", 2.0)]
 
 
 def source(path: Path, text: str | bytes, kind: str = KIND, **parameters: Any) -> Bench:
@@ -42,6 +42,19 @@ def read(bench: Bench, limit: int = 1000) -> Bench:
         if reached.exhausted:
             return bench
     raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("1,\t a  b \t,2\n", [(1, "a  b \t", 2.0)]),
+        ('1, "a " ,2\n1,  ,2\n', [(1, "a ", 2.0), (1, "", 2.0)]),
+        (" \t# a comment\n \t\n1,#a,2\n", [(1, "#a", 2.0)]),
+        ("1,[a,2\n1,{a}b(c,2\n1, (d , 2\n", [(1, "[a", 2.0), (1, "{a}b(c", 2.0), (1, "(d ", 2.0)]),
+    ],
+)
+def test_a_text_without_quotes_ends_at_the_separator(tmp_path: Path, text: str, rows: list[tuple[Any, ...]]):
+    assert read(source(tmp_path / "a.csv", text)).rows() == rows
 
 
 @pytest.mark.parametrize("limit", [1, 2, 1000])

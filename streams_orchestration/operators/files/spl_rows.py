@@ -98,7 +98,7 @@ def rows_of_lines(
     for number, (line, _) in enumerate(lines, start.line):
         if number <= options.header_lines:
             continue
-        if format in SPL_FORMATS and (not line.strip() or line.startswith(b"#")):
+        if format in SPL_FORMATS and (not (bare := line.lstrip()) or bare.startswith(b"#")):
             continue
         try:
             delay, row = read(line.decode(options.encoding))
@@ -137,11 +137,11 @@ def row_reader(format: str, schema: pa.Schema, dialect: CsvDialect, options: Row
         reader_of(field.type, attribute.type, quoted=dialect.quoted)
         for field, attribute in zip(schema, type_.attributes, strict=True)
     ]
-    names = schema.names
+    names, texts = schema.names, [pa.types.is_string(field.type) for field in schema]
 
     def read(text: str) -> tuple[float, Sequence[Any]]:
         delay, text = _after_delay(text, options)
-        parts = cells(text, dialect.separator)
+        parts = cells(text, dialect.separator, texts)
         if len(parts) > len(names) and not (options.ignore_extra or parts[len(names) :] == [""]):
             message = f"{len(parts)} values for {len(names)} attributes; see ignoreExtraCSVValues"
             raise ValueError(message)

@@ -127,10 +127,11 @@ def _value_reader(kind: pa.DataType, own: Type, *, quoted: bool) -> Callable[[st
     if is_string(own.content if isinstance(own, Optional) else own):
 
         def read_text(text: str) -> Any:
-            text = text.strip(" \t")
-            if not required and text == "null":
+            text = text.lstrip(" \t")  # blanks behind a text without quotes belong to it
+            bare = text.rstrip(" \t")
+            if not required and bare == "null":
                 return None
-            return string_value(text.strip()) if quoted and _QUOTED.fullmatch(text) else text
+            return string_value(bare.strip()) if quoted and _QUOTED.fullmatch(bare) else text
 
         return read_text
     if pa.types.is_integer(kind):
@@ -156,11 +157,18 @@ def settling(type_: Type) -> Callable[[Any], Any]:
     return lambda value: plain(unplain(value))
 
 
-def cells(line: str, separator: str) -> list[str]:
+def cells(line: str, separator: str, texts: Sequence[bool] = ()) -> list[str]:
     """Split a row into its values. A separator within quotes or brackets is part of a value.
+
+    Args:
+        line: the row.
+        separator: the character between two values.
+        texts: for each value, True if it is a text, in which brackets mean nothing; other values follow.
 
     >>> cells('1, "a,b", [2,3],', ",")
     ['1', ' "a,b"', ' [2,3]', '']
+    >>> cells("[2,3], [a,b]", ",", [False, True, True])
+    ['[2,3]', ' [a', 'b]']
     """
     if not any(mark in line for mark in "\"'[{("):
         return line.split(separator)
@@ -174,7 +182,7 @@ def cells(line: str, separator: str) -> list[str]:
         if mark == separator and not depth:
             parts.append(line[begin:at])
             begin = at + 1
-        elif mark in _OPENING and (depth or not line[begin:at].strip()):
+        elif mark in _OPENING and (depth or not (any(texts[len(parts) : len(parts) + 1]) or line[begin:at].strip())):
             depth += 1
         elif mark in _CLOSING and depth:
             depth -= 1
