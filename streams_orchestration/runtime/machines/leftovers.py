@@ -18,7 +18,10 @@ AGENTS = "agents"
 
 
 def note_machine(home: Home, machine: str) -> None:
-    """Record in a state directory that a machine uses it. Several machines do if the directory is a shared mount."""
+    """Record in a state directory that a machine uses it. Several machines do if the directory is a shared mount.
+
+    Raises OSError if the record cannot be written.
+    """
     (home.root / AGENTS).mkdir(exist_ok=True)
     (home.root / AGENTS / machine.replace("/", "_")).touch()
 

@@ -11,7 +11,9 @@ from streams_orchestration.runtime.units.failures import failures
 
 
 def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dict[str, Any]:
-    """Return the status, failures and metrics as a JSON document, with the states that `streams status` shows.
+    """Return the status, failures and metrics for a JSON document, with the states that `streams status` shows.
+
+    The paths of logs are `Path` objects, so `json.dumps` needs `default=str`.
 
     Args:
         status: the status of the application.

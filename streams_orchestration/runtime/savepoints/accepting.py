@@ -133,7 +133,11 @@ def _preview(
 
 
 def _refuse_shared_targets(opened: OpenedApplication, manifest: Manifest, targets: Iterable[SinkTarget]) -> None:
-    """Raise SavepointError if a sink's target belongs to another application, such as the one that was cloned."""
+    """Raise SavepointError if a sink's target belongs to another application, such as the one that was cloned.
+
+    The targets of a cloned application count even if it is not deployed here, except those that refer to the
+    environment, which may name other places there.
+    """
     application, s = opened.name, tables.sink
     taken: dict[str, str] = {}
     if manifest.application != application:  # elsewhere a reference to the environment may mean another place

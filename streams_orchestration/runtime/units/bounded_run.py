@@ -55,7 +55,7 @@ def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PePro
 
 
 def _all_taken(connection: Connection, application: str, programs: Sequence[PeProgram], run: str) -> bool:
-    """Return True if every source has reached the end of the run; False if a PE is not deployed."""
+    """Return True if every source has reached the end of the run, or ended; False if a PE is not deployed."""
     p = tables.pe
     rows = connection.execute(select(p.c.id, p.c.position).where(p.c.application == application)).all()
     positions = {row.id: row.position for row in rows}

@@ -21,6 +21,7 @@ class Known:
     """The last known failure of a unit, and the resets that were requested for it. Times are unix seconds."""
 
     deployment: int
+    """The whole second in which the application was deployed."""
     generation: int
     gone: tuple[tuple[int, float], ...]
     """Hosts of the unit that did not work, each with the unix time of its launch."""

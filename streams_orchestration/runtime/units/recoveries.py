@@ -23,7 +23,7 @@ class Recovery:
 
     @property
     def began(self) -> float:
-        """The time of the last sign of life before the failure, in unix seconds."""
+        """The time of the last sign of life before the failure, or of the request of a reset, in unix seconds."""
         return min(self.at.values())
 
     @property
