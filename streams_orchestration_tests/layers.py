@@ -129,6 +129,7 @@ SPL_LAYERS = {
             "rewriting",
             "state_reading",
             "xml_output",
+            "encoding_calls",
             "logic_texts",
             "names",
             "actuals",

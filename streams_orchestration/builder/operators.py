@@ -116,6 +116,16 @@ def Beacon(
     )
 
 
+def CharacterTransform(*, convert: Mapping[str, Any] | None = None, output: Mapping[str, Any] | None = None) -> Use:
+    """Computes tuples as Functor does, and converts the bytes of attributes from an encoding to another one.
+
+    Args:
+        convert: Maps a binary attribute of the output to the encoding of its value and the encoding that it gets.
+        output: Maps an attribute to an expression. Other attributes keep their values.
+    """
+    return named_use("CharacterTransform", {"convert": convert, "output": output})
+
+
 def Compress(
     *,
     compression: Literal["zlib", "gzip", "bzip2"],

@@ -39,7 +39,7 @@ _FIRST_PORT = frozenset(
 """Operators that submit the attributes of their first input port unchanged; their other ports only control them."""
 _ALL_PORTS = frozenset(("Union", "Merge", "Pair"))
 """Operators that submit the attributes of all input ports unchanged."""
-_ASSIGNING = frozenset(("Functor", "Punctor", "Aggregate"))
+_ASSIGNING = frozenset(("Aggregate", "CharacterTransform", "Functor", "Punctor"))
 """Operators with an expression for each attribute that they do not submit unchanged."""
 _JOINED = {"Join": ("lhs_{}", "rhs_{}"), "Barrier": ("in{0}_{1}",)}
 """Operators whose expressions can use the attributes of all input ports."""
@@ -115,7 +115,7 @@ def expression_types(kind: str, parameters: Mapping[str, Any], ports: Sequence[P
             value: Any = parameters[name]
             scope = types_of(kind, ports) if kind in _JOINED else ports[number]
             written[name] = cast("list[Any]", value if isinstance(value, list) else [value]), scope
-    if kind in ("Functor", "Punctor", *_JOINED):
+    if kind in ("CharacterTransform", "Functor", "Punctor", *_JOINED):
         clause: Any = parameters.get("output") or {}
         for number in range(len(cast("list[Any]", clause)) if isinstance(clause, list) else 1):
             label = f"output[{number}]" if isinstance(clause, list) else "output"

@@ -34,7 +34,7 @@ DATAFRAMES = frozenset(("DataFrame", "Sql"))
 _STATEFUL = frozenset(
     (
         *DATAFRAMES,
-        *("Aggregate", "Barrier", "Beacon", "Buffer", "Compress", "Custom", "Decompress"),
+        *("Aggregate", "Barrier", "Beacon", "Buffer", "CharacterTransform", "Compress", "Custom", "Decompress"),
         *("DeDuplicate", "Delay", "DeltaSink", "DeltaSource"),
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),

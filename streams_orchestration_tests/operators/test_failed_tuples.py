@@ -49,11 +49,12 @@ FAILS = "100 DIV n"
 
 READERS = {read_expression.__name__, parse_expression.__name__, parse_condition.__name__, Assignments.__name__}
 """The functions and the class that read the text of an expression."""
-WITHOUT = {"Beacon", "Compress", "Decompress", "FileSink", "Parse", "XMLParse"}
+WITHOUT = {"Beacon", "CharacterTransform", "Compress", "Decompress", "FileSink", "Parse", "XMLParse"}
 """Operators with expressions that have no such parameter.
 
-A Beacon has no input, the expression of a FileSink is over the names of directories, a Parse, Compress or Decompress
-stops at a tuple whose bytes cannot be computed, and `parsing` of an XMLParse decides about elements."""
+A Beacon has no input, the expression of a FileSink is over the names of directories, a Parse, Compress, Decompress
+or CharacterTransform stops at a tuple whose bytes cannot be computed, and `parsing` of an XMLParse decides about
+elements."""
 
 
 @dataclass(frozen=True)

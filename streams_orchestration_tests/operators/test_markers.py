@@ -26,6 +26,8 @@ TIMED = "t timestamp"
 OPERATORS: dict[str, dict[str, Any]] = {
     "Aggregate": {"window": "tumbling, count(1)", "groupBy": ["k"], "output": {"n": "Sum(n)"}},
     "Barrier": {"inputs": [ROW, ROW], "outputs": ["m bigint"], "output": {"m": "in0_n"}},
+    "CharacterTransform": {"inputs": [BYTES], "outputs": [BYTES], "convert": {"data": ["utf-8", "utf-16"]},
+                           "rows": [(b"a",)]},
     "Compress": {"inputs": [BYTES], "outputs": [BYTES], "compression": "gzip", "flushOnPunct": True,
                  "rows": [(b"a",)]},
     "Custom": {"function": "streams_orchestration_tests.operators.custom_functions:numbered"},

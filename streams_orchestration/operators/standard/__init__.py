@@ -6,6 +6,7 @@ STANDARD: dict[str, str] = {
     "Aggregate": "streams_orchestration.operators.standard.aggregate:Aggregate",
     "Barrier": "streams_orchestration.operators.standard.barrier:Barrier",
     "Beacon": "streams_orchestration.operators.standard.beacon:Beacon",
+    "CharacterTransform": "streams_orchestration.operators.standard.character_transform:CharacterTransform",
     "Compress": "streams_orchestration.operators.standard.compress:Compress",
     "Custom": "streams_orchestration.operators.standard.custom:Custom",
     "DataFrame": "streams_orchestration.operators.standard.dataframe:DataFrame",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams_orchestration.model.programs import runs_logic
+from streams_orchestration.spl.application.encoding_calls import output_calls
 from streams_orchestration.spl.application.format_rows import ROW, is_row, with_rows, without_row_parameters
 from streams_orchestration.spl.application.keys import LISTS, is_plain_key
 from streams_orchestration.spl.application.logic_texts import function_text, logic_texts
@@ -28,7 +29,6 @@ from streams_orchestration.spl.application.values import (
     submission_name,
     submission_type,
 )
-from streams_orchestration.spl.application.xml_output import XmlPaths
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Argument, Invocation, OutputClause
@@ -198,7 +198,8 @@ class ParameterWriter:
         assigned = check_outputs(invocation, model, known, self.source, self.mistakes, self.inputs, self.outputs)
         parameters = without_row_parameters(self.kind, given, parameters)
         maps: list[dict[str, Any]] = []
-        xml = XmlPaths(self.inputs[0].label if self.inputs else "", self.mistakes) if self.kind == "XMLParse" else None
+        label = self.inputs[0].label if self.inputs else ""
+        own_calls = output_calls("" if self.native else self.kind, label, self.mistakes)
         for number in range(len(self.outputs)):
             kind = model.output(number)
             # Our operators copy attributes by name if there is one input port, and no output function for them.
@@ -212,10 +213,10 @@ class ParameterWriter:
                     f"{call.name} is called within another expression, but an output function must be called alone"
                 )
                 self.mistakes.append(Mistake("CDISP0533E", message, call.span))
-            if xml is not None:
-                values = xml.without_calls(values)
+            if own_calls is not None:
+                values = own_calls.without_calls(values)
             maps.append({each.attribute: self.program(each.value, typed) for each in values})
-        parameters |= {} if xml is None else xml.parameters()
+        parameters |= {} if own_calls is None else own_calls.parameters()
         if any(maps):
             each_port = len(maps) > 1 and (self.native or self.kind in ("Functor", "XMLParse"))
             parameters["output"] = maps if each_port else maps[0]

@@ -236,8 +236,8 @@ def test_any_error_of_an_operator_s_own_check_becomes_a_diagnostic(tmp_path: Pat
 
 
 def test_an_operator_without_an_implementation_can_be_compiled_only(tmp_path: Path):
-    compilation = compiled(tmp_path, "CharacterTransform", last="Some")
-    assert "CharacterTransform has no implementation that could run" in only(compilation, "SO5001")
+    compilation = compiled(tmp_path, "JavaOp", last="Some")
+    assert "JavaOp has no implementation that could run" in only(compilation, "SO5001")
     assert check_parameters(compilation) == []
 
 

@@ -1,0 +1,120 @@
+"""CharacterTransform: converts the bytes of attributes from an encoding to another one."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.assignments import Assignments
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.formats.transcoding import Transcoder
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.states.rescaling import Sharding
+from streams_orchestration.operators.states.state import State
+
+
+class CharacterTransformParameters(Parameters):
+    """The parameters of `CharacterTransform`."""
+
+    convert: dict[str, tuple[str, str]] = Field(
+        default_factory=dict,
+        description="Maps a binary attribute of the output to the encoding of its value and the encoding that it gets.",
+    )
+    output: dict[str, ExpressionText] = Field(
+        default_factory=dict, description="Maps an attribute to an expression. Other attributes keep their values."
+    )
+
+
+class CharacterTransform(Operator):
+    """Computes tuples as Functor does, and converts the bytes of attributes from an encoding to another one.
+
+    The values of an attribute are one text in consecutive parts, so a character may begin in one tuple and end in the
+    next one. The state has the bytes of such a character.
+    """
+
+    Parameters = CharacterTransformParameters
+    stateful = True
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: CharacterTransformParameters) -> Sharding:
+        """Return a refusal, since the beginning of a character belongs with its end."""
+        return Sharding(refusal="is the beginning of a character of one channel")
+
+    @classmethod
+    def mentions(cls, parameters: CharacterTransformParameters) -> Mentions:
+        """Return the attributes that expressions use, and those that are computed or converted."""
+        found = Mentions.of(output=parameters.output)
+        return found._replace(outputs=[*found.outputs, *parameters.convert])
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: CharacterTransformParameters) -> None:
+        """Raise ValueError if an expression, an attribute or an encoding does not fit."""
+        cls._compile(context, parameters)
+
+    @staticmethod
+    def _compile(
+        context: OperatorContext, parameters: CharacterTransformParameters
+    ) -> tuple[Assignments, dict[str, Transcoder]]:
+        source = context.inputs[0]
+        target = context.outputs[0] or source
+        transcoders: dict[str, Transcoder] = {}
+        for name, encodings in parameters.convert.items():
+            if name not in target.names:
+                message = f"convert: the output stream has no attribute {name}{nearest(name, target.names)}"
+                raise UnknownAttributeError(message)
+            kind = target.field(name).type
+            if not pa.types.is_binary(kind):
+                message = f"convert: {name} is {type_name(kind)}, but binary is expected"
+                raise ValueError(message)
+            try:
+                transcoders[name] = Transcoder(*encodings)
+            except ValueError as error:
+                message = f"convert: {name}: {error}"
+                raise ValueError(message) from None
+        return Assignments(parameters.output, source, target, context.zone, context.required_at()), transcoders
+
+    def setup(self) -> None:
+        """Compile the expressions and prepare the conversions; no text has begun."""
+        self.assignments, self.transcoders = self._compile(self.context, self.parameters)
+
+    def reset_to_initial_state(self) -> None:
+        """Forget the characters that have begun."""
+        for transcoder in self.transcoders.values():
+            transcoder.clear()
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Submit the tuples with their converted attributes; null stays null.
+
+        Raises:
+            DataError: an expression has no value for a tuple, or its bytes are not characters of both encodings.
+        """
+        tuples = self.assignments.of(Evaluated(batch))
+        columns = dict(zip(tuples.arrow.schema.names, tuples.arrow.columns, strict=True))
+        for name, transcoder in self.transcoders.items():
+            columns[name] = self._converted(name, transcoder, columns[name])
+        self.submit(TupleBatch.from_columns(columns, tuples.arrow.schema))
+
+    @staticmethod
+    def _converted(name: str, transcoder: Transcoder, values: pa.Array) -> pa.Array:
+        try:
+            return pa.array(
+                [None if each is None else transcoder.part(each) for each in values.to_pylist()], values.type
+            )
+        except DataError as error:
+            message = f"convert: {name}: {error}"
+            raise DataError(message) from error
+
+    def checkpoint(self) -> State:
+        """Return the bytes of the characters that have begun, by attribute."""
+        return {"transcoders": {name: each.dump() for name, each in self.transcoders.items()}}
+
+    def restore(self, state: State) -> None:
+        """Restore what `checkpoint` returned."""
+        for name, transcoder in self.transcoders.items():
+            transcoder.load(state["transcoders"][name])
