@@ -18,7 +18,7 @@ from typing import Any
 
 from streams_orchestration.operators.formats.spl_texts import NO_TYPES, spl_tuple
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.spl.programs.values import freezing, thawing
+from streams_orchestration.spl.programs.values import first_entries, freezing, thawing
 from streams_orchestration.spl.types.types import (
     BLOB,
     BOOLEAN,
@@ -232,7 +232,7 @@ def _collection_decoder(type_: Collection) -> Decoder:
                 row.append(value)
             rows.append(row)
         if type_.kind == "map":
-            return {freeze(key): value for key, value in rows}, at
+            return first_entries((freeze(key), value) for key, value in rows), at
         values = [value for (value,) in rows]
         return (values if type_.kind == "list" else dict.fromkeys(map(freeze, values))), at
 

@@ -16,6 +16,7 @@ from streams_orchestration.spl.programs.library.spl_string import cut
 from streams_orchestration.spl.programs.library.spl_time import from_seconds, to_seconds
 from streams_orchestration.spl.programs.values import (
     Function,
+    first_entries,
     freezing,
     is_compound,
     same,
@@ -143,7 +144,8 @@ def _between_structures(source: Type, target: Type) -> Function:
             if cast is cast_value is same:
                 return bounded(target, same)
             return bounded(
-                target, lambda value: {freeze(cast(thaw(one))): cast_value(each) for one, each in value.items()}
+                target,
+                lambda value: first_entries((freeze(cast(thaw(one))), cast_value(each)) for one, each in value.items()),
             )
         case Collection(), _ if target == BLOB:
             return bytes

@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -257,9 +257,21 @@ def unplain_function(type_: Type) -> Function:
             return lambda value: dict.fromkeys([freeze(convert(each)) for each in value])
         case Collection(kind="map", elements=(key, content)):
             freeze, convert, inner = freezing(key), unplain_function(key), unplain_function(content)
-            return lambda value: {freeze(convert(one)): inner(other) for one, other in _pairs(value)}
+            return lambda value: first_entries((freeze(convert(one)), inner(other)) for one, other in _pairs(value))
         case _:
             return Decimal if type_ in DECIMALS else _by_parts(type_, unplain_function)
+
+
+def first_entries(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return a map of keys and values. The first one of several values for a key counts, as in IBM Streams.
+
+    >>> first_entries([(1, "a"), (2, "b"), (1, "c")])
+    {1: 'a', 2: 'b'}
+    """
+    entries: dict[Any, Any] = {}
+    for key, value in pairs:
+        entries.setdefault(key, value)
+    return entries
 
 
 def _by_parts(type_: Type, conversion: Callable[[Type], Function]) -> Function:

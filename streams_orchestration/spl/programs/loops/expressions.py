@@ -236,8 +236,9 @@ class Expressions:
                 keys: list[ast.expr | None] = [self.key(each, element) for each in elements]
                 return writer.placed(ast.Dict(keys, [writer.constant(None) for _ in elements]))
             case typed.MapOf(entries=entries), Collection(elements=(key, value)):
-                keys = [self.key(one, key) for one, _ in entries]
-                return writer.placed(ast.Dict(keys, [self.stored(other, value) for _, other in entries]))
+                distinct = len({one.value for one, _ in entries if isinstance(one, typed.Constant)}) == len(entries)
+                values = [self.stored(other, value) for _, other in entries]
+                return writer.map_of([self.key(one, key) for one, _ in entries], values, distinct=distinct)
             case typed.TupleOf(attributes=attributes), Tuple() if attributes:
                 keys = [writer.constant(name) for name, _ in attributes]
                 return writer.placed(ast.Dict(keys, [self.stored(each, each.type) for _, each in attributes]))

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from streams_orchestration.spl.programs.values import first_entries
+
 
 class PythonCode(NamedTuple):
     """A Python expression, with the range of its value if that is an integer."""
@@ -96,6 +98,13 @@ class Writer:
         node.lineno = node.end_lineno = self.line
         node.col_offset = node.end_col_offset = 0
         return node
+
+    def map_of(self, keys: list[ast.expr], values: list[ast.expr], *, distinct: bool) -> ast.expr:
+        """Return a Python expression for a map; of values for equal keys, unless all are distinct, the first counts."""
+        if distinct or len(keys) < 2:
+            return self.placed(ast.Dict([*keys], values))
+        pairs = [self.placed(ast.Tuple(list(pair), ast.Load())) for pair in zip(keys, values, strict=True)]
+        return self.call(first_entries, self.placed(ast.List(pairs, ast.Load())), hint="entries")
 
     def known(self, thing: Any, hint: str) -> ast.expr:
         """Add an object that the code uses to `objects`, once, and return a Python expression that reads it."""
