@@ -1,1 +1,1 @@
-"""Sources that acknowledge messages to a broker: the broker's address, and the transfer of messages into a journal."""
+"""Sources that acknowledge messages to a broker: its address, their position there, and the transfer into a journal."""

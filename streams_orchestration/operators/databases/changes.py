@@ -55,7 +55,7 @@ class ChangedRow(NamedTuple):
 
 
 class ChangeReader:
-    """Reads the changes in a replication slot.
+    """Reads the changes in a replication slot. Creating it asks the server for the table's primary key.
 
     A call continues after the last call, or starts again if its position differs.
     """
@@ -80,7 +80,7 @@ class ChangeReader:
         """True if the last call left changes unread."""
 
     def read(self, position: LogPosition, limit: int, end: int | None = None) -> tuple[LogPosition, list[ChangedRow]]:
-        """Return about `limit` further changes, and the position after them.
+        """Return about `limit` further changes, and the position after them; `more` tells if changes are left.
 
         Args:
             position: the position to continue from.
@@ -210,7 +210,7 @@ class _Table:
         self._loads = text_values(connection, relation.types) if ours else []
 
     def values(self, texts: Sequence[bytes | Unchanged | None]) -> dict[str, Any]:
-        """Convert the texts of a row to values, by column."""
+        """Convert the texts of a row to values, by column; None and `UNCHANGED` stay."""
         return {
             column: load(text) if isinstance(text, bytes) else text
             for column, load, text in zip(self._columns, self._loads, texts, strict=True)

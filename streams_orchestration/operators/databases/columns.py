@@ -25,7 +25,7 @@ WITHOUT_ALL_NUMBERS = {"sqlite": "SQLite", "mysql": "MySQL", "mariadb": "MariaDB
 
 
 def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
-    """Return the SQL type of an attribute.
+    """Return the SQL type of an attribute; a decimal is a text in SQLite.
 
     Args:
         kind: the type of the attribute.
@@ -66,7 +66,7 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
 
 
 class NotStorableError(ValueError):
-    """The database would silently change a value."""
+    """The database cannot hold a value: it would change the value silently, or refuse the statement."""
 
     def __init__(self, column: str, reason: str) -> None:
         super().__init__(reason)
@@ -97,6 +97,8 @@ def check_numbers(row: Mapping[str, Any], columns: Iterable[str], kind: str) -> 
 
 def rows_of(batch: TupleBatch, columns: dict[str, str], kind: str) -> Iterator[list[dict[str, Any]]]:
     """Yield the tuples in chunks of `CHUNK` rows. Each row is a dictionary from columns to values.
+
+    Nanoseconds are cut off.
 
     Args:
         batch: the tuples.

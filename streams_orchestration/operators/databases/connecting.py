@@ -28,7 +28,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def engine_of(url: URL) -> Engine:
-    """Return an engine without connecting yet.
+    """Return an engine without connecting yet. Options of the address replace the defaults of this module.
 
     Args:
         url: the address with resolved references.

@@ -42,7 +42,7 @@ def write_rows(
     table: sa.Table | None,
     numbers: Sequence[str] = (),
 ) -> Iterator[RefusedRow]:
-    """Write rows in a transaction. Refused rows are found by bisection, left out and yielded.
+    """Write rows in a transaction while the result is iterated. Refused rows are found by bisection and yielded.
 
     Args:
         connection: a connection in a transaction.

@@ -271,7 +271,11 @@ class ReplicationSlot:
 
 
 class Peeked:
-    """Messages read from a slot in one session, without removing them from the slot."""
+    """Messages read from a slot in one session, without removing them from the slot.
+
+    Raises:
+        DatabaseError: the server refuses or cannot be reached, or another session reads the slot.
+    """
 
     def __init__(
         self,

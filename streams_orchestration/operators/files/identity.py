@@ -1,4 +1,4 @@
-"""The identity of an input file. Offsets store it to tell a replaced file from one that grew."""
+"""The identity of an input file, which offsets store to tell a replaced file from one that grew, and parts of files."""
 
 from __future__ import annotations
 

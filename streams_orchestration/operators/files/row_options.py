@@ -1,4 +1,4 @@
-"""Options of files whose rows are lines of text, or blocks of bytes, as IBM Streams has them."""
+"""Options of files whose rows are lines of text, or blocks of bytes, as IBM Streams has them, and their raw lines."""
 
 from __future__ import annotations
 

@@ -88,10 +88,10 @@ class SourceFile:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all tuples without reading ahead.
 
-        Malformed rows are left out if `permissive`, except in CSV.
+        Malformed rows are left out if `permissive`, except in the formats `csv` and `bin`.
 
         Raises:
-            DataError: the file is damaged, or has a malformed row and `permissive` is false or the format is CSV.
+            DataError: the file is damaged, or has a malformed row that is not left out.
             OSError, StorageError: the file cannot be opened.
         """
         if self.format == "csv":
@@ -106,7 +106,7 @@ class SourceFile:
 
         Raises:
             DataError: the file is damaged or ends before the position, or has a malformed row and `permissive` is
-                false; the message names the place.
+                false or the format is `bin`; the message names the place.
             OSError, StorageError: the file cannot be opened.
         """
         if self.format == "csv" and not self.permissive:

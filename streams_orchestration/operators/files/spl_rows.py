@@ -196,6 +196,9 @@ class LineStream:
     Attributes:
         rest: the bytes of a line whose end has not arrived.
         lines: the number of lines so far.
+
+    Raises:
+        ValueError: SPL has no type for an attribute, or the option `types` is wrong.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Checks for invalid values that Arrow's readers accept: texts that are not UTF-8, and numbers out of range."""
+"""Checks for values that Arrow accepts: texts that are not UTF-8, numbers and years out of range, and wrong nulls."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Frames:
         return self._kept(messages)
 
     def end(self) -> list[bytes]:
-        """Return the last message at the end of the connection; none if it has an end of its own."""
+        """Return the bytes that are left, as the last message at the end of the connection; none unless `ends`."""
         if not self._ends or not self._rest:
             return []
         last, self._rest = self._rest, b""
@@ -126,7 +126,10 @@ def blocks_of(size: int) -> Split:
 
 
 def tuples_of(type_: Tuple) -> Split:
-    """Return the function that splits into tuples of a type in SPL's binary encoding."""
+    """Return the function that splits into tuples of a type in SPL's binary encoding.
+
+    It raises FramingLostError if the bytes are not tuples.
+    """
     decode = decoder(type_)
 
     def split(content: bytes) -> tuple[list[bytes], bytes]:

@@ -38,6 +38,7 @@ class JournalReader:
         Raises:
             TrimmedError: the first of them was removed.
             DamagedError: a message cannot be read.
+            OSError: a segment exists, but cannot be opened.
         """
         end = self.files.durable()
         messages: list[JournalMessage] = []

@@ -183,7 +183,7 @@ class JournalSource(SourceOperator):
         """The messages of the last call of `produce`."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next messages; if there are none, check whether the receiver reports a problem.
+        """Submit the next messages, and update the lag; without any, check whether the receiver reports a problem.
 
         Raises:
             DataError: a message cannot be decoded, messages are lost, or receiving is permanently refused.
@@ -214,6 +214,8 @@ class JournalSource(SourceOperator):
 
     def _next_messages(self, offset: Offset, limit: int) -> tuple[Offset, list[JournalMessage]]:
         """Return the next messages, and the offset after them. Lost messages are skipped as `_lose` says.
+
+        Unread messages in the journal of an operator that this one replaced come first.
 
         Raises:
             DataError: messages are lost, and `onLostData` is `fail`.
@@ -271,7 +273,9 @@ class JournalSource(SourceOperator):
         self.context.metrics.lag(behind, max(age, 0.0))
 
     def _look_at_receiver(self) -> None:
-        """Check whether the receiver reports a problem, and begin or end the back-off; called after all messages.
+        """Check whether the receiver reports a problem, and begin or end the back-off.
+
+        This is called when all messages are read.
 
         Raises:
             DataError: the receiver reports a problem that it cannot overcome by itself.

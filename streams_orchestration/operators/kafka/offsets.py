@@ -30,7 +30,7 @@ class Positions:
         return cls(_flat(offset.get("next", {})), end, dict(offset.get("topics", {})))
 
     def offset(self) -> dict[str, Any]:
-        """Return the positions as JSON."""
+        """Return the positions as JSON, without `end` in an endless run, and without `topics` if none is known."""
         offset: dict[str, Any] = {"next": _nested(self.next)}
         if self.end is not None:
             offset["end"] = _nested(self.end)

@@ -77,7 +77,7 @@ class KafkaReader:
         self._consumer.close()
 
     def partitions(self, topics: Sequence[str], pattern: str | None) -> list[Partition]:
-        """Return all partitions of the topics, or of all topics whose names match the pattern.
+        """Return all partitions of the topics, or of all topics whose whole names match the pattern.
 
         Raises:
             KafkaAwayError, KafkaRefusedError: the cluster cannot be asked, a topic does not exist or may not be seen,
@@ -166,8 +166,8 @@ class KafkaReader:
     ) -> Generator[list[Any]]:
         """Yield the next messages in pieces, and advance `positions` past each piece.
 
-        Nothing is yielded without messages. They are waited for, at most `FIRST_SECONDS`, only in partitions that have
-        returned none since reading began at their current position.
+        Nothing is yielded without messages. Unless `patient`, they are waited for, at most `FIRST_SECONDS`, only in
+        partitions that have returned none since reading began at their current position.
 
         Args:
             positions: the next offset of each partition; changed in place.

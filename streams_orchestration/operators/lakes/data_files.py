@@ -110,7 +110,7 @@ class DataFileWriter:
 
 
 class _OpenFile:
-    """A data file that is being written."""
+    """A data file that is created, with its directory, and is being written."""
 
     def __init__(self, directory: Path, schema: pa.Schema) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -330,7 +330,7 @@ def _add_column(statistics: Statistics, name: str, chunks: Sequence[Any]) -> Non
 def _plain(value: Any) -> Any:
     """Return a minimum or maximum as a JSON value; None if JSON statistics cannot represent it.
 
-    So are numbers that are not finite, decimals, Booleans, bytes, and texts longer than `LONGEST_TEXT`.
+    This holds for numbers that are not finite, decimals, Booleans, bytes, and texts longer than `LONGEST_TEXT`.
     """
     match value:
         case bool() | bytes():

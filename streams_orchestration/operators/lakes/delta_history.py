@@ -36,7 +36,8 @@ _LOG = "_delta_log"
 class DeltaHistory:
     """The versions of one table.
 
-    Methods raise LakeError if it cannot be reached or is gone, and DataError if it was created again.
+    Methods raise LakeError if it cannot be reached or is gone, DataError if it was created again, and ReferenceError if
+    a reference to a secret cannot be resolved.
     """
 
     def __init__(self, store: DeltaStore) -> None:
@@ -75,7 +76,7 @@ class DeltaHistory:
                 return self._at(start, newest)
 
     def newest(self) -> int:
-        """Return the newest version.
+        """Load the newest version if the log has changed, and return its number.
 
         Raises:
             DataError: the newest version is older than before, so the table was created again.
@@ -159,7 +160,7 @@ class DeltaHistory:
         return VersionParts(parts, Changed(operation) if removed else None)
 
     def behind(self, position: TablePosition) -> Sequence[UnreadVersion]:
-        """Return the versions that a source at a position has not read to their end, according to the log.
+        """Return the version of a position and later ones up to its `until`, whose logs exist, with their rows.
 
         They are at most `MOST_AHEAD` beyond the position. Each version's log is read only once.
         """

@@ -57,7 +57,11 @@ class DeltaStore:
         return not is_address(self.place)
 
     def options(self) -> dict[str, str] | None:
-        """Return the options for the library, or None for a local table. Raises ReferenceError."""
+        """Return the options for the library, or None for a local table. An endpoint `http://` is allowed by another.
+
+        Raises:
+            ReferenceError: a reference cannot be resolved.
+        """
         if self.is_local:
             return None
         scheme = parse_address(self.place).scheme

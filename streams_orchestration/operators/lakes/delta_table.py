@@ -103,7 +103,7 @@ class DeltaTarget(LakeTarget):
         return False
 
     def _sync(self, before: int) -> None:
-        """Flush the log files of all versions after a given one to disk, if the table is on this machine.
+        """Load the newest version, and flush the log files of versions after a given one; only on this machine.
 
         Raises:
             OSError: a file cannot be flushed.
@@ -191,8 +191,8 @@ class DeltaTarget(LakeTarget):
     def _broken(self, tuples: pa.Table) -> dict[int, str]:
         """Map each row that a CHECK constraint refuses, counted from 0, to the constraint.
 
-        A constraint that this product cannot parse is skipped. The library checks it, and refuses the delivery as a
-        whole.
+        A constraint that this product cannot parse or evaluate is skipped. The library checks it, and refuses the
+        delivery as a whole.
         """
         broken: dict[int, str] = {}
         columns = tuples.select([name for name in tuples.column_names if name in self.wanted.schema.names])

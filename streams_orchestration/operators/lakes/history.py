@@ -80,7 +80,7 @@ class VersionParts(NamedTuple):
 
 
 class UnreadVersion(NamedTuple):
-    """A version that was not yet read to its end."""
+    """A version that a source may not have read to its end."""
 
     version: int
     rows: int

@@ -34,7 +34,10 @@ _FIELD_ID = b"PARQUET:field_id"
 
 
 class IcebergHistory:
-    """The snapshots of one table. Methods raise LakeError if it cannot be reached or is gone; see `TableHistory`."""
+    """The snapshots of one table. Methods raise LakeError if it cannot be reached or is gone; see `TableHistory`.
+
+    `newest` loads the table, and so do `start`, `following` and `behind`. Other methods use the table as it was loaded.
+    """
 
     def __init__(self, catalog: Mapping[str, str], name: str) -> None:
         """Set up without reading anything.
@@ -78,7 +81,7 @@ class IcebergHistory:
                 return TablePosition(later[0]) if later else TablePosition(newest, done=True)
 
     def newest(self) -> int:
-        """Return the id of the newest snapshot, or `NOTHING`."""
+        """Load the table, and return the id of its newest snapshot; `NOTHING` without one."""
 
         def look() -> Snapshot | None:
             if self._catalog is None:
@@ -115,7 +118,10 @@ class IcebergHistory:
         raise LostVersionsError(what, ids[0])
 
     def is_at(self, version: int, until: int) -> bool:
-        """Return True if `version` is `until` or comes after it; False if they differ and one of them has expired."""
+        """Return True if `version` is `until` or comes after it.
+
+        If they differ, return False if one of them has expired, or `until` is `NOTHING`.
+        """
         ids = [NOTHING, *_ids(self._lineage())]
         place = {each: number for number, each in enumerate(ids)}
         return version == until or place.get(version, -1) >= place.get(until, 0) > 0

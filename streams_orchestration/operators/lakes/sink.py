@@ -125,6 +125,7 @@ class LakeSink(EpochSink):
             LakeError: the table refuses or cannot be reached.
             ReferenceError: a reference to a secret cannot be resolved.
             WaitingFileError: a file cannot be read, or was altered.
+            OSError: a merged file cannot be written.
         """
         aside = partial(self.set_aside, key) if self.sets_aside else None
         if self.parameters.key:

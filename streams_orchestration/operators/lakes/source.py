@@ -104,7 +104,7 @@ class LakeSource(SourceOperator):
         raise NotImplementedError
 
     def setup(self) -> None:
-        """Prepare. The first call of `produce` reads."""
+        """Set up without connecting. The first call of `produce` or `available` reads."""
         self._history: TableHistory | None = None
         self._cached: tuple[tuple[int, bool], VersionParts] | None = None
         self._reader: PartReader | None = None
@@ -116,10 +116,10 @@ class LakeSource(SourceOperator):
         """The position from which the next call continues if the current call fails."""
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the newest version, or None if the table cannot be reached.
+        """Return the newest version, or None if the table cannot be reached, which is logged.
 
         Raises:
-            LakeError: the table does not exist or cannot be read.
+            LakeError, ReferenceError: the table does not exist or cannot be read, or a secret cannot be resolved.
             DataError: the table is another one than before, or lacks a column.
         """
 
@@ -146,14 +146,14 @@ class LakeSource(SourceOperator):
         return self._backoff.pause or (self.parameters.poll_period if self._idle else 0.0)
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next rows, or none while the table cannot be reached.
+        """Submit the next rows, and update the lag; log an outage and submit none while the table cannot be reached.
 
         The first call only determines the starting position, so that a repeated first call starts there as well.
 
         Raises:
             DataError: rows are lost, deleted or updated, or do not fit the stream; the message names version and
                 remedy.
-            LakeError: the table does not exist or cannot be read.
+            LakeError, ReferenceError: the table does not exist or cannot be read, or a secret cannot be resolved.
         """
         self._reached = offset
         produced = self._backoff.reached(lambda: self._produce_measured(offset, limit))
@@ -373,7 +373,7 @@ class LakeSource(SourceOperator):
                 yield waiting if not known and not position.whole else waiting._replace(rows=rows)
 
     def _check_columns(self) -> None:
-        """Check that the table has all attributes, with types that fit.
+        """Check that the table has all attributes, except facts about changes of a feed, with types that fit.
 
         Raises:
             DataError: a column is missing, or its type does not fit.

@@ -85,7 +85,7 @@ def decode(
 
 
 def without_nulls(decoded: Decoded, count: int, required: Sequence[str]) -> Decoded:
-    """Treat decoded messages with null in a required attribute as bad.
+    """Return decoded messages, among the bad ones those with null in a required attribute.
 
     Args:
         decoded: the decoded messages.

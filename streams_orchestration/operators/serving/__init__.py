@@ -1,1 +1,1 @@
-"""Serving network connections: connection limits before authentication, and protection from foreign web pages."""
+"""Serving network connections: limits before authentication, HTTP requests, foreign web pages, and names of servers."""

@@ -86,7 +86,7 @@ def _elements(text: str) -> list[bytes]:
     """Return the texts of an array's elements unchanged, so that numbers keep their digits.
 
     Raises:
-        JSONDecodeError: the text is not a JSON array.
+        JSONDecodeError, RecursionError: the text is not a JSON array, or is nested too deeply.
     """
     decoder = json.JSONDecoder(parse_float=str, parse_int=str)
     elements: list[bytes] = []

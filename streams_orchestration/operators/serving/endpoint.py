@@ -38,7 +38,13 @@ class Endpoint:
     """Bytes of the bodies that are currently being read or written."""
 
     async def answer(self, request: Request) -> Response:
-        """Respond with 202 once all messages of the body are in the journal. On any other status none of them is."""
+        """Respond with 202 once all messages of the body are in the journal. On any other status none of them is.
+
+        A request that is answered 503, for lack of room, is counted.
+
+        Raises:
+            DamagedError: an acknowledged message is missing in the journal.
+        """
         from starlette.requests import ClientDisconnect
         from starlette.responses import JSONResponse, Response
 

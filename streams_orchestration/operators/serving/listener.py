@@ -113,7 +113,7 @@ class Places:
         return place
 
     def leave(self, connection: ClientConnection) -> None:
-        """Free the place of a closed connection."""
+        """Free the place of a connection that is about to be closed; do nothing if it has none."""
         with self._lock:
             if self._open.get(number := connection.fileno()) is connection:
                 del self._open[number]
@@ -167,10 +167,11 @@ class Listener(socket.socket):
             raise
 
     def accept(self) -> tuple[ClientConnection, Any]:
-        """Return the next connection and its peer.
+        """Accept the next connection, give it a place, and return it and its peer.
 
         Raises:
-            BlockingIOError: no connection is waiting, or it was closed because there is no place for it.
+            BlockingIOError: no connection is waiting, or it was closed because there is no place for it. In the latter
+                case `refused` of the places was called.
         """
         accepted, peer = super().accept()
         connection = ClientConnection(accepted.family, accepted.type, accepted.proto, accepted.detach())

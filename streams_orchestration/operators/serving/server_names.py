@@ -29,6 +29,8 @@ NAME = "Name of the server in the state directory, in place of a port: a server 
 def register(directory: Path, name: str, address: str, port: int) -> str:
     """Register the place where a server listens, in place of the name's former server, and return the entry.
 
+    The directory is created if it is missing.
+
     Args:
         directory: the directory of names.
         name: the name.
@@ -58,7 +60,7 @@ def found(directory: Path, name: str) -> tuple[str, int]:
     """Return the address and the port of the server with a name.
 
     Raises:
-        ConnectionError: no server has the name now.
+        ConnectionError: no server has the name now, or its entry cannot be read.
     """
     try:
         address, _, port = _path(directory, name).read_text(encoding="utf-8").rpartition(" ")

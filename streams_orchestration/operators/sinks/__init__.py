@@ -1,1 +1,1 @@
-"""Parts that sinks share: deliveries of whole epochs, files that are merged, and tuples that a target refuses."""
+"""Parts that sinks share: deliveries of whole epochs, merged files, columns of tables, and tuples that are refused."""

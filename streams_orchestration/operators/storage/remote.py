@@ -326,7 +326,10 @@ def _matches(key: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def _connected(address: Address, options: dict[str, str]) -> Any:
-    """Return the library's file system for an address."""
+    """Return the library's file system for an address, with resolved options. The port of HDFS is 8020 by default.
+
+    Errors of the library pass unchanged.
+    """
     from pyarrow import fs
 
     scheme, host = _endpoint(options.get("endpoint"))
