@@ -227,19 +227,30 @@ class JournalSource(SourceOperator):
             if former is None and not offset.get("restored"):
                 self._lose(f"{files.directory}: the journal is missing; it has the next message, {offset['next']}", 0)
             elif former is not None:
-                messages = former.read(offset["next"], limit)
-                if messages or former.files.is_held():
-                    return offset | {"next": offset["next"] + len(messages)}, messages
+                number, messages = self._read_journal(former, offset["next"], limit)
+                following = number + len(messages)
+                if following > offset["next"] or former.files.is_held():
+                    return offset | {"next": following}, messages
             offset = {}
         if files.id is None:
             return offset, []
-        number = offset["next"] if offset else self.reader.first()
+        number, messages = self._read_journal(self.reader, offset["next"] if offset else self.reader.first(), limit)
+        return {"journal": files.id, "next": number + len(messages)}, messages
+
+    def _read_journal(self, reader: JournalReader, number: int, limit: int) -> tuple[int, list[JournalMessage]]:
+        """Return a number, and the next messages of a journal from there on.
+
+        If messages were lost and skipped, return the first number that is left, and no messages.
+
+        Raises:
+            DataError: messages are lost, and `onLostData` is `fail`.
+            DamagedError: a message cannot be read.
+        """
         try:
-            messages = self.reader.read(number, limit)
+            return number, reader.read(number, limit)
         except TrimmedError as error:
             self._lose(str(error), max(error.first - number, 0))
-            number, messages = error.first, []
-        return {"journal": files.id, "next": number + len(messages)}, messages
+            return error.first, []
 
     def _lose(self, what: str, count: int) -> None:
         """Log and count messages that were deleted before they were read, unless `onLostData` is `fail`.

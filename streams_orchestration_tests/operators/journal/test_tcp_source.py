@@ -281,6 +281,28 @@ def test_a_journal_that_is_gone_is_named_or_passed_over_with_a_count(tmp_path: P
     assert numbers(skipping) == numbers(made) == [1]
 
 
+def test_messages_lost_from_the_journal_before_are_named_or_passed_over_with_a_count(tmp_path: Path):
+    made, source = bench(tmp_path)
+    with receiving(source):
+        send(port(source), [lines(*map(row, range(5)))])
+    offset = made.produce(limit=2).offset
+    for _, path in files_of(source).segments():
+        path.unlink()
+    renamed, other = bench(tmp_path)
+    skipping, _ = bench(tmp_path, onLostData="skip")
+    for each in (renamed, skipping):
+        each.context.name = "Renamed"
+        each.operator.setup()
+    with receiving(other):
+        send(port(other), [lines(row(9))])
+    with pytest.raises(DataError, match=r"message 3 is the next to read, but only messages from 6 on are left; onLost"):
+        renamed.produce(offset)
+    offset = skipping.produce(offset).offset
+    assert (offset["next"], numbers(skipping)) == (6, [])
+    skipping.produce(offset)
+    assert numbers(skipping) == [9]
+
+
 def test_a_sender_waits_while_the_journal_has_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     made, source = bench(tmp_path)
     append, full, tried = Journal.append, threading.Event(), threading.Event()
