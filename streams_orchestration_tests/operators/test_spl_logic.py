@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,12 @@ import pytest
 from streams_orchestration.builder import Application
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.operators.standard.custom import Custom
+from streams_orchestration.operators.standard.custom_source import CustomSource
 from streams_orchestration.operators.standard.filter import Filter
 from streams_orchestration.operators.testing import OperatorHarness
 
+PRINTS = 'printString((rstring) n + " "); if (n == 2) println("two");'
+"""Logic whose last line has no end."""
 SPEC = """
 specVersion: 1
 application: numbers
@@ -191,3 +195,19 @@ def test_a_filter_runs_its_logic_before_its_condition_and_keeps_its_variables(ca
 def test_parameters_that_do_not_go_with_logic_are_refused(parameters: dict[str, Any], words: list[str]):
     with pytest.raises(ValueError, match=".*".join(words)):
         OperatorHarness(Filter, ["n int NOT NULL"], ["n int NOT NULL"], parameters=parameters)
+
+
+def test_a_last_line_without_an_end_is_printed_at_the_end(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.INFO)
+    logic = {"onTuple": {"0": f"{{ {PRINTS} }}"}, "onPunct": {"0": 'printString("!");'}}
+    bench = OperatorHarness(Custom, ["n int NOT NULL"], parameters={"spl": logic}).send([(1,), (2,), (3,)]).mark()
+    printed = [each.getMessage() for each in caplog.records]
+    bench.end()
+    assert (printed, caplog.messages) == (["1 2 two"], ["1 2 two", "3 !!"])
+
+
+def test_a_last_line_of_a_source_without_an_end_is_printed_at_the_end(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.INFO)
+    logic = {"onProcess": "for (int32 n in [1, 2, 3]) { " + PRINTS + " }"}
+    OperatorHarness(CustomSource, [], ["n int NOT NULL"], parameters={"spl": logic}).produce()
+    assert caplog.messages == ["1 2 two", "3 "]

@@ -236,9 +236,12 @@ class LogicProgram:
         from streams_orchestration.spl.programs.outcome import FailedError
 
         try:
-            return self.program.on_mark(port, self.state, _WORDS[mark])
+            outputs = self.program.on_mark(port, self.state, _WORDS[mark])
         except FailedError as error:
             raise data_error(error) from error
+        if mark is Punctuation.FINAL:
+            self.run.end_line()
+        return outputs
 
     def submit(self, operator: Operator, outputs: Sequence[PortOutput]) -> None:
         """Submit the outputs of a program, port by port. Marks keep their positions among the tuples of their port.

@@ -78,6 +78,7 @@ def run_of(context: Surroundings, constants: Mapping[str, Any]) -> Run:
         generator=context.generators[0],
         print=output.print,
         log=output.log,
+        end_line=output.end,
     )
 
 
@@ -93,6 +94,11 @@ class PrintedLines:
         *lines, self._line = (self._line + text).split("\n")
         for line in lines:
             self._logger.info("%s", line, extra={"printed": True})
+
+    def end(self) -> None:
+        """Print an incomplete last line."""
+        if self._line:
+            self.print("\n")
 
     def log(self, level: str, text: str) -> None:
         """Log a message as an error, a warning, or for any other level as information."""

@@ -78,6 +78,7 @@ class CustomSource(SourceOperator):
                 self._position += 1
             elif seconds < 0:
                 ended = True
+                self.logic.run.end_line()
                 break
             elif seconds > 0:
                 self._until = world.monotonic() + seconds

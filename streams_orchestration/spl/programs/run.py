@@ -61,6 +61,7 @@ class Run:
     Attributes:
         print: the function that receives each printed text.
         log: the function that receives the level and the text of each traced message.
+        end_line: the function that prints an incomplete last line.
         constants: submission-time values by name.
         metrics: the metrics of the operator.
         files: the files that the programs have opened.
@@ -85,6 +86,7 @@ class Run:
     metrics: dict[str, Any] = field(default_factory=dict[str, Any])
     print: Callable[[str], None] = lambda _text: None
     log: Callable[[str, str], None] = lambda _level, _text: None
+    end_line: Callable[[], None] = lambda: None
     now: Callable[[], int] = time.time_ns
     sleep: Callable[[float], None] = time.sleep
     files: OpenFiles = field(default_factory=OpenFiles)
