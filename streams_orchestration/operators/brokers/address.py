@@ -77,6 +77,8 @@ class BrokerParameters(JournalParameters):
     def secret(self, name: str) -> str | None:
         """Return the value of a parameter, with references such as `${env:NAME}` resolved; None if it is not set.
 
+        A secret is masked in all output from then on.
+
         Raises:
             RefusedError: the reference cannot be resolved.
         """

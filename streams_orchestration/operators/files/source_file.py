@@ -58,7 +58,7 @@ class SourceFile:
         first line as there are attributes; if malformed rows are set aside, it is not read.
 
         Raises:
-            ValueError: an attribute cannot be represented, is missing, twice there or of another type, or the file is
+            ValueError: an attribute cannot be represented, is missing, occurs twice or has another type, or the file is
                 damaged.
             OSError, StorageError: the file cannot be read.
         """

@@ -96,6 +96,8 @@ class Cluster:
     def settings(self, **own: Any) -> dict[str, Any]:
         """Return the settings for a client of the library. The user's settings override the operator's defaults.
 
+        Secrets among them are masked in all output from then on.
+
         Args:
             own: the operator's settings. Those in `_OWN` are enforced, the others are defaults.
 

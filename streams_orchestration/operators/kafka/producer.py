@@ -158,9 +158,12 @@ class TransactionalProducer:
         self._cluster.reached()
 
     def _look(self) -> None:
-        """Raise an error if the topic is missing.
+        """Check that the topic exists; ignore a cluster that is away.
 
         Call it after other errors, since the missing topic may be their cause.
+
+        Raises:
+            KafkaRefusedError: the topic is missing, or the cluster refuses to show it.
         """
         with contextlib.suppress(KafkaAwayError):
             self._check_topic()

@@ -91,7 +91,7 @@ def load_parts(properties: Mapping[str, str]) -> None:
 
 
 def load_catalog(properties: Mapping[str, str]) -> Any:
-    """Return pyiceberg's catalog, called `DEFAULT_NAME` if it has no name.
+    """Return pyiceberg's catalog, called `DEFAULT_NAME` if it has no name; mask its secrets from then on.
 
     Files of a warehouse on this machine are flushed to disk, unless the properties name another file access.
 

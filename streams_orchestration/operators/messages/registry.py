@@ -65,7 +65,7 @@ class Registry:
     """A client. All methods raise `RegistryAwayError`, and `RefusedError` if a retry cannot help."""
 
     def __init__(self, parameters: RegistryParameters) -> None:
-        """Resolve references. A connection is made on first use.
+        """Resolve references, and mask their values in all output from then on. A connection is made on first use.
 
         Raises:
             RefusedError: a reference cannot be resolved.

@@ -80,7 +80,7 @@ class StorageOptions(BaseModel):
                 raise ValueError(message)
 
     def resolved(self) -> dict[str, str]:
-        """Return the given options by name, with references resolved.
+        """Return the given options by name, with references resolved; secrets are masked in all output from then on.
 
         Raises:
             ReferenceError: a reference cannot be resolved.
