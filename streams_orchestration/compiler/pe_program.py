@@ -256,6 +256,12 @@ class PeProgram:
         own = {self.operators[index].name for index in self.sources}
         return frozenset(peer for role in self.drifting.values() for peer in role.peers) - own
 
+    @cached_property
+    def may_rest(self) -> bool:
+        """True if the PE has a source, an Import or an operator with a watermark of its own that may be idle (EV51)."""
+        roles = [(each.source, each.event_time) for each in self.operators.values()]
+        return any(role is not None and (source or role.imports or role.mode == "manual") for source, role in roles)
+
     @property
     def changes_links(self) -> bool:
         """True if an operator may change the Imports and Exports at its ports."""

@@ -140,11 +140,12 @@ def in_event_time(
     graph: list[dict[str, Any]],
     composites: dict[str, Any] | None = None,
     operators: dict[str, Any] | None = None,
+    name: str = "app",
     **options: Any,
 ) -> Compilation:
     document = {
         "specVersion": 1,
-        "application": "app",
+        "application": name,
         "schemas": SCHEMAS,
         "operators": OPERATORS | (operators or {}),
         "composites": composites or {},

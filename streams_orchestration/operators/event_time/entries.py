@@ -123,8 +123,13 @@ class Entries:
         return Watermarks.of((0, END))
 
     def tell_again(self) -> None:
-        """Let the next idle connection give `IDLE` again, if all connections are idle."""
+        """Let `connect`, or the next idle connection, give `IDLE` again, if all connections are idle."""
         self._told = not self._rests
+
+    @property
+    def untold(self) -> bool:
+        """True if all connections are idle, and `IDLE` is to be returned again."""
+        return self._rests and not self._told
 
     @property
     def rests(self) -> bool:

@@ -33,6 +33,7 @@ class StoredPosition(TypedDict):
     connected: NotRequired[dict[str, dict[str, bool]]]
     clocks: NotRequired[dict[str, int]]
     links: NotRequired[dict[str, list[dict[str, Any]]]]
+    readership: NotRequired[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class ApplicationRow(CatalogRow):
     last_epoch: Annotated[Count, Default(0)]
     last_batch: Annotated[Count, Default(-1)]
     last_generation: Annotated[int, Default(0)]
+    connections: Annotated[Count, Default(0)]  # number of connections so far that bring its watermarks to Imports
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,9 @@ class Position:
     """
     links: dict[str, list[LinkChange]] = field(default_factory=dict[str, list[LinkChange]])
     """Operator -> the Imports and Exports at its ports that it has changed."""
+    readership: int = 0
+    """The number of changes of the readers of the application's streams, as in `BatchPlan`; 0 before the first batch.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +163,17 @@ class BatchPlan:
     """The id of the bounded run, which reads only the input that existed when it began; None for an unbounded run."""
     resets: int = 0
     """The number of resets of the PE's unit since the application was deployed."""
-    plan_number: int = 1
-    """The number of the application's plan; each redeploy has a higher one."""
+    readership: int = 1
+    """The number of changes of the readers of the application's streams: it rises with each redeploy, and with each
+    Import of another application that begins to take watermarks. Idle operators then send again that they are idle.
+    """
 
     def header(self) -> BatchPlan:
         """Return the plan for tasks of later levels: without the inputs, the token and the bounded run."""
         return BatchPlan(
             self.life, self.generation, self.batch, self.epoch, self.boundary, self.final, self.limit, self.position,
             (), self.states, self.planned_at, self.plan_seconds, resets=self.resets,
-            plan_number=self.plan_number,
+            readership=self.readership,
         )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ sources need not stop.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -25,8 +25,7 @@ class StreamView:
     """The part of the catalog that a consumer of one stream sees."""
 
     segments: tuple[tuple[int, int, Segment], ...]
-    """Tuples (number, epoch, segment) from the consumer's position on, in order, with only the segments that it may
-    read."""
+    """The (number, epoch, segment) of each segment that it may read, from its position on, in order."""
     producer_epoch: int
     """The open epoch of the producer; all lower epochs are closed."""
     ended: bool
@@ -71,8 +70,8 @@ class PeView:
     """Source operator -> the end of the bounded run, as far as it is known."""
     resets: int = 0
     """The number of resets of the PE's unit since the application was deployed."""
-    plan_number: int = 1
-    """The number of the application's plan."""
+    readership: int = 1
+    """The number of changes of the readers of the application's streams, as in `BatchPlan`."""
     clocks: dict[str, int] = field(default_factory=dict[str, int])
     """The watermarks of the sources of other PEs that the PE's own ones may have to wait for (EV65)."""
     outstanding: int = 0
@@ -118,7 +117,8 @@ def plan_batch(
     connected = _connected(program, view)
     work = any(taken.values()) or exhausted != view.position.exhausted
     if not paused:
-        due = is_due(view, now) or connected != view.position.connected
+        untold = program.may_rest and view.readership != view.position.readership
+        due = is_due(view, now) or connected != view.position.connected or untold
         work = work or due or (sources_due and bool(sources.producing))
     if program.autonomous:
         boundary = True
@@ -145,7 +145,7 @@ def plan_batch(
         states=view.states,
         bounded=view.bounded,
         resets=view.resets,
-        plan_number=view.plan_number,
+        readership=view.readership,
     )
 
 
@@ -222,7 +222,7 @@ def _task_input(
     task: Task, view: PeView, taken: Mapping[str, tuple[Segment, ...]], sources: _Sources, *, paused: bool
 ) -> TaskInput:
     """Return the input of one task in a batch. With `paused`, its sources produce nothing."""
-    imported = tuple(_imported(view, task))
+    imported = [each for each in view.imported if (each.operator, each.port) in task.imports]
     producing = [] if paused else [sources.producing[each] for each in task.sources if each in sources.producing]
     names = [sources.names[each] for each in task.sources]
     return TaskInput(
@@ -263,6 +263,7 @@ def _position_after(
         },
         connected=connected,
         links=before.links,
+        readership=view.readership,
     )
 
 
@@ -274,10 +275,6 @@ def is_due(view: PeView, now: float | None) -> bool:
 def _left_unread(view: PeView, stream: InputStream, *, waits: bool) -> bool:
     """Return True for a foreign stream that stays unread: with `waits`, or while the PE is drained and it is not."""
     return stream.foreign and (waits or (view.draining is not None and stream.stream not in view.draining))
-
-
-def _imported(view: PeView, task: Task) -> Iterator[InputStream]:
-    return (stream for stream in view.imported if (stream.operator, stream.port) in task.imports)
 
 
 def _connected(program: PeProgram, view: PeView) -> dict[str, dict[str, bool]]:

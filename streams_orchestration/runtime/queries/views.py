@@ -38,7 +38,7 @@ _STANDING = (
             _a.c.wanted,
             _a.c.bounded,
             _p.c.bounds,
-            _a.c.plan,
+            (_a.c.plan + _a.c.connections).label("readership"),
         ),
     )
     .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
@@ -111,7 +111,7 @@ def read_view(catalog: Catalog, program: PeProgram, generation: int | None = Non
             ),
             bounded=row.bounded,
             resets=row.reset_count,
-            plan_number=row.plan,
+            readership=row.readership,
             bounds=row.bounds["ends"] if row.bounds is not None and row.bounds["run"] == row.bounded else {},
             clocks=_clocks(connection, program, row.bounded) if program.awaited_sources else {},
             outstanding=max(

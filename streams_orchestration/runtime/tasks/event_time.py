@@ -118,7 +118,7 @@ class EventTimeCalls:
     ) -> None:
         """Connect operators with the watermarks of the streams that their Imports read in this batch (EV48).
 
-        Send the watermarks that follow from the new connections.
+        Send the watermarks that follow from the new connections, and to new readers that an operator is idle.
 
         Args:
             task: the task.
@@ -131,10 +131,13 @@ class EventTimeCalls:
             if (imported := position.connected.get(program.name)) is None:
                 continue
             instance = instance_of(index)
-            if instance.watermark is None or instance.watermark.entries.imported == imported:
+            if instance.watermark is None:
+                continue
+            entries = instance.watermark.entries
+            if entries.imported == imported and not entries.untold:
                 continue
             changed.add(index)
-            if (steps := instance.watermark.entries.connect(imported)) is not None:
+            if (steps := entries.connect(imported)) is not None:
                 self._reach(program, instance, steps)
 
     def set(self, program: OperatorProgram, instance: OperatorInstance, watermark: int) -> None:

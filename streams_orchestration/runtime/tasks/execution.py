@@ -285,8 +285,8 @@ class TaskRun:
             self.instances[index] = instance
             self.made = True
         instance.dirty = True
-        if instance.plan_number != self.plan.plan_number:
-            instance.plan_number = self.plan.plan_number
+        if instance.readership != self.plan.readership:
+            instance.readership = self.plan.readership
             if instance.watermark is not None:
                 instance.watermark.tell_again()
         context = instance.operator.context

@@ -52,8 +52,8 @@ class OperatorInstance:
 
     gathered: Gathered | None = None
     """The results of the operator while it is called between the watermarks of one batch."""
-    plan_number: int = 0
-    """The number of the application's plan in the last batch; 0 before the first batch."""
+    readership: int = 0
+    """The number of changes of the streams' readers in the last batch, as in `BatchPlan`; 0 before the first batch."""
     outputs: tuple[int, ...] = field(init=False, default=())
     """The output ports that take watermarks."""
     keeps_tuples: bool = field(init=False, default=False)

@@ -132,7 +132,8 @@ def _change_again(connection: Connection, application: str) -> None:
 def connect(connection: Connection, cause: str = "") -> None:
     """Connect every Import with all exported streams that it matches, and end the connections that no longer match.
 
-    Existing connections keep their position. Connections of an Import that is gone are removed.
+    Existing connections keep their position. Connections of an Import that is gone are removed. The exporters of new
+    connections that take watermarks send again which of their streams are idle.
 
     Args:
         connection: a connection in a write transaction.
@@ -165,14 +166,20 @@ def connect(connection: Connection, cause: str = "") -> None:
         _i.c.port == _c.c.port,
     )
     connection.execute(delete(_c).where(_c.c.last.is_not(None), ~gone.exists()))
+    told: set[str] = set()
     for link, (row, export) in wanted.items():
-        _connect(connection, link, row, export, known.get(link), cause)
+        if _connect(connection, link, row, export, known.get(link), cause) and row.event_time is not None:
+            told.add(link.exporter)
+    if told:
+        a = tables.application
+        connection.execute(update(a).where(a.c.name.in_(sorted(told))).values(connections=a.c.connections + 1))
     _follow(connection, imports)
 
 
 def _connect(
     connection: Connection, link: _Link, row: ImportRow, export: ExportRow, former: ConnectionRow | None, cause: str
-) -> None:
+) -> bool:
+    """Insert a connection, or bring it up to date; return True if it is new or has changed."""
     uncommitted = export.uncommitted and not row.consistent
     facts = {
         "pe": row.pe,
@@ -188,9 +195,12 @@ def _connect(
         first = end(connection, export.application, export.stream)
         key = _free_key(connection, link) + (cause and f"#{cause}")
         connection.execute(insert(_c).values(**link._asdict(), **facts, key=key, first=first))
-    elif facts != {name: getattr(former, name) for name in facts}:
-        mine = (_c.c.application == former.application, _c.c.key == former.key)
-        connection.execute(update(_c).where(*mine).values(**facts))
+        return True
+    if facts == {name: getattr(former, name) for name in facts}:
+        return False
+    mine = (_c.c.application == former.application, _c.c.key == former.key)
+    connection.execute(update(_c).where(*mine).values(**facts))
+    return True
 
 
 def _follow(connection: Connection, imports: Mapping[tuple[str, str, str, int], ImportRow]) -> None:

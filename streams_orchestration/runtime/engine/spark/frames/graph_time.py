@@ -208,8 +208,8 @@ class QueryTime:
         """Spark's watermark in the planned batch, in microseconds; None before the first one."""
         self._ended = False
         """True if the planned batch is the last one."""
-        self._plan_number = 0
-        """The number of the application's plan in the planned batch."""
+        self._readership = 0
+        """The number of changes of the streams' readers in the planned batch, as in `BatchPlan`."""
         self.rises = False
         """True if the planned batch has rows that advance Spark's watermark, so that the next batch has a higher one.
         """
@@ -235,8 +235,8 @@ class QueryTime:
         self._watermark = watermark
         self._ended = plan.final
         self._inner = {}
-        if plan.plan_number != self._plan_number:
-            self._plan_number = plan.plan_number
+        if plan.readership != self._readership:
+            self._readership = plan.readership
             for each in self._operators.values():
                 each.tell_again()
         passed: dict[str, list[pa.RecordBatch]] = {}
@@ -292,7 +292,7 @@ class QueryTime:
         """
         entries = each.watermark.entries
         connected = plan.position.connected.get(each.program.name)
-        if connected is not None and connected != entries.imported:
+        if connected is not None and (connected != entries.imported or entries.untold):
             yield from each.step(entries.connect(connected))
         for name, marks in self._inner.get(each.program.index, ()):
             yield from each.step(entries.enter(name, marks, 0))
