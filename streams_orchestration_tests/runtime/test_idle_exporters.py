@@ -156,20 +156,24 @@ def test_an_exporter_that_is_idle_only_by_its_own_import_holds_up_no_new_importe
     assert panes(reader) == [(9999, "b", 4)]
 
 
-def test_a_new_operator_behind_an_import_that_is_idle_holds_up_nothing_after_a_redeploy(machine: Machine):
-    """The PE of the Import is in no region, so it runs on during the redeploy, and nothing comes to it."""
+@pytest.mark.parametrize(("pes", "last"), [(1, ()), (9, ()), (1, ("end",))])
+def test_a_new_operator_behind_an_import_that_is_idle_or_over_holds_up_nothing_after_a_redeploy(
+    machine: Machine, pes: int, last: tuple[str, ...]
+):
+    """Nothing comes to the PE of the Import, which is in no region."""
     idle = machine.deploy("idle", machine.source("Idle", idleAfter=2.0), export("Idle", **ROWS))
     own = machine.source("Own", consistent=False)
     before, after = (
         [own, imported(), *filtered("In", *names), *summed("Own", names[-1])] for names in (["Some"], ["Some", "Fewer"])
     )
-    reader = machine.deploy("reader", *before)
+    reader = machine.deploy("reader", *before, pes=pes)
     machine.turn(idle, reader)
-    machine.write("Idle", "1000 a 1")
+    machine.write("Idle", "1000 a 1", *last)
     machine.write("Own", "2000 b 4")
     machine.turn(idle, reader)
-    redeploy(reader, in_event_time(after, name="reader", fusion="manual", pes=9))
-    machine.turn(idle, reader)
-    machine.write("Own", "11000 b 8")
+    redeploy(reader, in_event_time(after, name="reader", fusion="manual", pes=pes))
+    for row in ("11000 b 8", "12000 b 16"):
+        machine.turn(idle, reader)
+        machine.write("Own", row)
     machine.turn(idle, reader)
     assert panes(reader) == [(9999, "a", 1), (9999, "b", 4)]

@@ -231,9 +231,9 @@ class Carrier:
     def _has_ended(self, stream: str) -> bool:
         """Return True if the sources of an event-time stream had no more tuples at the cut.
 
-        Operators in between have passed the last watermark on, unless they keep tuples. The result is False for an
-        operator that makes its own watermarks, for one without streams in event time, and for an unknown one. Raises
-        OperatorError if the state of an operator that keeps tuples cannot be read.
+        Operators in between have passed the last watermark on, unless they keep tuples or make their own watermarks. The
+        state of such an operator has the watermark that it has sent last. The result is False for an operator without
+        streams in event time, and for an unknown one. Raises OperatorError if a state cannot be read.
         """
         output = stream.partition(">")[0]
         name = output if output in self._programs else output.rpartition(":")[0]
@@ -244,9 +244,12 @@ class Carrier:
         if program.source:
             return bool(formers) and self._cut.exhausted.issuperset(formers)
         role = program.event_time
-        if role is None or role.imports or role.mode not in ("inputWatermark", "heldInput"):
+        if role is None:
             return False
-        if role.mode == "heldInput" and any(self._read(each).get(WATERMARK, {}).get("sent") != END for each in formers):
+        if formers and (role.imports or role.mode != "inputWatermark"):
+            last = "sent" if role.mode in ("heldInput", "manual") else "watermark"
+            return all(self._read(each).get(WATERMARK, {}).get(last) == END for each in formers)
+        if role.imports or role.mode in ("outputEventTime", "manual"):
             return False
         return bool(program.entries) and all(map(self._has_ended, program.entries.values()))
 
@@ -288,8 +291,9 @@ class Carrier:
             each.result()
 
     def _read(self, operator: str) -> dict[str, Any]:
+        """Return the state of an operator at the cut; empty without one, and for the checkpoint of a Spark query."""
         stored = self._cut.states.get(operator)
-        return {} if stored is None else read_state(self._home.store, stored)
+        return {} if stored is None or stored.is_checkpoint else read_state(self._home.store, stored)
 
     def _operator(self, program: OperatorProgram) -> Operator:
         implementation = import_operator(program.implementation)
