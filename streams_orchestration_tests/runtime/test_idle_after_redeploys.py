@@ -11,6 +11,9 @@ import pytest
 
 from streams_orchestration import world
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.watermarks import IDLE
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink
 from streams_orchestration_tests.runtime.event_times import NONE, in_event_time, lines, through
@@ -33,6 +36,25 @@ def delayed(name: str, stream: str) -> dict[str, Any]:
     return through(name, "Delay", stream, parameters={"by": "watermark", "delay": 0.0})
 
 
+class Declaring(Operator):
+    """Passes tuples on, makes each time its watermark, and declares itself idle after each batch (EV23)."""
+
+    watermark_mode = "manual"
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        self.submit(batch)
+        self.set_watermark(max(batch.arrow.column("at").to_pylist()))
+        self.set_watermark(IDLE)
+
+
+OPERATORS = {
+    "Declaring": {
+        "implementation": f"{__name__}:Declaring",
+        "inputs": [{}],
+        "outputs": [{}],
+        "watermarkMode": "manual",
+    },
+}
 CHANGES: dict[str, tuple[Graph, Graph]] = {
     "an operator behind the idle source": (
         [through("Both", "Union", "Idle", "Busy")],
@@ -51,6 +73,10 @@ CHANGES: dict[str, tuple[Graph, Graph]] = {
         [delayed("Later", "Idle"), keeping("Some", "Later"), through("Both", "Union", "Some", "Busy")],
         [delayed("Later", "Idle"), keeping("Some", "Later"), keeping("Fewer", "Some"),
          through("Both", "Union", "Fewer", "Busy")],
+    ),
+    "an operator behind one that declares itself idle": (
+        [through("Own", "Declaring", "Idle"), through("Both", "Union", "Own", "Busy")],
+        [through("Own", "Declaring", "Idle"), keeping("Some", "Own"), through("Both", "Union", "Some", "Busy")],
     ),
     "a further stream": (
         [through("Both", "Union", "Idle", "Busy")],
@@ -96,7 +122,7 @@ def compiled(directory: Path, graph: Graph, pes: int, *, regions: bool = True) -
         for source in sources:
             source["annotations"].pop("consistent")
     graph = [*sources, *graph, through("Met", "Meeting", "Both", schema="Met"), sink("Out", "Met")]
-    return in_event_time([*graph, sink("Others", "Other")], fusion="manual", pes=pes)
+    return in_event_time([*graph, sink("Others", "Other")], operators=OPERATORS, fusion="manual", pes=pes)
 
 
 def begun(directory: Path, plan: Compilation, monkeypatch: pytest.MonkeyPatch) -> Streams:

@@ -70,7 +70,11 @@ class OperatorWatermark:
         self._restored: int = IDLE
         """The watermark that was sent last before the state was stored from which the operator continues."""
         self._rests = False
-        """True if the operator was sent as idle in the mode `heldInput`: its input is, and it keeps no tuple (EV51)."""
+        """True if the operator was sent as idle in the modes `heldInput` and `manual` (EV51).
+
+        In the mode `heldInput` its input is idle, and it keeps no tuple. In the mode `manual` it has declared itself
+        idle, and submitted no tuple since.
+        """
         self._told = True
         """False if the operator, which was sent as idle, is to be sent as idle again."""
 
@@ -129,6 +133,7 @@ class OperatorWatermark:
             DataError: the time of a tuple is null, and the operator makes watermarks from times.
         """
         if port in self._unchanged:
+            self._rests = self._rests and not len(batch)
             return batch
         if port not in self.role.outputs:
             return batch.bare()
@@ -286,12 +291,20 @@ class OperatorWatermark:
         The value `IDLE` means that the operator is idle until its next tuple (EV51).
         """
         if watermark == IDLE:
-            return None if self._sent == END else Watermarks.of((0, IDLE))
+            self._rests = self._told = self._sent != END
+            return Watermarks.of((0, IDLE)) if self._rests else None
         least = IDLE if self._sent is None else min(self._sent + max(self.role.minimum_gap, 1), END)
         if self._sent == END or watermark < least:
             return None
-        self._sent = watermark
+        self._sent, self._rests = watermark, False
         return Watermarks.of((0, watermark))
+
+    def declared(self) -> Watermarks | None:
+        """Return the watermark `IDLE` if an operator in the mode `manual`, which is idle, is to be sent so again."""
+        if self.role.mode != "manual" or not self._rests or self._told:
+            return None
+        self._told = True
+        return Watermarks.of((0, IDLE))
 
     def end(self) -> Watermarks | None:
         """End the operator's streams, and return the last watermark (EV25); None if it was returned before.
@@ -340,7 +353,8 @@ class OperatorWatermark:
         """Return the state as JSON (EV43)."""
         if self.clock is not None:
             return self.clock.dump()
-        own = {"resting": self._rests} if self.role.mode == "heldInput" else {}
+        kept = {"heldInput": {"resting": self._rests}, "manual": {"declared": self._rests}}
+        own = kept.get(self.role.mode, {})
         return self.entries.dump() | {"sent": self._sent} | own
 
     def load(self, state: dict[str, Any]) -> None:
@@ -348,7 +362,7 @@ class OperatorWatermark:
         if self.clock is None:
             self.entries.load(state)
             self._reached, self._sent = state["watermark"], state.get("sent")
-            self._rests = state.get("resting", False)
+            self._rests = state.get("resting", False) or state.get("declared", False)
             self._sent_at, self._restored = {}, IDLE if self._sent is None else self._sent
         else:
             self.clock.load(state)

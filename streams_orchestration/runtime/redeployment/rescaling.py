@@ -145,9 +145,21 @@ def common_watermark(
     }
     idle -= {*over} | {name for part in parts for name in part.get("entries", {}) if name not in part.get("idle", ())}
     kept |= dict.fromkeys(idle, watermark)
-    if watermark is None and not (kept or clocks):
+    own_marks = _set_by_itself(parts) if program.event_time is not None and program.event_time.mode == "manual" else {}
+    if watermark is None and not (kept or clocks or own_marks):
         return {}
-    return {WATERMARK: {"watermark": watermark, "entries": kept, "idle": sorted(idle)} | clocks}
+    return {WATERMARK: {"watermark": watermark, "entries": kept, "idle": sorted(idle)} | clocks | own_marks}
+
+
+def _set_by_itself(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the least watermark that former replicas have set (EV23), and whether all have declared themselves idle.
+
+    The result is empty if one of them has set none, and one has not declared itself idle.
+    """
+    sent = [part["sent"] for part in parts if part.get("sent") is not None]
+    least = min(sent) if sent and len(sent) == len(parts) else None
+    declared = bool(parts) and all(part.get("declared", False) for part in parts)
+    return {"sent": least, "declared": declared} if declared or least is not None else {}
 
 
 def _stream(connection: str) -> str:

@@ -140,10 +140,19 @@ class EventTimeCalls:
             if (steps := entries.connect(imported)) is not None:
                 self._reach(program, instance, steps)
 
+    def declare(self, task: Task, instance_of: Callable[[int], OperatorInstance]) -> None:
+        """Send to new readers that operators which set their own watermarks have declared themselves idle (EV51)."""
+        for index in () if task.forwards else task.owns:
+            program = self._program.operators[index]
+            if program.event_time is not None and program.event_time.mode == "manual":
+                instance = instance_of(index)
+                assert instance.watermark is not None
+                self.submit(program, instance.watermark.declared(), instance.outputs)
+
     def set(self, program: OperatorProgram, instance: OperatorInstance, watermark: int) -> None:
         """Send the watermark, in ticks, that an operator in the mode `manual` sets; none outside event-time graphs."""
         if instance.watermark is not None:
-            self.submit(program, instance.watermark.set(watermark), instance.outputs)
+            self._submit_to_all(program, instance, instance.watermark.set(watermark))
 
     def assign(self, program: OperatorProgram, instance: OperatorInstance, names: Collection[str]) -> None:
         """Set the partitions whose times make up a source's watermark, and send the resulting watermarks (EV52).

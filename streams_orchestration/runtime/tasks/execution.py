@@ -111,6 +111,7 @@ class TaskRun:
         self._clock.tell(self.changed)
         self._event_time.let_go(self._clock.programs, self._instance)
         self._event_time.connect(self.task, self.plan.position, self._instance, self.changed)
+        self._event_time.declare(self.task, self._instance)
         if inputs is not None:
             for name in inputs.sources:
                 ended = self._sources.produce(name, inputs)
