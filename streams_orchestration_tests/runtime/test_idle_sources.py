@@ -19,6 +19,7 @@ from streams_orchestration_tests.runtime.applications import PERIODIC, sink
 from streams_orchestration_tests.runtime.event_times import NONE, Timed, in_event_time, through
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import redeploy
+from streams_orchestration_tests.runtime.saved import begun, take
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
@@ -192,3 +193,19 @@ def test_a_redeploy_within_a_replay_keeps_the_decisions_that_the_replay_has_not_
     redeploy(run.local, in_event_time(plan, fusion="manual", pes=2))
     assert run.decisions() == 1
     assert run.end() == WANTED
+
+
+def test_a_savepoint_within_a_replay_keeps_the_decisions_that_the_replay_has_not_reached(
+    tmp_path: Path, machine: Machine
+):
+    run = growing(tmp_path, machine)
+    first_half(run)
+    run.reset()
+    run.local.source_limit = 1
+    run.turn()
+    place = take(run.local).place
+    before = run.shown()
+    home, plan = Home(tmp_path / "other"), in_event_time(graph(run.file), fusion="manual", pes=2)
+    other = Growing(run.file, begun(home, plan, place), machine)
+    assert other.decisions() == 1
+    assert [*before, *other.end()] == WANTED

@@ -300,6 +300,7 @@ def _described(directory: SavepointPlace, name: str, taken: _Taken) -> Manifest:
             imports=taken.imports,
             clocks=cut.clocks,
             watermarks=cut.watermarks,
+            idle=cut.idle,
         ),
         states=tuple(_described_state(directory, state) for state in cut.states.values()),
         sinks=taken.sinks,

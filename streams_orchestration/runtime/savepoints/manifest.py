@@ -112,6 +112,8 @@ class SavedPositions(_Part):
     """Source -> its watermark in ticks, if a source of its graph may have to wait for it (EV65)."""
     watermarks: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
     """Operator without output ports -> the watermarks of its connections in microseconds (EV67)."""
+    idle: dict[str, list[dict[str, Any]]] = Field(default_factory=dict[str, list[dict[str, Any]]])
+    """Source -> its decisions that partitions are idle which it still has to repeat after a reset (EV51)."""
 
 
 class Manifest(_Part):

@@ -92,6 +92,7 @@ class _Restoring:
             finished=frozenset(positions.finished),
             clocks=positions.clocks,
             watermarks=positions.watermarks,
+            idle=positions.idle,
             states=manifest.stored_states(accepted.place),
         )
         after, redeployment = accepted.after, accepted.redeployment
