@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration import world
@@ -87,6 +88,12 @@ def decisions(local: LocalApplication) -> list[Any]:
     return [decision for view in views for found in view.position.idle.values() for decision in found]
 
 
+def met_by_rows(local: LocalApplication) -> list[dict[str, Any]]:
+    """The tuples that came out, with the watermark that each has met."""
+    rows = [row for path in local.published("Out") for row in pq.read_table(path).to_pylist()]
+    return [row for row in rows if row["k"] != "end"]
+
+
 def watermark_of(local: LocalApplication, operator: str = "Met") -> int | None:
     """The watermark in the newest state of an operator."""
     for program in local.programs:
@@ -163,3 +170,45 @@ def test_partitions_take_their_times_to_other_channels(kafka: Broker, tmp_path: 
     read_all(local, 4 * PARTITIONS + 15 * (PARTITIONS - 1) + 1)
     turn(local)
     assert watermark_of(local) == 190, "the other partitions are where they were"
+
+
+@pytest.mark.parametrize("limit", [7, 50])
+def test_a_partition_that_is_added_holds_the_watermark_where_it_is(
+    kafka: Broker, tmp_path: Path, ahead: Ahead, limit: int
+):
+    """It makes no tuple of the others late. Partition 1 is idle by then, and stays so; a reset repeats all of that."""
+    topic = kafka.topic(2)
+    plan = in_event_time(graph(kafka, topic, discovery=0.001), fusion="manual", pes=2)
+    local = LocalApplication(Home(tmp_path / "home"), plan, limit)
+    send(kafka, topic, in_step(1, 20, range(2)))
+    read_all(local, 38)
+    local.trigger()
+    turn(local, 2)
+    last = 20
+    while not decisions(local):
+        send(kafka, topic, in_step(last, last + 1, [0]))
+        last += 1
+        ahead.more += 1.0
+        turn(local)
+    read_all(local, 38 + last - 20)
+    turn(local)
+    reached = 10 * (last - 1)
+    assert watermark_of(local) == reached
+
+    kafka.widen(topic, 3)
+    turn(local, 3)
+    send(kafka, topic, in_step(last, last + 5, [0]))
+    read_all(local, 38 + last + 5 - 20)
+    turn(local)
+    assert watermark_of(local) == reached, "the new partition holds it"
+    send(kafka, topic, [(2, 5, 0), (2, reached + 20, 0)])
+    read_all(local, 38 + last + 5 - 20 + 2)
+    turn(local)
+    assert watermark_of(local) == reached + 20, "partition 1 is idle"
+
+    reset(local.home, local.name, local.units[0], force=True)
+    read_all(local, 38 + last + 5 - 20 + 2)
+    turn(local, 2)
+    assert watermark_of(local) == reached + 20
+    for row in met_by_rows(local):
+        assert row["at"] >= row["watermark"] or row["k"] == "p2", row

@@ -154,6 +154,13 @@ class Broker:
         until(is_there, f"the topic {name} is not there", START_SECONDS)
         return name
 
+    def widen(self, topic: str, partitions: int) -> None:
+        """Give a topic more partitions."""
+        from confluent_kafka.cimpl import NewPartitions
+
+        admin = self.admin()  # ends what it does when it is collected
+        admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(START_SECONDS)
+
     def delete(self, topic: str) -> None:
         """Delete a topic with its messages; comes back once the broker has it no more, which may be a moment later."""
         admin = self.admin()  # ends what it does when it is collected

@@ -136,13 +136,10 @@ def until(bench: Bench, offset: dict[str, Any], count: int) -> dict[str, Any]:
 
 
 def test_partitions_and_topics_that_come_later_are_read_from_their_beginning(kafka: Broker, tmp_path: Path):
-    from confluent_kafka.cimpl import NewPartitions
-
     topic = filled(kafka, 2)
     bench = source(kafka, tmp_path, None, until=None, pattern=f"{topic}.*", discovery=0.001)
     offset = until(bench, {}, 2)
-    admin = kafka.admin()
-    admin.create_partitions([NewPartitions(topic, 2)])[topic].result(30)
+    kafka.widen(topic, 2)
     kafka.topic(name=f"{topic}-more")
     kafka.send(topic, [message(2)], partition=1)
     kafka.send(f"{topic}-more", [message(3)])
