@@ -16,6 +16,7 @@ from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.event_time.idleness import LOOK_SECONDS, Idleness
 from streams_orchestration.operators.event_time.partition_time import AheadGuard
+from streams_orchestration.operators.event_time.partitions import merged_clocks
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.naive_clock import NaiveClock
@@ -249,3 +250,19 @@ def test_watermarks_among_many_tuples_are_those_of_tuple_by_tuple(rises: list[tu
 def test_the_greatest_time_has_no_later_one(count: int):
     clock = Clock(lag=0, minimum_gap=5)
     assert [*(clock.advance(np.array([1] * count + [2, END, END])) or ())] == [(1, 1), (count + 2, END)]
+
+
+def test_partitions_of_several_channels_become_idle_by_the_clock_anew():
+    """Decisions that a replay had not repeated belong to channels that are gone."""
+    channels = [Clock(0, 1), Clock(0, 1)]
+    for clock, name, time in zip(channels, "ab", (30, 12), strict=True):
+        clock.assign([name])
+        clock.advance(np.array([time]), np.array([0]), [name])
+    merged = merged_clocks([each.dump() for each in channels])
+    clock = Clock(0, 1)
+    clock.load({"watermark": 12} | merged)
+    idleness = Idleness(clock, 1.0)
+    idleness.repeat([])
+    look(idleness, 100.0, {"b"})
+    assert values(look(idleness, 100.5, {"b"})) == []
+    assert values(look(idleness, 101.0, {"b"})) == [30]
