@@ -13,10 +13,13 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
+from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.operators.event_time.watermark import OWN
+from streams_orchestration.operators.watermarks import IDLE
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.chains import files_of
@@ -131,13 +134,14 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
     promise(generation > newest, "B6", reused)
     formers = redeployment.formers
     read = carry_connections(connection, application, formers)
+    sinks = set(connection.scalars(select(tables.sink.c.operator).where(tables.sink.c.application == application)))
     for unit in plan.units:
         if unit.name in begins:
             pes = [pe for pe in plan.pes if pe.program.unit == unit.name]
             final = _is_finished(pes, formers, cut.finished)
             ended = True
             for pe in pes:
-                position = _position(pe, cut, carried)
+                position = _position(pe, cut, carried, _reached_by_sinks(pe.program, cut, formers, sinks))
                 position = _continued(connection, pe.program, position, cut, read)
                 ended &= _begin(connection, pe, cut, carried, position, final=final)
             values = _unit_values(rows.get(unit.name), cut)
@@ -208,7 +212,7 @@ def _begin(
     return exhausted
 
 
-def _position(pe: DeployedPe, cut: CommonCut, carried: Carried) -> Position:
+def _position(pe: DeployedPe, cut: CommonCut, carried: Carried, reached: dict[str, dict[str, int]]) -> Position:
     program = pe.program
     ended = carried.exhausted & pe.initial.keys()
     own = {operator.name for operator in program.operators.values()}
@@ -223,7 +227,7 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried) -> Position:
         sources=pe.initial | {name: offset for name, offset in carried.offsets.items() if name in own},
         exhausted=tuple(sorted(ended)),
         outputs={stream: cut.outputs[stream] for stream in program.consumers if stream in cut.outputs},
-        watermarks={name: reached for name, reached in cut.watermarks.items() if name in own},
+        watermarks=reached,
         idle={name: decisions for name, decisions in carried.idle.items() if name in own},
         clocks={
             operator.name: carried.clocks[operator.name]
@@ -233,6 +237,37 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried) -> Position:
         # the first batch asks the states for the times at which their operators want to be called
         wake=0.0 if any(map(goes_by_clock, program.operators.values())) else None,
     )
+
+
+def _reached_by_sinks(
+    program: PeProgram, cut: CommonCut, formers: Mapping[str, str], sinks: Collection[str]
+) -> dict[str, dict[str, int]]:
+    """Return the watermarks with which the connections of sinks begin (EV67).
+
+    They keep their watermarks if a sink has the same connections and channels. Otherwise all begin with the least
+    watermark of the former channels, up to which the results stay complete.
+
+    Args:
+        program: the program of a PE.
+        cut: the cut of the units that change.
+        formers: operator of the new plan -> its name in the old plan, for operators that continue.
+        sinks: the deployed sinks.
+    """
+    begun: dict[str, dict[str, int]] = {}
+    for operator in program.operators.values():
+        former = formers.get(operator.name, operator.name)
+        channels = {each for each in {*sinks, *cut.watermarks} if without_channels(each) == without_channels(former)}
+        reached = [cut.watermarks.get(each, {}) for each in channels]
+        if operator.outputs or operator.event_time is None or not any(reached):
+            continue
+        own, declared = cut.watermarks.get(former, {}), {*operator.entries.values()}
+        imported = own.keys() - declared - {OWN} if operator.event_time.imports else ()
+        if len(channels) == max(operator.max_channels, 1) and own.keys() - {OWN} == declared | {*imported}:
+            begun[operator.name] = own
+        else:
+            least = min(min(each.values(), default=IDLE) for each in reached)
+            begun[operator.name] = dict.fromkeys((*declared, *imported), least) | ({OWN: least} if OWN in own else {})
+    return begun
 
 
 def _continued(
