@@ -70,7 +70,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def filtered(*names: str) -> Graph:
-    """Filters that pass every tuple, each behind the one before; the first name is a stream."""
+    """Return filters that pass every tuple, each behind the one before; the first name is a stream."""
     return [
         through(name, "Filter", before, parameters={"filter": "n >= 0"}) for before, name in itertools.pairwise(names)
     ]

@@ -89,7 +89,7 @@ def decisions(local: LocalApplication) -> list[Any]:
 
 
 def met_by_rows(local: LocalApplication) -> list[dict[str, Any]]:
-    """The tuples that came out, with the watermark that each has met."""
+    """Return the tuples that came out, with the watermark that each has met."""
     rows = [row for path in local.published("Out") for row in pq.read_table(path).to_pylist()]
     return [row for row in rows if row["k"] != "end"]
 

@@ -318,7 +318,7 @@ def merged_clocks(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
     A partition in several states gets the least of its times. The tuples and decisions of a single state are counted
     on, so pending decisions can be repeated. Tuples of several states are counted from 0, and their pending decisions
-    are dropped: such a partition holds the watermark until a clock decides anew, when all tuples have been read.
+    are dropped: such a partition holds the watermark until a clock decides again, when all tuples have been read.
     """
     if len(states) == 1:
         kept = ("partitions", "decided") if states[0].get("partitions") else ()

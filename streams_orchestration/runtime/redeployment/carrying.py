@@ -231,9 +231,9 @@ class Carrier:
     def _has_ended(self, stream: str) -> bool:
         """Return True if the sources of an event-time stream had no more tuples at the cut.
 
-        Operators in between have passed the last watermark on, unless they keep tuples or make their own watermarks. The
-        state of such an operator has the watermark that it has sent last. The result is False for an operator without
-        streams in event time, and for an unknown one. Raises OperatorError if a state cannot be read.
+        Operators in between have passed the last watermark on, unless they keep tuples or make their own watermarks.
+        The state of such an operator has the watermark that it has sent last. The result is False for an operator
+        without streams in event time, and for an unknown one. Raises OperatorError if a state cannot be read.
         """
         output = stream.partition(">")[0]
         name = output if output in self._programs else output.rpartition(":")[0]
