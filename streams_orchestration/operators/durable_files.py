@@ -193,10 +193,15 @@ def _together(action: Callable[[Path], None], paths: Sequence[Path]) -> None:
 
 
 def _sync_above(directory: Path) -> None:
-    """Flush the names of a directory and its parents to disk, once per process; skip parents without permission."""
+    """Flush the names of a directory and its parents to disk, once per process; skip parents without permission.
+
+    If one of them fails, the next call flushes all of them again.
+    """
+    flushed: list[Path] = []
     for each in (directory, *directory.parents):
         if each in _named or each == each.parent:
-            return
+            break
         with suppress(PermissionError):  # this user cannot have made the directory
             sync_directory(each.parent)
-        _named.add(each)
+        flushed.append(each)
+    _named.update(flushed)

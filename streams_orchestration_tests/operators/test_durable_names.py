@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path, PosixPath
 from typing import Any
 
@@ -23,3 +24,24 @@ def test_names_are_forgotten_while_another_thread_makes_directories(monkeypatch:
     monkeypatch.setattr(durable_files, "_named", named)
     durable_files.forget_names(Path("/results"))
     assert {str(each) for each in named} == {"/other", "/results/a-new", "/results/b-new", "/other-new"}
+
+
+def test_a_name_that_could_not_be_flushed_is_flushed_by_the_next_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    failing, flushed = [tmp_path], list[Path]()
+
+    def sync(directory: Path) -> None:
+        if directory in failing:
+            failing.remove(directory)
+            raise OSError(errno.EIO, "the storage was away for a moment", str(directory))
+        flushed.append(directory)
+
+    monkeypatch.setattr(durable_files, "_named", set())
+    monkeypatch.setattr(durable_files, "sync_directory", sync)
+    with pytest.raises(OSError, match="for a moment"):
+        durable_files.make_directory(tmp_path / "results" / "app")
+    flushed.clear()
+    durable_files.make_directory(tmp_path / "results" / "app")
+    assert flushed[:2] == [tmp_path / "results", tmp_path]
+    flushed.clear()
+    durable_files.make_directory(tmp_path / "results" / "app")
+    assert flushed == [], "once in a process"
