@@ -300,7 +300,8 @@ MUTANTS: dict[str, Mutant] = {
     "a sweep asks the catalog before it lists": Mutant(
         garbage.sweep,
         "candidates = [address for pe, address in found if pe not in foreign]",
-        "candidates = [str(each) for pe in programs if pe.pe not in foreign for each in unpublished_files(home, pe)]"
+        "candidates = [str(each) for pe in programs if pe.pe not in foreign"
+        " for each in unpublished_files(catalog.home, pe)]"
         "; candidates += [address for pe in numbers if pe not in foreign for kind in ('streams', 'states')"
         " for address in store.below(f'{data}/{kind}/pe-{pe}')]",
     ),
