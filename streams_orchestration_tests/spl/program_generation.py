@@ -68,6 +68,9 @@ FUNCTIONS = {
 """Output functions for each attribute."""
 KEYS = ["k", "n % 3", "k, n % 2"]
 
+MOST_JOINS = 2
+"""The most Joins of an application: each may multiply the tuples of those before it."""
+
 
 class ProgramGenerator:
     """Makes the operators of one application; each method adds an operator and returns its first output stream."""
@@ -276,10 +279,12 @@ def program(seed: int, *, stages: int = 7, tuples: int = 40, pes: bool = False) 
     kinds += [made.sort, made.duplicates, made.punctor, made.filter]
     if not pes:
         kinds += [made.join, made.join, made.barrier, made.pair, made.gate, made.switch, made.known_keys, made.merged]
-    streams = [made.source(tuples)]
+    streams, joins = [made.source(tuples)], 0
     for _ in range(stages):
         of = streams[-1] if made.random.random() < 0.6 else made.random.choice(streams)
-        streams.append(made.random.choice(kinds)(of))
+        kind = made.random.choice(kinds)
+        joins += kind == made.join
+        streams.append(made.barrier(of) if kind == made.join and joins > MOST_JOINS else kind(of))
     sinks = [
         f'() as Out{each} = FileSink({each}) {{ param file : "{each}"; format : txt; writePunctuations : true; }}'
         for each in made.streams
