@@ -14,7 +14,7 @@ import yaml
 from streams_orchestration.compiler.checking.checking import check_parameters
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
-from streams_orchestration.compiler.decoupling import solve
+from streams_orchestration.compiler.decoupling import solve, solver_process, solving
 from streams_orchestration.compiler.decoupling.application_decision import decide
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.options import Options
@@ -83,6 +83,9 @@ def line(case: dict[str, Any]) -> int:
 def raised(case: dict[str, Any], path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Diagnostic, ...]:
     if "problem" in case:
         path.write_text(case["problem"], encoding="utf-8")
+        if "solver" in case:
+            monkeypatch.setattr(solving, "_SMALL", 0)
+            monkeypatch.setattr(solver_process, "_COMMAND", [case["solver"]])
         try:
             return solve(read_problem(path), **case.get("options", {})).diagnostics
         except ApplicationError as error:

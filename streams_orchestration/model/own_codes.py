@@ -235,9 +235,7 @@ OWN_CODES: dict[str, Code] = {
         "Sources and receiving networks have no parents, tees have one, all others at least one. A sink or sending "
         "network is not a parent. Only networks have `recv_cpu`.",
     ),
-    "SO0604": error(
-        "An operator is pinned to a machine that does not exist.", "Pin it to a machine from 0 to k - 1, or raise k."
-    ),
+    "SO0604": error("An operator is pinned to a machine that does not exist.", "Pin it to 0 to k - 1, or raise k."),
     "SO0605": error("Tees of one stream carry different amounts.", "Give all of them the amount of the stream."),
     "SO0606": error("Nothing enters a loop.", "Connect the loop with a source or a receiving network."),
     "SO0607": error(
@@ -254,6 +252,7 @@ OWN_CODES: dict[str, Code] = {
         "An application cannot be decoupled with this PE or profile.",
         "Name a PE of the application with --pe, and give a profile that was measured while it worked.",
     ),
+    "SO0612": error("The process of the solver cannot be started.", "Free memory, or allow its user more processes."),
     "SO0620": error(
         "The decoupling decision was made for another application.",
         "Decide with `streams decouple` for this application, and give the file that it writes.",

@@ -132,8 +132,8 @@ def decide(
         gap: the relative difference from the optimum at which the solver may stop.
 
     Raises:
-        ApplicationError: nothing was measured, there is no such PE, or no decision was found in time.
-        OSError: the process of the solver cannot be started.
+        ApplicationError: nothing was measured, there is no such PE, no decision was found in time, or the solver's
+            process cannot be started.
     """
     loads = pe_loads(logical, physical, fusion, costs)
     busiest = max(loads, key=lambda each: (loads[each], -each))

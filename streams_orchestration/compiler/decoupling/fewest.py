@@ -46,7 +46,7 @@ def fewest_machines(problem: Problem, capacity: float, *, most: int) -> Decision
         most: the most machines. If they are not enough, the decision with the smallest peak load is returned.
 
     Raises:
-        ApplicationError: no decision is allowed with `most` machines, or none was found in time.
+        ApplicationError: no decision is allowed with `most` machines, or for another reason of `best_use`.
     """
     fitted = _fitted(problem, capacity)
     total = math.fsum(each.cpu + each.recv_cpu for each in fitted.ops)
@@ -119,7 +119,7 @@ def _allowed_use(problem: Problem, *, last: bool) -> Decision | None:
     """Return the result of `best_use`; None if no decision is allowed, unless this is the last number of machines.
 
     Raises:
-        ApplicationError: no decision is allowed on the last number of machines, or none was found in time.
+        ApplicationError: no decision is allowed on the last number of machines, or for another reason of `best_use`.
     """
     try:
         return best_use(problem)
@@ -136,8 +136,8 @@ def best_use(problem: Problem, *, solver: SolverChoice = "highs") -> Decision:
 
     Raises:
         ApplicationError: no decision is allowed (SO0608), none was found in time (SO0609), or operators that must be
-            on one machine are pinned to several or to be apart (SO0607).
-        OSError: the process of a solver cannot be started.
+            on one machine are pinned to several or to be apart (SO0607), or the solver's process cannot be started
+            (SO0612).
     """
     if contract(dataflow(problem)).size * problem.params.k > EXACT:
         decision = _approached(problem, _STEPS)

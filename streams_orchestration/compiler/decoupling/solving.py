@@ -47,14 +47,17 @@ def solve(
             exactly, large ones to 0.01 percent, and the largest ones with more than two machines to 1 percent.
 
     Raises:
-        ApplicationError: no decision is allowed, or none was found in time.
-        OSError: the process of a solver cannot be started.
+        ApplicationError: no decision is allowed, none was found in time, or the solver's process cannot be started.
     """
     begin = time.monotonic()
     flow = dataflow(problem)
     contraction = contract(flow)
     run = _Run(contraction, begin + seconds)
-    used = run.decide(solver, gap)
+    try:
+        used = run.decide(solver, gap)
+    except OSError as error:
+        message = f"the solver's process cannot be started on this machine: {error}"
+        raise ApplicationError([Diagnostic.of("SO0612", message, location=problem.params.location())]) from error
     if run.search.best is None:
         raise ApplicationError([_no_decision(problem, seconds, infeasible=run.infeasible)])
     outputs = tuple(canonical(contraction, run.search.best))
