@@ -22,6 +22,7 @@ from streams_orchestration.compiler.explain import (
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.runtime import api
 
 
@@ -37,7 +38,9 @@ def explain_part(spec: Path | str, what: tuple[str, ...], options: Options, form
 
     Raises:
         UsageError: no part is named.
-        StreamsRuntimeError: the application has no part of that name.
+        ApplicationError: the application has errors, and the part is not a diagnostic code.
+        StreamsRuntimeError: the application has no part of that name, or the class of an operator can no longer be
+            imported.
     """
     if isinstance(spec, Path) and not what:
         message = (
@@ -46,7 +49,7 @@ def explain_part(spec: Path | str, what: tuple[str, ...], options: Options, form
         raise click.UsageError(message, click.get_current_context())
     try:
         explanation = code_explanation(spec) if isinstance(spec, str) else _answer(spec, options, " ".join(what))
-    except UnknownSubjectError as error:
+    except (UnknownSubjectError, ImplementationError) as error:
         message = f"{spec}: {error}."
         raise api.StreamsRuntimeError(message) from error
     if format_ == "json":

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.compiler.explain import UnknownSubjectError
+from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.runtime import api
 
 if TYPE_CHECKING:
@@ -28,7 +29,11 @@ class UnknownPlanError(LookupError):
 
 
 def json_answer(read: Callable[[Request], Any]) -> Answer:
-    """Return a route that calls `read` in a thread and answers with its document, or with its error as JSON."""
+    """Return a route that calls `read` in a thread and answers with its document, or with its error as JSON.
+
+    An error has status 404 for an unknown application, part or plan, 400 for a wrong request, and 503 for another
+    error of the runtime or a class that cannot be imported; other errors are raised.
+    """
     from starlette.responses import JSONResponse
 
     async def answer(request: Request) -> Response:
@@ -38,7 +43,7 @@ def json_answer(read: Callable[[Request], Any]) -> Answer:
             return JSONResponse({"error": str(error)}, 404)
         except WrongRequestError as error:
             return JSONResponse({"error": str(error)}, 400)
-        except api.StreamsRuntimeError as error:
+        except (api.StreamsRuntimeError, ImplementationError) as error:
             return JSONResponse({"error": str(error)}, 503)
 
     class _Document(JSONResponse):

@@ -9,6 +9,7 @@ import pytest
 
 from streams_orchestration.cli import entry, main
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 Capture = pytest.CaptureFixture[str]
@@ -47,8 +48,11 @@ def test_an_unknown_command_is_one_line(capsys: Capture):
     assert "No such command 'compil'" in capsys.readouterr().err
 
 
-def test_errors_that_a_user_can_mend_are_their_message_alone(monkeypatch: pytest.MonkeyPatch, capsys: Capture):
-    failing_with(StreamsRuntimeError("x: no. Do y."), monkeypatch)
+@pytest.mark.parametrize("kind", [StreamsRuntimeError, ImplementationError])
+def test_errors_that_a_user_can_mend_are_their_message_alone(
+    kind: type[Exception], monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    failing_with(kind("x: no. Do y."), monkeypatch)
     assert main(["fail"]) == 1
     assert capsys.readouterr().err == "x: no. Do y.\n"
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from streams_orchestration.cli import explaining
 from streams_orchestration.cli.entry import main
 from streams_orchestration.model.diagnostics import CODES
+from streams_orchestration.operators.import_path import ImplementationError
 
 SPEC = """\
 specVersion: 1
@@ -42,6 +44,18 @@ def test_json_is_alone_on_standard_output(spec: str, capsys: pytest.CaptureFixtu
 def test_an_unknown_name_proposes_the_nearest(spec: str, capsys: pytest.CaptureFixture[str]):
     assert main(["explain", spec, "Scr"]) == 1
     assert "the nearest is Src" in capsys.readouterr().err
+
+
+def test_a_class_that_can_no_longer_be_imported_is_named_with_the_spec(
+    spec: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def gone(*_: object) -> None:
+        message = "flights:Delays: the module cannot be imported"
+        raise ImplementationError(message)
+
+    monkeypatch.setattr(explaining, "explain", gone)
+    assert main(["explain", spec, "Src"]) == 1
+    assert capsys.readouterr().err == f"{spec}: flights:Delays: the module cannot be imported.\n"
 
 
 def test_nothing_to_explain_is_an_error_of_the_command_line(spec: str, capsys: pytest.CaptureFixture[str]):

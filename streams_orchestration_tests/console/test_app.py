@@ -15,9 +15,11 @@ import pytest
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
+from streams_orchestration.console import app
 from streams_orchestration.console.guard import HEADERS
 from streams_orchestration.console.histories import SECONDS, History
 from streams_orchestration.console.reader import SnapshotReader, pause_after
+from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OtherVersionError
@@ -141,6 +143,16 @@ def test_an_unknown_name_in_a_request_is_an_error_that_names_it(deployed: Deploy
     answer = client_of(deployed.home, only="app").get(path)
     assert answer.status_code == status
     assert part in answer.json()["error"]
+
+
+def test_a_class_that_can_no_longer_be_imported_is_named(deployed: Deployed, monkeypatch: pytest.MonkeyPatch):
+    def gone(*_: object) -> None:
+        message = "flights:Delays: the module cannot be imported"
+        raise ImplementationError(message)
+
+    monkeypatch.setattr(app, "subject", gone)
+    answer = client_of(deployed.home, only="app").get("/api/applications/app/subject?kind=operator&name=Double")
+    assert (answer.status_code, answer.json()["error"]) == (503, "flights:Delays: the module cannot be imported")
 
 
 def test_tuples_are_not_shown_where_the_deployment_does_not_let_them(client: TestClient):
