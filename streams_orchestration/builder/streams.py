@@ -100,7 +100,7 @@ class Invoked:
         return self.place(partition_isolation=True)
 
     def on_host(self, host: str | None = None, *, pool: str | None = None) -> Self:
-        """Run on the named host, or on a host of the pool."""
+        """Run on the named host, or on a host of the pool; without either, nothing changes."""
         return self.place(**({"host": host} if host is not None else {}), **({"host_pool": pool} if pool else {}))
 
     def threaded(
@@ -110,7 +110,7 @@ class Invoked:
         port: int = 0,
         congestion: Literal["Sys.Wait", "Sys.DropFirst", "Sys.DropLast"] = "Sys.Wait",
     ) -> Self:
-        """Put a queue in front of an input port, with a thread of its own that takes tuples from it."""
+        """Add a queue of `queue` tuples and a thread in front of a port; if full, it waits or drops (`congestion`)."""
         ports = [*self.node.config.get("threadedPort", ())]
         ports.append({"port": port, "congestionPolicy": congestion, "queueSize": queue})
         self.node.config["threadedPort"] = ports
@@ -188,10 +188,12 @@ class Stream(Invoked):
             schema: the schema of the result; None for the schema of this stream, or BuildError if that is unknown.
             name: the operator's name.
             uid: the operator's identity across redeploys.
-            parameters: the operator's parameters; of a plain function, `arguments` and `state`.
+            parameters: the parameters of the operator or `Functor`; of a plain function, `arguments` and `state`.
+
+        Raises BuildError as `Application.stream` does, and ValueError for a local class or function.
         """
         if isinstance(function, Mapping):
-            operator = op.Functor(output=dict(function))
+            operator = op.Functor(output=dict(function), **parameters)
         elif isinstance(function, type):
             operator = use(function, **parameters)
         else:
@@ -200,12 +202,7 @@ class Stream(Invoked):
         return self.apply(operator, schema=self._like() if schema is None else schema, name=name, uid=uid)
 
     def _like(self) -> str:
-        """Return the schema of this stream.
-
-        Raises:
-            BuildError: the schema is unknown, because the stream enters through a composite's port or comes from an
-                operator that declares none.
-        """
+        """Return the schema of this stream. Raise BuildError if it is unknown, as no operator before declares one."""
         schema = schema_of(self._output)
         if schema is None:
             message = "the schema of the mapped stream is not known here; give the output's schema: map(..., schema)"
@@ -246,7 +243,8 @@ class Stream(Invoked):
             time_attribute: the timestamp attribute of windows over time.
             refinement: the content of a firing of a pane that has fired before, in a window of event time.
             late: the name of a second stream, with the tuples that are too late for a window of event time.
-            output: output functions by attribute, which must fit: `"Sum(n)"`, or `functions.sum(col("n"))`.
+            output: output functions by attribute: `"Sum(n)"`, or `functions.sum(col("n"))`. One that does not fit, or a
+                key that the stream lacks, is a BuildError.
         """
         ddl = self._app.tuple_type(self._output) if schema is None else None
         if ddl is not None:
@@ -310,7 +308,7 @@ class Stream(Invoked):
     def deduplicate(
         self, *key: str | Column, name: str | None = None, uid: str | None = None, **parameters: Any
     ) -> Stream:
-        """Return the first tuple of every key; `operators.DeDuplicate` has the parameters."""
+        """Return the tuples whose key, by default all attributes, is not remembered; see `operators.DeDuplicate`."""
         return self.apply(op.DeDuplicate(key=list(key), **parameters), name=name, uid=uid)
 
     def to_files(self, file: str, *, name: str | None = None, **parameters: Any) -> Invoked:
@@ -358,7 +356,7 @@ def source(stream: Stream | str) -> DraftSource:
 
 
 def ports_of(inputs: Sequence[Input]) -> list[DraftPort]:
-    """Make an input port for each input; the streams of a list share one port."""
+    """Make an input port for each input; the streams of a list share one port, and a `port` is kept."""
     ports: list[DraftPort] = []
     for each in inputs:
         if isinstance(each, DraftPort):

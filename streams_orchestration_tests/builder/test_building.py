@@ -211,6 +211,12 @@ def test_functions_and_classes_are_operators():
     assert app.test({"Readings": [("a", 1.0), ("b", 2.0)]})["mapped_FileSink"].to_pydict() == {"twice": [4.0, 8.0]}
 
 
+def test_expressions_are_mapped_with_the_parameters_of_a_functor():
+    app = Application("a")
+    readings(app).map({"twice": "value * 2"}, "twice double", filter="value > 1").to_files("twice", name="Out")
+    assert app.test({"Readings": [("a", 1.0), ("b", 2.0)]})["Out"].to_pydict() == {"twice": [4.0]}
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
