@@ -90,15 +90,15 @@ class Application(Declarations):
             operator: the operator, for example from `operators`.
             inputs: the streams that each input port reads.
             schema: the schema of the output. Operators that pass tuples on, such as a filter, take the input's schema.
-            name: the name of the operator and its output. None takes the name of the variable that is assigned.
-            uid: the operator's identity across redeploys.
-            rate: the expected rate of the output, in tuples per second.
+            name: the name of the operator and its output; None takes the assigned variable's, or one of input and kind.
+            uid: the operator's identity across redeploys; None for its name.
+            rate: the expected rate of the output, in tuples per second; None if it is unknown.
             consistent: the annotation that starts a consistent region here; `consistent` makes one.
             event_time: the annotation that says which attribute is the time of a tuple; `event_time` makes one.
 
         Raises:
-            BuildError: an expression made of columns does not fit its tuples.
-            TypeError: the schema is not a tuple type.
+            BuildError: an expression made of columns does not fit its tuples, or an input comes from another composite.
+            TypeError, ValueError: the schema is not a tuple type.
         """
         node = self._add(operator, inputs, 1, name=name, uid=uid)
         output = (node.outputs or [])[0]
@@ -113,7 +113,7 @@ class Application(Declarations):
     def streams(
         self, operator: Use, *inputs: Input, outputs: Outputs, name: str | None = None, uid: str | None = None
     ) -> tuple[Stream, ...]:
-        """Add an operator with several outputs, and return their streams. Raises BuildError as `stream` does."""
+        """Add an operator with several outputs and return them. Raises BuildError as `stream`, or for wrong outputs."""
         node = self._add(operator, inputs, outputs, name=name, uid=uid)
         self._check_columns(operator, node)
         return self._streams(node)
@@ -145,7 +145,7 @@ class Application(Declarations):
                 `event_time("at")` returns, to take the exporter's watermarks.
 
         Raises:
-            BuildError: `event_time` has more than the attribute and its resolution.
+            BuildError, TypeError, ValueError: `event_time` has more than attribute and resolution; or see `stream`.
         """
         return self.stream(import_use(parameters), schema=schema, name=name)
 
@@ -155,7 +155,7 @@ class Application(Declarations):
     def composite(
         self, name: str, inputs: Sequence[str] = (), *, annotations: Json | None = None, config: Json | None = None
     ) -> Iterator[Composite]:
-        """Define a composite. Operators that are added inside the `with` block belong to it.
+        """Define a composite, and yield it. Operators that are added inside the `with` block belong to it.
 
         Args:
             name: the composite's name.
@@ -174,7 +174,7 @@ class Application(Declarations):
 
     @contextmanager
     def block(self, name: str, *, uid: str | None = None) -> Iterator[Invoked]:
-        """Put the operators that are added inside the `with` block into a composite of their own.
+        """Put the operators that are added inside the `with` block into a composite of their own; yield its invocation.
 
         A stream that crosses the block's border becomes a port: an input port if the block reads it, an output port if
         the graph around reads it.
@@ -201,7 +201,7 @@ class Application(Declarations):
         replicate_host_tags: Sequence[str] = (),
         uid: str | None = None,
     ) -> Iterator[Invoked]:
-        """Run the operators of the `with` block as `width` replicas; `parallel` describes the other arguments."""
+        """Run the operators of the `with` block as `width` replicas, and yield its invocation; see `parallel`."""
         annotation = parallel(
             width, partition_by=partition_by, broadcast=broadcast, replicate_host_tags=replicate_host_tags
         )
@@ -308,7 +308,7 @@ class Application(Declarations):
         return app
 
     def __getitem__(self, name: str) -> Stream:
-        """Return the stream of the main graph that has this name.
+        """Name all streams, and return the one of the main graph that has this name; its output becomes explicit.
 
         Raises:
             KeyError: no stream has this name.
@@ -325,10 +325,7 @@ class Application(Declarations):
         raise KeyError(message)
 
     def _is_sink(self, node: DraftNode) -> bool:
-        """Return True if an invocation without named outputs has no output.
-
-        False if it has one, which takes its name.
-        """
+        """Return True if an invocation without named outputs has no output, False if one output has its name."""
         if not isinstance(node.operator, str):
             return not node.operator.outputs
         if node.operator in self._operators:
@@ -362,7 +359,10 @@ class Application(Declarations):
         return run_in_process(self.document(), inputs or {}, [*map(self.name_of, streams)], options, batch)
 
     def name_of(self, stream: str | Stream) -> str:
-        """Return the name that a stream of the main graph has in plans."""
+        """Name all streams, and return the name of a stream in the main graph; a text is returned unchanged.
+
+        A stream of a block gets an output port. Raise BuildError for a stream in a composite that is not a block.
+        """
         if isinstance(stream, str):
             return stream
         self._root.name_all()

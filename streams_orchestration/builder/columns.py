@@ -29,7 +29,8 @@ MISSING: Any = object()
 class Column:
     """An expression over the attributes of a stream; `str` gives its text.
 
-    Python's operators combine expressions: `+ - * / %`, `== != < <= > >=`, and `& | ~` for AND, OR and NOT.
+    Python's operators combine expressions: `+ - * / %`, `== != < <= > >=`, and `& | ~` for AND, OR and NOT. A value of
+    Python that no literal has raises ColumnError.
     """
 
     __slots__ = ("name", "tree")

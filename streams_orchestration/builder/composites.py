@@ -48,7 +48,8 @@ class Composite:
         """Add an invocation and return its only output.
 
         Raises:
-            BuildError: the composite does not have exactly one output.
+            BuildError: the composite does not have exactly one output, and the invocation stays in the graph; or an
+                input comes from another composite.
         """
         outputs = self._invoke(inputs, name, uid)
         if len(outputs) != 1:

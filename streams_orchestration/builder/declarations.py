@@ -46,7 +46,7 @@ class Declarations:
         """Declare a tuple type, and return its name, which can be used in place of the type.
 
         Raises:
-            TypeError: the schema is not a tuple type.
+            TypeError, ValueError: the schema is not a tuple type.
         """
         self._schemas[name] = ddl_of(schema)
         return name
@@ -84,7 +84,10 @@ class Declarations:
         self._config.update(plain_keys(config))
 
     def _declared(self, operator: Use) -> str:
-        """Return the operator's name in the spec; declare the operator first if its class describes its ports."""
+        """Return the operator's name in the spec; declare the operator first if its class describes its ports.
+
+        If the name already belongs to another operator, a number is appended.
+        """
         if operator.declaration is None:
             return operator.operator
         name, number = operator.operator, 1
@@ -97,7 +100,10 @@ class Declarations:
     def _ddl(self, schema: SchemaLike | None) -> str | None:
         """Return a schema as text for the spec. Declare a class under its name, which plans and pages then show.
 
-        None without a schema.
+        The result is None without a schema, and DDL if the name of the class belongs to another tuple type.
+
+        Raises:
+            TypeError, ValueError: the schema is not a tuple type.
         """
         if schema is None or isinstance(schema, str):
             return schema
@@ -109,7 +115,7 @@ class Declarations:
         return name
 
     def _take_over(self, read: model.Application) -> Json:
-        """Copy all declarations of a spec. Return the spec as a mapping."""
+        """Replace all declarations by the declarations of a spec. Return the spec as a mapping."""
         dump = read.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         self._submission, self._schemas = dump.get("submission", {}), dict(read.schemas)
         self._operators, self._pools = dump.get("operators", {}), list(dump.get("hostPools", []))

@@ -75,7 +75,7 @@ def time_interval(
         duration: the length of a pane in seconds.
         every: the seconds between the starts of two panes; the default is the duration.
         discard: the seconds for which late tuples are taken; the default is 0.
-        offset: the start of the panes in seconds since 1970, modulo `every`.
+        offset: the start of the panes in seconds since 1970, modulo `every`; 0 by default.
         by: `pane` to discard tuples when all their panes are closed; `tuple`, the default, by their own time.
         early: the distance of early firings in seconds; None for none.
         partitioned: True if each partition has panes of its own.

@@ -71,7 +71,10 @@ def _summary(function: OutputFunction) -> str:
 
 
 def _parameters(signatures: tuple[FunctionSignature, ...]) -> tuple[list[str], list[str]]:
-    """Return the parameters of a function in Python, and the arguments of the `call` in its body."""
+    """Return the parameters of a function in Python, and the arguments of the `call` in its body.
+
+    They are `*arguments` if forms differ in their number of parameters, or take any number of them.
+    """
     longest = max(signatures, key=lambda form: len(form.parameters), default=None)
     if longest is None or longest.variadic or any(len(f.parameters) != len(longest.parameters) for f in signatures):
         return ["*arguments: Value"], ["*arguments"]

@@ -86,7 +86,8 @@ def summarised(
         event_time: the event-time attribute of the stream, if it is known.
 
     Raises:
-        BuildError: a function or a key does not fit the stream.
+        BuildError: a function or a key does not fit the stream, or a result has the type of an event-time attribute
+            that is not known.
     """
     from streams_orchestration.expressions.times import UTC
     from streams_orchestration.operators.arrow_types import arrow_schema, schema_ddl

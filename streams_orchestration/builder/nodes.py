@@ -116,7 +116,7 @@ class DraftNode:
         return located(document, self.place)
 
     def _annotations(self) -> Json:
-        """Return the annotations; a parallel region refers to ports by name, no longer by stream."""
+        """Return the annotations; a parallel region refers to ports by name. Raise BuildError as `_port` does."""
         parallel: Json = dict(self.annotations.get("parallel") or {})
         by, broadcast = parallel.get("partitionBy"), parallel.get("broadcast")
         if isinstance(by, Mapping):
@@ -129,7 +129,10 @@ class DraftNode:
         return self.annotations | ({"parallel": parallel} if parallel else {})
 
     def _port(self, which: DraftPort | DraftSource) -> str:
-        """Return the name of an input port, also by a stream that it reads. Raise BuildError if no port reads it."""
+        """Return the name of an input port, also by a stream that it reads; a port without a name becomes `in0`, `in1`.
+
+        A text is returned unchanged. Raise BuildError if no port reads the stream.
+        """
         if isinstance(which, str):
             return which
         for position, port in enumerate(self.inputs):
@@ -316,7 +319,7 @@ def _stem(stream: DraftSource) -> str:
 
 
 def name_in(graph: DraftGraph, stream: DraftSource) -> str:
-    """Return the name of a stream in a graph; a block's port takes the name of the stream on its other side."""
+    """Return a stream's name in a graph, reserved at first use; a block's port takes the name on its other side."""
     if isinstance(stream, str):
         return stream
     if stream not in graph.streams:

@@ -29,7 +29,10 @@ class CallSite:
 
 
 def calling_place() -> CallSite:
-    """Return the innermost place on the call stack that is outside of this package; without one, line 1 of no file."""
+    """Return the innermost place on the call stack that is outside of this package; without one, line 1 of no file.
+
+    It has no variables if several statements are in its line.
+    """
     frame: Any = sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename.startswith(_OWN) or "contextlib" in frame.f_code.co_filename):
         frame = frame.f_back

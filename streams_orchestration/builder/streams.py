@@ -110,7 +110,7 @@ class Invoked:
         port: int = 0,
         congestion: Literal["Sys.Wait", "Sys.DropFirst", "Sys.DropLast"] = "Sys.Wait",
     ) -> Self:
-        """Add a queue of `queue` tuples and a thread in front of a port; if full, it waits or drops (`congestion`)."""
+        """Make a port threaded: an exchange between tasks. `queue`, in tuples, and `congestion` are only in plans."""
         ports = [*self.node.config.get("threadedPort", ())]
         ports.append({"port": port, "congestionPolicy": congestion, "queueSize": queue})
         self.node.config["threadedPort"] = ports

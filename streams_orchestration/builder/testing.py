@@ -61,7 +61,7 @@ def run_in_process(
         document: the application as a spec; it is changed.
         inputs: the tuples of a stream, by its name; they replace the tuples of its source.
         streams: further streams of the main graph whose tuples are returned.
-        options: options of the compiler.
+        options: options of the compiler. By default the fusion is `legacy`, or `automatic` if operators form a loop.
         batch: the approximate number of tuples that a source reads in a micro-batch.
 
     Returns:
@@ -70,7 +70,8 @@ def run_in_process(
 
     Raises:
         ApplicationError: the application has errors.
-        ValueError: a name in `inputs` is not a stream of a source, or its tuples do not fit it.
+        ValueError: a name in `inputs` is not a stream of a source, its tuples do not fit it, or they have watermarks
+            that its event time does not allow.
         StepError: an operator raised an error.
         StreamsRuntimeError: the application needs Spark, and this process already has a session of its own.
     """
@@ -125,7 +126,7 @@ _engines: list[SparkEngine] = []
 
 
 def _new_engine() -> SparkEngine:
-    """Start an engine whose JVM ends with this process."""
+    """Start an engine whose JVM ends with this process, as does its directory."""
     from pyspark import SparkContext
 
     from streams_orchestration.runtime.engine.spark.engine import SparkEngine
@@ -141,6 +142,8 @@ def _new_engine() -> SparkEngine:
 
 def _divide_sources(document: Json, inputs: Mapping[str, TestTuples]) -> Mapping[str, TestTuples]:
     """Replace each source that has several outputs by one source for each output, if `inputs` names one of them.
+
+    An output whose schema lacks the event-time attribute loses the annotation `eventTime`.
 
     Returns:
         `inputs` with no tuples for the outputs of these sources that it does not name.
@@ -171,8 +174,11 @@ def _copied(node: LocatedMapping) -> LocatedMapping:
 def _replace_source(document: Json, stream: str, rows: TestTuples, directory: Path) -> None:
     """Write the tuples to a file, and make a FileSource that reads it the source of the stream.
 
+    If there are watermarks among the tuples, the source is a replay (see `replay`). An output without a schema gets the
+    schema of the tuples.
+
     Raises:
-        ValueError: the stream is not the output of a source.
+        ValueError: the stream is not the output of a source, or the tuples or watermarks do not fit it.
     """
     sources = {_names(node)[0]: node for node in document["graph"] if not node.get("inputs") and len(_names(node)) == 1}
     if stream not in sources:

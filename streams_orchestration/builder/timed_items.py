@@ -36,6 +36,8 @@ def replay(
 ) -> None:
     """Turn an annotated source into one that reads the test's tuples from a file and submits the test's watermarks.
 
+    The operator is declared in the document, and the annotation's minimum gap becomes 0.
+
     Raises:
         ValueError: the source has no annotation `eventTime`, or a watermark is not a value of the attribute.
     """
@@ -66,7 +68,10 @@ def take_watermarks_of_test(node: dict[str, Any]) -> None:
 
 
 def without_event_time(node: dict[str, Any], schema: pa.Schema | None) -> None:
-    """Drop the annotation `eventTime` of a source whose only output lacks the attribute that it names."""
+    """Drop the annotation `eventTime` of a source whose only output lacks the attribute that it names.
+
+    If the schema of the output is unknown, nothing is changed.
+    """
     annotations = node.get("annotations", {})
     attribute = str((annotations.get("eventTime") or {}).get("eventTimeAttribute"))
     if schema is not None and "eventTime" in annotations and type_of(schema, attribute) is None:

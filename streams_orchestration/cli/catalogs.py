@@ -8,7 +8,10 @@ from streams_orchestration.runtime import api
 
 
 def show() -> int:
-    """Show the catalog's place, the revision of its tables, and the applications that are deployed in it."""
+    """Show the catalog's place, the revision of its tables, and the applications that are deployed in it.
+
+    Applications are shown only if the revision is this version's. The exit status is 0.
+    """
     home = api.Home.default()
     opened = api.Catalog(home)
     version = opened.version()

@@ -99,7 +99,10 @@ def _ask_spark(wanted: Deployable) -> None:
 
 
 def _findings_apart(specs: Iterable[Path], *, queries: bool) -> Iterator[Finding]:
-    """Check several applications, each in a process of its own, since their modules may have the same names."""
+    """Check several applications, each in a process of its own, since their modules may have the same names.
+
+    With `queries` they are checked one at a time, else as many at once as there are processors. The order is kept.
+    """
     most = 1 if queries else os.cpu_count() or 1
     with ThreadPoolExecutor(most) as pool:
         yield from pool.map(partial(_finding_apart, queries=queries), specs)

@@ -24,7 +24,10 @@ from streams_orchestration.runtime import api
 
 
 def compile_application(spec: Path, options: Options, format_: str, output: Path | None) -> int:
-    """Compile an application and show the plan; return the exit status."""
+    """Compile an application and show the plan, or report its errors; return the exit status, 1 for errors.
+
+    A note names checks that only `streams check` makes.
+    """
     read = read_application(spec)
     try:
         compilation = compiled_with_checked_parameters(read, options)
@@ -72,7 +75,10 @@ def as_it_runs(compilation: Compilation) -> Compilation:
     """Return the compilation with the PE numbers of the deployed application, as `streams status` shows them.
 
     The result also has the columns of queries that Spark found at the deployment. If the application is not deployed,
-    nothing changes.
+    or its plan cannot be read, nothing changes.
+
+    Raises:
+        StorageSettingError: the catalog's files are in another place than STREAMS_STORAGE says.
     """
     from streams_orchestration.compiler.redeployment.numbered import as_deployed
 

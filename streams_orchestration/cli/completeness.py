@@ -20,6 +20,8 @@ LOOK_SECONDS = 0.5
 def watermark(application: str, sink: str, at_least: float | None, within: float | None) -> int:
     """Show the watermark of a sink, once it has reached a time; return the exit status.
 
+    The status is 1 if there is no such sink, the application ends before that time, or `within` has passed.
+
     Args:
         application: the name of the application.
         sink: the name of the sink.

@@ -16,11 +16,12 @@ from streams_orchestration.runtime import api
 def console(
     shown: tuple[str | Path, ...], options: Options, host: str, port: int, token: str | None, *, allow_actions: bool
 ) -> int:
-    """Serve the console until Ctrl-C.
+    """Serve the console until Ctrl-C, and write its address to standard output.
 
     Raises:
         UsageError: several applications are given, or options of the compiler without exactly one spec.
         NotDeployedError: the application is not deployed.
+        ConsoleError: the address cannot be used, or the token is too short.
     """
     home = api.Home.default()
     applications = [each for each in shown if isinstance(each, str)]

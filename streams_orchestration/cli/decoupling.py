@@ -41,9 +41,12 @@ def decouple(
     format_: str,
     output: Path | None,
 ) -> int:
-    """Decide which operators of an application, or of a bare problem, to move apart.
+    """Decide which operators of an application, or of a bare problem, to move apart; write the decision, and return 0.
+
+    The decision about an application is written as JSON if there is an output, and the table is shown, too.
 
     Raises:
+        ApplicationError: the application or problem has errors, or there is no decision; see `solve` and `decide`.
         UsageError: options that need a spec are given for a bare problem, or a spec is given without a profile.
     """
     effort = {"solver": solver.lower(), "seconds": seconds, "gap": gap}
@@ -106,7 +109,11 @@ def _of_application(
 
 
 def _as_measured(spec: Path, options: Options) -> Compilation:
-    """Compile an application without decoupling, and if possible into the PEs in which it was measured; else warn."""
+    """Compile an application without decoupling, and if possible into the PEs in which it was measured; else warn.
+
+    Raises:
+        ApplicationError: the application has errors.
+    """
     read = read_application(spec)
     plain = compiled_and_reported(read, replace(options, profile=None, decoupling=None))
     wanted = options.profile.fingerprint if options.profile is not None else ""

@@ -41,7 +41,9 @@ def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tu
 
 
 def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request: api.Request) -> int:
-    """Deploy a compiled application, launch its hosts, wait until its PEs run, and return the exit status.
+    """Deploy a compiled application, launch its hosts, wait until its PEs run, and record the deployment in Dagster.
+
+    Return the exit status, 0.
 
     Args:
         command: the name of this command, shown by commands that wait for the start lock.
@@ -73,7 +75,13 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
 
 
 def cancel(application: str, timeout: float) -> int:
-    """Stop an application and keep its state; return the exit status. Raises NotDeployedError if it is not deployed."""
+    """Stop an application and keep its state; return the exit status, 0.
+
+    A host that has not ended after `timeout` seconds is killed.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+    """
     home = api.Home.default()
     current().application = application
     api.read_status(home, application)
@@ -90,7 +98,8 @@ def cancel(application: str, timeout: float) -> int:
 def reset(application: str, unit: str | None, *, force: bool) -> int:
     """Reset one unit, or all failed units, to the last complete epoch; return the exit status.
 
-    A unit that cannot be reset is reported, and the others are reset.
+    A unit that is complete or cannot be reset is reported, the others are reset, and the exit status is 1. Orphaned
+    hosts are stopped first.
 
     Raises:
         NotDeployedError: the application is not deployed.

@@ -25,7 +25,12 @@ from streams_orchestration.compiler.redeployment.comparison import (
 
 
 def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_: str, output: Path | None) -> None:
-    """Show what changes when parallel regions get other widths."""
+    """Show what changes when parallel regions get other widths.
+
+    Raises:
+        ApplicationError: the application has errors with the old widths or the new ones.
+        ImplementationError: the class of an operator cannot be imported.
+    """
     read = read_application(spec)
     old = compiled_and_reported(read, options)
     new = compiled_with_checked_parameters(read, replace(options, widths=(*to, *options.widths)))

@@ -65,6 +65,7 @@ class Display:
         """Show what operators have printed, and the progress of the application.
 
         Without a terminal, print the progress only if a state has changed, or after `LINE_SECONDS` if the line has.
+        Reasons of sinks that cannot deliver are printed when they change, and again after `REASON_SECONDS`.
         """
         if self._follows_printed:
             self._printed.look(pe.log for pe in status.pes if pe.here)

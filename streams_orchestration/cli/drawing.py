@@ -23,8 +23,11 @@ _OTHER_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")
 def graph(spec: Path, options: Options, format_: str | None, output: Path | None) -> None:
     """Draw operators, channels, PEs, regions, queues and copies.
 
+    Without a format, an output that ends in .svg or .html has that format, and any other is text.
+
     Raises:
-        BadParameter: the ending of the output is another kind of picture.
+        BadParameter: no format is given, and the ending of the output is another kind of picture.
+        ApplicationError: the application has errors.
     """
     ending = output.suffix if output is not None and format_ is None else ""
     if ending in _OTHER_PICTURES:
@@ -46,6 +49,8 @@ def lineage(application: str, name: str, options: Options, format_: str, output:
     Raises:
         UnknownNodeError: no part or several parts have the name.
         NotDeployedError: no application and no spec have this name.
+        ApplicationError: the spec has errors.
+        OtherVersionError: another version of the product deployed the plan.
     """
     whole = api.lineage_graph(_compilation(application, options))
     current().application = whole.graph["application"]
@@ -56,7 +61,12 @@ def lineage(application: str, name: str, options: Options, format_: str, output:
 
 
 def _compilation(application: str, options: Options) -> Compilation:
-    """Return the compilation of a spec's path, or of a name: the deployed application, or else a spec under `specs`."""
+    """Return the compilation of a spec's path, or of a name: the deployed application, or else a spec under `specs`.
+
+    Raises:
+        NotDeployedError: no application and no spec have this name.
+        ApplicationError: the spec has errors.
+    """
     if file_of(application).is_file():
         return as_it_runs(compiled_and_reported(read_application(application), options))
     try:

@@ -86,7 +86,10 @@ def _run(arguments: list[str]) -> int:
 
 
 def _failed(invocation: CommandInvocation, status: int, kind: ErrorKind, message: str) -> int:
-    """Write the JSON document of a failed command if `--format json` asks for it, and return the exit status."""
+    """Write the JSON document of a failed command if `--format json` asks for it, and return the exit status.
+
+    If the command has written its document already, nothing is written.
+    """
     if invocation.json and not invocation.documented:
         write_json(invocation.document({}, status, kind, message))
     return status

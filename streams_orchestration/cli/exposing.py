@@ -27,7 +27,12 @@ LOOK_SECONDS = 3600.0
 
 
 def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
-    """Write, serve or send the metrics of all applications; return the exit status."""
+    """Write the metrics of all applications, or serve or send them until an interrupt; return the exit status, 0.
+
+    Raises:
+        UsageError: see `_serve` and `_sender`.
+        StreamsRuntimeError: the package for sending is not installed.
+    """
     home = api.Home.default()
     if serve is None and not otlp:
         write_output(api.metrics_text(home)[0].decode(), None)
@@ -81,6 +86,7 @@ def _sender(home: api.Home, stack: ExitStack) -> tuple[Callable[[], None], float
 
     Raises:
         UsageError: the variable with the interval has no usable value.
+        StreamsRuntimeError: the package of the extra `otlp` is not installed.
     """
     require("streams metrics --otlp", "opentelemetry", "opentelemetry-sdk", "otlp")
     try:

@@ -65,7 +65,9 @@ class Follower:
     _recording: tuple[str, PendingOperation] | None = None
 
     def follow(self) -> api.ApplicationStatus:
-        """Show the application until it is complete or stopped, or the user wants to stop.
+        """Show the application and reset its failed units until it is complete or stopped, or the user wants to stop.
+
+        Return the last status. At the end, wait at most `FINISH_SECONDS` until its resets are recorded.
 
         Raises:
             ResetsExhaustedError: a unit has failed and has no attempt left, or cannot be mended by a reset.
@@ -85,7 +87,11 @@ class Follower:
                 return status
 
     def _read(self) -> api.ApplicationStatus:
-        """Return the status as soon as the catalog can be read, after a pause for heartbeats if it was unavailable."""
+        """Return the status as soon as the catalog can be read, after a pause for heartbeats if it was unavailable.
+
+        Raises:
+            CatalogUnavailableError: the catalog stays unavailable for too long, or until the user wants to stop.
+        """
         lost: float | None = None
         while True:
             try:
@@ -104,7 +110,7 @@ class Follower:
                 self.pause(api.SETTLE_SECONDS)
 
     def _heal(self, status: api.ApplicationStatus, now: float) -> None:
-        """Begin a reset of every unit that needs one now.
+        """Report new failures, and begin a reset of every unit that needs one now.
 
         Raises:
             ResetsExhaustedError: a unit has failed and must no longer be reset.

@@ -87,6 +87,8 @@ class Foreground:
     ) -> None:
         """Bring the application up, launch its hosts, and wait until every PE runs.
 
+        Another thread records the deployment in Dagster, once the engines are up.
+
         Args:
             spec: the path of the spec.
             lock: the start lock of the application; it is released when the hosts are launched.
@@ -95,7 +97,7 @@ class Foreground:
             say: a function that prints a line about the savepoint from which the application begins.
 
         Raises:
-            HostLaunchError: a host or a PE did not start.
+            HostLaunchError: a host or a PE did not start within `START_SECONDS`.
             StreamsRuntimeError, ApplicationError: the application cannot be deployed; `bring_up` lists the reasons.
         """
         brought = api.bring_up(self._home, lock, wanted, request)
@@ -193,7 +195,8 @@ def run_application(
         The application's final status, and the exit status: INTERRUPTED or TERMINATED after an interrupt, else 0.
 
     Raises:
-        HostLaunchError, ResetsExhaustedError: see `run_in_foreground`.
+        HostLaunchError, ResetsExhaustedError, CatalogUnavailableError: see `run_in_foreground`.
+        StreamsRuntimeError, ApplicationError: the application cannot be deployed; see `Foreground.deploy`.
     """
     name = wanted.name
     application, display = Foreground(home, name), Display(messages())
@@ -240,8 +243,10 @@ def run_in_foreground(
 
     Raises:
         KeyboardInterrupt: the second interrupt came; the application runs on.
-        HostLaunchError: the application did not start; the hosts that did start were stopped.
+        HostLaunchError: the application did not start; the hosts that did start were stopped. If it waits for a machine
+            or a unit has failed, it is followed instead.
         ResetsExhaustedError: a unit has failed and must no longer be reset; the application was stopped.
+        CatalogUnavailableError: the catalog stays unavailable for too long.
     """
     display.wait("Waiting for hosts and Spark ...")
 
@@ -288,7 +293,7 @@ def run_in_foreground(
 
 
 def _wait_for(job: Callable[[], None], meanwhile: Callable[[], object] = lambda: None) -> None:
-    """Run a job on another thread and wait for it.
+    """Run a job on another thread, wait for it, and raise its error if it has one.
 
     On this thread, Dagster would delay a second Ctrl-C until the job ends.
 

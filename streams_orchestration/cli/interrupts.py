@@ -19,7 +19,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """A context manager in which the first Ctrl-C or SIGTERM requests a stop; the second raises KeyboardInterrupt."""
+    """A context manager in which the first Ctrl-C or SIGTERM requests a stop; the second raises KeyboardInterrupt.
+
+    The first calls `on_first`. At the end the former handlers are restored.
+    """
 
     def __init__(self, on_first: Callable[[], None]) -> None:
         self._on_first = on_first

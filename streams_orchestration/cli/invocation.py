@@ -119,14 +119,14 @@ def answer(
 
 
 def write_json(document: object, output: Path | None = None) -> None:
-    """Write a document to the file that `--output` names, else to standard output."""
+    """Write a document to the file that `--output` names, else to standard output. Raises as `write_output` does."""
     write_output(json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n", output)
 
 
 def write_output(
     text: str | Iterable[str], output: Path | None, option: str = "--output", *, rendered: bool = False
 ) -> None:
-    """Write to the file that an option names, else to standard output.
+    """Write to the file that an option names, else to standard output, and note that the command has its document.
 
     Args:
         text: the text, or its pieces.

@@ -29,7 +29,10 @@ _ONE_JOB = threading.Lock()
 
 
 class Jobs:
-    """The jobs of one application; every call blocks until its job is done."""
+    """The jobs of one application; every call of a job blocks until it is done, and raises its error.
+
+    If Dagster's storage fails, that is a StateDirectoryError.
+    """
 
     def __init__(self, home: api.Home, application: str) -> None:
         self._home = home
@@ -48,11 +51,14 @@ class Jobs:
         )
 
     def cancel(self, timeout: float = CANCEL_SECONDS) -> None:
-        """Stop the application; its state is kept."""
+        """Stop the application, and kill hosts that have not ended after `timeout` seconds; the state is kept."""
         self._run(cancel_job(self._application, RESOURCE_KEY, self._keys), {"stop_hosts": {"timeout": timeout}})
 
     def reset(self, unit: str, *, generation: int | None = None, force: bool = False) -> None:
-        """Reset a unit to its last complete epoch, and wait until its PEs work again."""
+        """Reset a unit to its last complete epoch, and wait until its PEs work again.
+
+        If the unit is in a later generation than the given one, nothing is done.
+        """
         config = {"unit": unit, "force": force, **({} if generation is None else {"generation": generation})}
         self._run(
             reset_job(self._application, RESOURCE_KEY, self._keys),

@@ -10,7 +10,10 @@ HANGING_SECONDS = 10.0
 
 
 class LateSinks:
-    """The late sinks of a followed application: sinks with an error at once, other sinks after `HANGING_SECONDS`."""
+    """The late sinks of a followed application: sinks with an error at once, other sinks after `HANGING_SECONDS`.
+
+    When all PEs are complete, every late sink is among them at once.
+    """
 
     def __init__(self) -> None:
         self._since: dict[str, tuple[float | None, float]] = {}
@@ -41,7 +44,10 @@ class LateSinks:
         return f"waiting for sinks: {sinks}" if sinks else ""
 
     def lines(self, now: float) -> list[str]:
-        """Return a line for each late sink: its waiting rows, the time since its last delivery, and the reason."""
+        """Return a line for each late sink: its waiting rows, the time since its last delivery, and the reason.
+
+        Before the first delivery, the time is counted from the deployment.
+        """
         return [
             _line(sink, f", nothing delivered for {duration(now - (sink.delivered_at or self._deployed_at))}")
             for sink in self._named
@@ -66,6 +72,9 @@ def _line(sink: api.SinkStatus, since: str, otherwise: str = "") -> str:
 
 
 def _reason(sink: api.SinkStatus, otherwise: str = "") -> str:
-    """Return the first line of the sink's error without the operator's name; `otherwise` without an error."""
+    """Return the first line of the sink's error without the operator's name; `otherwise` without an error.
+
+    Without both, the reason is that the delivery is under way.
+    """
     reason = (sink.error or "").strip().partition("\n")[0].removeprefix(f"operator {sink.operator}: ")
     return reason or otherwise or "the delivery is under way, and the target has not answered yet"

@@ -92,7 +92,11 @@ def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: 
 
 
 def _sources(home: api.Home, application: str, pe: int | None) -> list[Logs]:
-    """Return the logs of an application, one `Logs` for each directory of this machine and for each other machine."""
+    """Return the logs of an application, one `Logs` for each directory of this machine and for each other machine.
+
+    Unless a log is on another machine, further logs in the application's directory are added, also logs of earlier
+    plans and of an application that is no longer deployed. With a PE, other logs are left out.
+    """
     try:
         status = load("streams_orchestration.runtime.observing.reading:read_status")(home, application)
     except api.NotDeployedError:

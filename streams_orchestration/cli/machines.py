@@ -21,7 +21,7 @@ from streams_orchestration.runtime import api
 
 
 def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
-    """Run the agent of this machine until a signal ends it; return the exit status.
+    """Register this machine, and run its agent until Ctrl-C or SIGTERM; return the exit status, 0.
 
     Raises:
         MachineError: the catalog is not in PostgreSQL.
@@ -74,7 +74,8 @@ def drain(name: str, within: float) -> int:
     """Move the hosts of a machine to other machines, and start no more hosts on it; return the exit status.
 
     Raises:
-        MachineError: there is no such machine, or its hosts cannot be moved.
+        MachineError: there is no such machine, or a host cannot be moved. A registered machine is DRAINING then, too.
+        StreamsRuntimeError: another error of `drain_machine`.
     """
     note(f"Draining {name} ...")
     moved = api.drain_machine(api.Home.default(), name, within=within)
@@ -84,13 +85,21 @@ def drain(name: str, within: float) -> int:
 
 
 def resume(name: str) -> int:
-    """Let a drained machine take hosts again; return the exit status. Raises MachineError for an unknown machine."""
+    """Let a drained machine take hosts again; return the exit status, 0.
+
+    Raises:
+        MachineError: the machine is not registered, or its agent has ended.
+    """
     api.set_state(api.Home.default(), name, "UP")
     return answer(lambda: {"machine": name, "state": "UP"}, f"{name} takes hosts again.")
 
 
 def remove(name: str) -> int:
-    """Remove a machine from the catalog; return the exit status."""
+    """Remove a machine from the catalog; return the exit status, 0.
+
+    Raises:
+        MachineError: the machine is not registered, its agent is up, or hosts live there.
+    """
     api.forget(api.Home.default(), name)
     return answer(lambda: {"removed": name}, f"{name} is removed.")
 

@@ -43,7 +43,7 @@ def facts(metrics: api.ApplicationMetrics) -> Iterator[Text]:
 
 
 def losses(metrics: api.ApplicationMetrics) -> Iterator[str]:
-    """Yield a line for each operator that has dropped tuples or met errors in them."""
+    """Yield a line for each operator and each metric in `POINTED_AT` that is not 0, such as dropped tuples."""
     for operator in metrics.operators:
         for metric in operator.custom:
             if metric.name in POINTED_AT and metric.value:
@@ -51,7 +51,7 @@ def losses(metrics: api.ApplicationMetrics) -> Iterator[str]:
 
 
 def metrics_tables(metrics: api.ApplicationMetrics) -> RenderableType:
-    """Return tables of everything that was measured, or a sentence if there is nothing."""
+    """Return tables of everything that was measured, without empty ones; a sentence if there is nothing."""
     if not metrics.measured:
         return Text("Measuring was off when it was deployed (STREAMS_METRICS=off).")
     if not metrics.pes:
@@ -183,5 +183,5 @@ def _rate(rate: float | None) -> str:
 
 
 def rates(metrics: api.ApplicationMetrics) -> dict[int, float]:
-    """Return PE -> its rows a second, over the last minute."""
+    """Return PE -> its rows a second, over the last minute; a PE without a rate is left out."""
     return {pe.pe: pe.rows_per_second for pe in metrics.pes if pe.rows_per_second is not None}

@@ -84,6 +84,9 @@ def _each(share: api.Share) -> str:
 def show_status(application: str | None, timeline: Path | None, format_: str, *, measured: bool, watch: bool) -> None:
     """Show the status of one application, or a line for every deployed one.
 
+    With `timeline`, draw the application's timeline into this file instead. With `watch`, show the status again and
+    again until an interrupt.
+
     Raises:
         UsageError: options cannot be combined, or need a single application.
         NotDeployedError: the application is not deployed.

@@ -175,7 +175,7 @@ class ListenAddress(click.ParamType):
     name = "[HOST:]PORT"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Return the host, by default 127.0.0.1, and the port."""
+        """Return the host, by default 127.0.0.1, and the port; any other text is a usage error."""
         host, _, port = value.rpartition(":")
         bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
         if not re.fullmatch(r"\d{1,5}", port, re.ASCII) or int(port) > 65535 or (":" in bare and bare == host):
@@ -200,7 +200,7 @@ class _Document(click.Path):
 
 
 def within_option(help: str) -> Callable[[Declared], Declared]:
-    """Return the option `--within` with this help: the seconds that a step may take."""
+    """Return the option `--within` with this help: the seconds that a step may take, by default 120."""
     return click.option(
         "--within",
         type=FiniteRange(min=0, min_open=True),
@@ -339,7 +339,10 @@ def _is_asked_for(parameter: str) -> bool:
 
 
 def compile_options(command: Declared) -> Declared:
-    """Decorate a command with the options of the compiler, which it gets as one argument `options`."""
+    """Decorate a command with the options of the compiler, which it gets as one argument `options`.
+
+    The options for SPL are set as `spl_options` instead. Profiles that do not fit together are a usage error.
+    """
     return _with_options(command, lambda given: given.options)
 
 

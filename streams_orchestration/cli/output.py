@@ -23,7 +23,7 @@ def plain() -> bool:
 
 
 def write(text: str, *, error: bool = False, end: str = "\n", **styles: object) -> None:
-    """Write a text to standard output, or to standard error, in styles of `click.style`."""
+    """Write a text to standard output, or to standard error, in styles of `click.style` unless NO_COLOR is set."""
     text = printable(text)
     shown = text if plain() or not styles else click.style(text, **styles)  # type: ignore[arg-type]
     click.echo(shown + end, err=error, nl=False)
@@ -36,7 +36,10 @@ def write_rendered(pieces: Iterable[str]) -> None:
 
 
 def log_to_standard_error(level: int, form: str) -> None:
-    """Send this process's log to standard error, in the format `form` of `logging.Formatter`."""
+    """Send this process's log to standard error, in the format `form` of `logging.Formatter`.
+
+    Do nothing if the log has a handler already.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_PrintableFormatter(form))
     logging.basicConfig(level=level, handlers=[handler])

@@ -35,10 +35,12 @@ def measure_profile(
 ) -> int:
     """Measure the cost of a running application's parts and write the profile; return the exit status.
 
-    With `compare`, also show the measurement beside the prediction of that decision, and store the comparison.
+    An interrupt ends the measurement early. Without a format the profile is YAML in a file, and else a table. With
+    `compare`, also show the measurement beside the prediction of that decision, and store the comparison.
 
     Raises:
         BadParameter: the decision has no prediction, or the application does not run with it.
+        ApplicationError: the document to compare with is not a decision.
         StreamsRuntimeError: the application does not run.
     """
     current().application = application
@@ -143,7 +145,7 @@ def _line(value: Any) -> str:
 
 
 def profile_table(profile: Profile) -> RenderableType:
-    """Return the most important parts of a profile: the hottest operators, the PEs, and the costs of sending."""
+    """Return the most important parts of a profile: the `SHOWN` hottest operators, the PEs, the costs of sending."""
 
     def table(*titles: str) -> Table:
         made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")

@@ -100,7 +100,10 @@ def progress_table(
 
 
 def progress_line(status: api.ApplicationStatus, rates: Mapping[int, float]) -> str:
-    """Return the progress as one line of plain text, for output that is not a terminal."""
+    """Return the progress as one line of plain text, for output that is not a terminal.
+
+    If there are more than `LISTED_PES` PEs, only their states are counted.
+    """
     epochs = ", ".join(
         f"{unit.name} epoch {unit.completed_epoch} complete" for unit in status.units if _has_epochs(unit)
     )
@@ -144,7 +147,7 @@ def _age(status: api.ApplicationStatus, now: float) -> str:
 
 
 def styled_state(state: str) -> Text:
-    """Return a state in its colour."""
+    """Return a state in its colour; a state that is not in `STYLES` has none."""
     return Text(state, STYLES.get(state, ""))
 
 

@@ -42,6 +42,9 @@ def redeploy(
 ) -> int:
     """Deploy again with the deployed options, or preview or revert a redeploy; return the exit status.
 
+    An application that is not deployed, or that begins `fresh`, is brought up as by `streams deploy`. The status is 1
+    if the new plan was reverted, or if a preview loses state that `drop_state` does not name.
+
     Raises:
         UsageError: the options cannot be combined.
         ApplicationError, StreamsRuntimeError: the application has errors, or the redeploy is refused.
@@ -67,6 +70,9 @@ def redeploy(
 
 def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], again: str) -> int:
     """Show the effects that a redeploy would have; return the exit status.
+
+    The status is 1 if state would be lost or the redeploy refused, or if there is nothing to redeploy since the
+    application is complete.
 
     Args:
         home: the state directory.
@@ -134,6 +140,8 @@ def _redeploy(home: api.Home, wanted: Deployable, request: api.Request, spec: Pa
 
 def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: float, *, dry_run: bool) -> int:
     """Restore the previous plan: at its cut while the new plan is on trial, otherwise by another redeploy.
+
+    Return the exit status. With `dry_run` only show the effects; otherwise orphaned hosts are stopped, too.
 
     Raises:
         UsageError: the redeploy is on trial, and `--dry-run` or `--drop-state` is given.

@@ -24,7 +24,7 @@ class UnreadableResultError(api.StreamsRuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The first rows of a sink, sorted by all columns from left to right."""
+    """The first rows of a sink, sorted by all columns that are not nested, from left to right; nulls come last."""
 
     sink: api.SinkStatus
     rows: pl.DataFrame
@@ -37,7 +37,7 @@ class Result:
 
 
 def read_result(sink: api.SinkStatus, limit: int) -> Result:
-    """Read the first published rows of a sink; a sink that writes no files has none.
+    """Read the first published rows of a sink in the order of `Result`; a sink that writes no files has none.
 
     Args:
         sink: the sink in the application's status.

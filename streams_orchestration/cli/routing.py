@@ -14,6 +14,8 @@ from streams_orchestration.runtime import api
 def route(application: str, sink: str) -> int:
     """Set aside the undeliverable tuples of a sink in the epochs that are complete now; return the exit status.
 
+    The status is 1, and nothing is changed, if there is no such sink or it writes files.
+
     Raises:
         NotDeployedError: the application is not deployed.
     """

@@ -40,7 +40,7 @@ def run(
 ) -> int:
     """Compile an application, run it until its input or the available data end, and show its result.
 
-    Return the exit status.
+    Return the exit status. A complete application without more input is not run; its result is shown.
 
     Raises:
         UsageError: `drop_state` is given without `origin`.
@@ -73,11 +73,14 @@ def run(
 def _deployed_before(home: api.Home, compiled: Identified) -> tuple[api.ApplicationStatus | None, bool]:
     """Look at an earlier deployment of the application, while no other process starts it.
 
+    Without a state directory and a catalog nothing is created.
+
     Returns:
         The status, or None if it was never deployed here; and True if it is complete and has no more input.
 
     Raises:
         ApplicationChangedError: the deployed application differs from the compiled one.
+        BeingStartedError, StateDirectoryError, CatalogError: see `locked_start`.
     """
     if not home.root.exists() and api.Catalog(home).version() is None:
         return None, False
@@ -90,7 +93,7 @@ def _deployed_before(home: api.Home, compiled: Identified) -> tuple[api.Applicat
 
 
 def _ended(home: api.Home, after: api.ApplicationStatus, again: str, max_rows: int, interrupted: int) -> int:
-    """Show how a run ended, with its results; return the exit status.
+    """Show how a run ended, with its results; return the exit status: 1 if another command stopped it.
 
     Args:
         home: the state directory.
@@ -151,7 +154,11 @@ def _facts(home: api.Home, status: api.ApplicationStatus) -> dict[str, Any]:
 
 
 def _completed(home: api.Home, status: api.ApplicationStatus, max_rows: int) -> int:
-    """Show the results in the sinks of an application that has ended; return the exit status."""
+    """Show the results in the sinks of an application that has ended; return the exit status, 0.
+
+    Raises:
+        UnreadableResultError: the files of a sink are missing or damaged.
+    """
     # loads Polars, which nothing needs before a result exists
     from streams_orchestration.cli.results import read_result, result_document, result_table
 

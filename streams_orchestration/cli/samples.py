@@ -20,6 +20,7 @@ def sample(application: str, stream: str, format_: str) -> None:
     Raises:
         NotDeployedError: the application is not deployed.
         NoSampleError: there is no sample of this stream.
+        OtherVersionError: another version of the product deployed the plan.
     """
     home = api.Home.default()
     current().application = application

@@ -18,11 +18,12 @@ from streams_orchestration.runtime import api
 
 
 def create(application: str, name: str | None, within: float) -> int:
-    """Take a savepoint of an application; return the exit status.
+    """Take a savepoint of an application, named after the current time by default; return the exit status, 0.
 
     Raises:
         NotDeployedError: the application is not deployed.
         SavepointError: the name is taken, or the application reaches no cut in time.
+        BeingStartedError, StateDirectoryError, CatalogError: see `locked_start`.
     """
     home = api.Home.default()
     current().application = application
@@ -36,7 +37,10 @@ def create(application: str, name: str | None, within: float) -> int:
 
 
 def list_(application: str | None) -> int:
-    """List the savepoints of one application, or of all."""
+    """List the savepoints of one application, or of all; return the exit status, 0.
+
+    A savepoint that cannot be read is listed with its error.
+    """
     home = api.Home.default()
     current().application = application
     savepoints = [(path, _read(path)) for path in api.saved(home, application)]

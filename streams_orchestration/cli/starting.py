@@ -85,7 +85,7 @@ def kept_words(options: Options, given: Options) -> Iterator[str]:
 
 
 def run_words(spec: Path, options: Options) -> str:
-    """Return the `streams run` command that continues the deployed application."""
+    """Return the `streams run` command that continues the deployed application, with its name but no other option."""
     name = "" if options.name is None else f" --name {options.name}"
     return f"streams run {shlex.quote(str(spec))}{name}"
 
@@ -106,6 +106,7 @@ def locked_start(home: api.Home, application: str, command: str) -> api.StartLoc
 
     Raises:
         BeingStartedError: another process holds the lock for too long.
+        StateDirectoryError, CatalogError: the lock file cannot be written, or the database cannot be reached.
     """
 
     def waiting(starter: api.Starter | None) -> None:

@@ -15,7 +15,7 @@ from streams_orchestration.model.secrets import without_secrets
 
 
 def summary(compilation: Compilation) -> RenderableType:
-    """Return the compiler's decisions as compact, coloured tables."""
+    """Return the compiler's decisions as compact, coloured tables; empty tables are left out."""
     parts: list[RenderableType] = [_head(compilation)]
     tables = _parallel, _consistent, _pes, _networks, _queues, _units, _sinks
     for table in (each(compilation) for each in tables):

@@ -33,18 +33,21 @@ class Access:
     def is_own_host(self, host: str) -> bool:
         """Return True if a request's header Host names the console.
 
-        With a token any host is accepted, since a page under another name has no session.
+        With a token any host but an empty one is accepted, since a page under another name has no session.
         """
         if self.token is not None:
             return bool(host)
         return host in hosts_of((self.host, *LOOPBACK), self.port)
 
     def is_token(self, offered: str) -> bool:
-        """Return True if the text is the token; the time of the comparison does not depend on the text."""
+        """Return True if the text is the token, False if there is no token.
+
+        The time of the comparison does not depend on the text.
+        """
         return self.token is not None and hmac.compare_digest(offered.encode(), self.token.encode())
 
     def begin_session(self) -> str:
-        """Begin a session; return its secret for the cookie."""
+        """Begin a session, and forget the oldest beyond `SESSIONS`; return the new one's secret for the cookie."""
         session = secrets.token_urlsafe(32)
         self._sessions[session] = None
         while len(self._sessions) > SESSIONS:
@@ -52,7 +55,10 @@ class Access:
         return session
 
     def may_read(self, session: str | None, authorization: str) -> bool:
-        """Return True if a request with this session, or this header Authorization, may read."""
+        """Return True if a request with this session, or this header Authorization, may read.
+
+        Without a token, every request may.
+        """
         if self.token is None or (session is not None and session in self._sessions):
             return True
         scheme, _, offered = authorization.partition(" ")

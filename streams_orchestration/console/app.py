@@ -105,7 +105,7 @@ class _Documents:
         self.samples = Samples(reader.home)
 
     def applications(self, _request: Request) -> list[dict[str, Any]]:
-        """Return the deployed applications with their states."""
+        """Return the deployed applications with their states, and add each to its history."""
         listed: list[dict[str, Any]] = []
         for name in self.reader.applications():
             with suppress(api.NotDeployedError):
@@ -117,10 +117,11 @@ class _Documents:
         return listed
 
     def graph(self, request: Request) -> dict[str, Any]:
-        """Return the physical or logical graph of the deployed plan.
+        """Return the graph of the deployed plan, the physical one by default, or the logical one.
 
         Raises:
             WrongRequestError: `view` is neither `physical` nor `logical`.
+            NotDeployedError, OtherVersionError: see `SnapshotReader.compilation`.
         """
         view = request.query_params.get("view", "physical")
         if view not in ("physical", "logical"):
@@ -129,11 +130,20 @@ class _Documents:
         return graph_of(self.reader.compilation(request.path_params["name"]), view).document()
 
     def state(self, request: Request) -> dict[str, Any]:
-        """Return the current state of the application."""
+        """Return the current state of the application, and add it to the history.
+
+        Raises:
+            NotDeployedError: see `SnapshotReader.snapshot`.
+        """
         return self.reader.snapshot(request.path_params["name"])
 
     def subject(self, request: Request) -> dict[str, Any]:
-        """Return the panel on one operator, stream, PE or region of a deployed application."""
+        """Return the panel on one operator, stream, PE or region of a deployed application.
+
+        Raises:
+            WrongRequestError, UnknownSubjectError, ImplementationError: see `requested` and `subject`.
+            NotDeployedError, OtherVersionError: see `SnapshotReader.compilation`.
+        """
         application = request.path_params["name"]
         kind, name = requested(request.query_params)
         compilation = self.reader.compilation(application)
@@ -141,7 +151,7 @@ class _Documents:
         return subject(compilation, kind, name, api.read_metrics(home, application), api.read_status(home, application))
 
     def history(self, request: Request) -> dict[str, Any]:
-        """Return the history of an operator, or of `PE n`, over the last quarter of an hour.
+        """Return the history of an operator, or of `PE n`, over the last quarter of an hour; empty if it is unknown.
 
         Raises:
             NotDeployedError: the console does not show this application.
@@ -155,6 +165,7 @@ class _Documents:
 
         Raises:
             WrongRequestError: the request does not name a stream.
+            NotDeployedError, OtherVersionError: see `SnapshotReader.compilation`.
         """
         application = request.path_params["name"]
         stream = request.query_params.get("stream", "")
@@ -167,7 +178,10 @@ class _Documents:
 
 
 def _session(access: Access) -> Answer:
-    """Return the handler of sessions: GET returns the rights of a request, POST exchanges a token for a session."""
+    """Return the handler of sessions: GET returns the rights of a request, POST exchanges a token for a session.
+
+    A wrong token is answered with status 401.
+    """
     from starlette.responses import JSONResponse
 
     def described(request: Request) -> dict[str, bool]:
@@ -191,7 +205,10 @@ def _session(access: Access) -> Answer:
 
 
 def _reset(reader: SnapshotReader, access: Access) -> Answer:
-    """Return the handler of POST {unit, force}, which resets a unit; it refuses unless actions are allowed."""
+    """Return the handler of POST {unit, force}, which stops orphaned hosts and resets a unit.
+
+    It answers status 403 unless actions are allowed, 404 for an unknown application, and 409 if the unit is not reset.
+    """
     from starlette.responses import JSONResponse
 
     async def answer(request: Request) -> Response:
@@ -217,7 +234,7 @@ def _reset(reader: SnapshotReader, access: Access) -> Answer:
 
 
 def _events(reader: SnapshotReader) -> Answer:
-    """Return the handler that streams the server-sent events of one application."""
+    """Return the handler that streams the server-sent events of an application; 404 if the console does not show it."""
     from starlette.responses import JSONResponse, StreamingResponse
 
     async def answer(request: Request) -> Response:

@@ -23,8 +23,13 @@ POLICY = (
 def draw_html(compilation: Compilation) -> str:
     """Return a page with both views of the graph, which folds, searches and shows details as the console does.
 
+    Details are left out for more than `EXPLAINED` physical operators.
+
     Args:
         compilation: the compilation of the application.
+
+    Raises:
+        ImplementationError: see `subject`.
     """
     document = {
         "graphs": {view: graph_of(compilation, view).document() for view in ("physical", "logical")},

@@ -31,7 +31,9 @@ class GraphBox:
     region: int = -1
     """The consistent region of all operators in the box; -1 if they are in none or in several."""
     pe: int = -1
+    """The PE, if the box is a PE or in one; otherwise -1."""
     host: int = -1
+    """The number of the PE's host; -1 without a PE."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,10 @@ class AccessGuard:
         self.access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with restricting headers in its answer, or refuse it."""
+        """Pass a request on with restricting headers in its answer, or refuse it.
+
+        An error of the application is logged and answered with status 500, or raised if its answer has begun.
+        """
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

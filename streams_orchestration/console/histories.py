@@ -28,7 +28,10 @@ class History:
     """(unix seconds, the values of all series, name by name); NaN for a value that was unknown."""
 
     def add(self, snapshot: dict[str, Any]) -> None:
-        """Add a snapshot as a point, unless the last point is too recent."""
+        """Add a snapshot as a point, unless the last point is too recent; drop points older than `SECONDS`.
+
+        If the operators or PEs have changed, all earlier points are dropped.
+        """
         at = float(snapshot["at"])
         step = max(STEP, SECONDS * len(self.names) * len(SERIES) / MOST)
         if self.points and at - self.points[-1][0] < step:
@@ -45,7 +48,10 @@ class History:
             self.points.popleft()
 
     def document(self, name: str) -> dict[str, Any]:
-        """Return the series of an operator or `PE n` as a JSON document, with empty series for an unknown name."""
+        """Return the series of an operator or `PE n` as a JSON document; unknown values are None.
+
+        The series are empty for an unknown name.
+        """
         if name not in self.names:
             return {"at": [], **{series: [] for series in SERIES}}
         first = self.names.index(name) * len(SERIES)

@@ -107,7 +107,10 @@ class SnapshotReader:
         return kept[1]
 
     async def run(self) -> None:
-        """Poll the shown applications often and all others every `REST_SECONDS`, until cancelled."""
+        """Poll the shown applications often and all others every `REST_SECONDS`, until cancelled; send events to pages.
+
+        Pauses are longer if looks are slow; see `pause_after`.
+        """
         elapsed = REST_SECONDS
         while True:
             every = elapsed >= REST_SECONDS
@@ -120,7 +123,7 @@ class SnapshotReader:
             elapsed += pause
 
     def _names(self) -> list[str]:
-        """Return all applications; if the catalog cannot be read, only the applications that pages show."""
+        """Return all applications; if the catalog cannot be read, log that, and return those that pages show."""
         try:
             return list(self.applications())
         except Exception as error:  # noqa: BLE001  a page gets the error when its application is read
@@ -134,7 +137,10 @@ class SnapshotReader:
             page.put_nowait(event)
 
     def _event(self, application: str) -> str:
-        """Look at an application and return a server-sent event: a snapshot, or the error, which is never raised."""
+        """Look at an application and return a server-sent event: a snapshot, or the error, which is never raised.
+
+        The event and the cost of the look are kept; an unexpected error is logged.
+        """
         began = time.thread_time()
         try:
             event = _event_text("snapshot", self.snapshot(application))
@@ -163,7 +169,8 @@ class SnapshotReader:
     async def events(self, application: str) -> AsyncIterator[str]:
         """Yield the events for one page, beginning with the current state, until the page or the console is closed.
 
-        Without news there are heartbeats, and after `STALE_SECONDS` a warning.
+        A slow page loses older events beyond `QUEUED`. Without news there are heartbeats, and after `STALE_SECONDS` a
+        warning.
         """
         page: asyncio.Queue[str | None] = asyncio.Queue()
         self._pages.setdefault(application, set()).add(page)
@@ -210,7 +217,7 @@ def _quiet_event(quiet: float) -> str:
 
 
 def pause_after(cost: float, *, shown: bool) -> float:
-    """Return the seconds until the next look.
+    """Return the seconds until the next look: more after a costly look, but no more than `LONGEST_SECONDS`.
 
     Args:
         cost: the processor seconds of the last look.

@@ -25,6 +25,8 @@ class Samples:
     def document(self, application: str, deployed_at: float, compilation: Compilation, stream: str) -> dict[str, Any]:
         """Read and keep a sample of a stream, and return the last one as JSON, with the reason if there is no new one.
 
+        If no tuples pass now, the last sample stays. For any other reason it is dropped, and the sample is None.
+
         Args:
             application: the application's name.
             deployed_at: the time of the deployment, in unix seconds; samples of an earlier one are not shown.

@@ -37,7 +37,7 @@ def serve(
     specs: tuple[Path, ...] = (),
     options: Options | None = None,
 ) -> int:
-    """Serve the console until Ctrl-C or SIGTERM.
+    """Serve the console until Ctrl-C or SIGTERM, whose handlers are replaced meanwhile.
 
     Args:
         home: the state directory.
@@ -81,7 +81,10 @@ def serve(
 
 
 def address(access: Access, page: str = "") -> str:
-    """Return the address to open, with the token in the fragment, which a browser never sends to a server."""
+    """Return the address to open, with the token in the fragment, which a browser never sends to a server.
+
+    A host that means all addresses becomes 127.0.0.1.
+    """
     host = "127.0.0.1" if access.host in ("0.0.0.0", "::") else access.host  # noqa: S104  the address is only compared
     host = f"[{host}]" if ":" in host else host
     return f"http://{host}:{access.port}/{page}" + (f"#token={access.token}" if access.token is not None else "")

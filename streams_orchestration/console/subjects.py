@@ -56,6 +56,7 @@ def subject(
 
     Raises:
         UnknownSubjectError: the application has no subject of that name.
+        ImplementationError: the class of an operator can no longer be imported.
     """
     question = f"PE {name}" if kind == "pe" else f"{kind} {name}"
     document: Document = {"kind": kind, "name": name, "explanation": explain(compilation, question).document()}
@@ -114,7 +115,10 @@ def _stream(compilation: Compilation, name: str) -> Document:
 def _running(
     compilation: Compilation, kind: Kind, name: str, metrics: api.ApplicationMetrics, status: api.ApplicationStatus
 ) -> Document:
-    """Return the metrics of a subject, with the log of its PE for an operator or a PE; empty for a region."""
+    """Return the metrics of a subject, with the last `LINES` of its PE's log for an operator or PE; empty for a region.
+
+    A log on another machine is replaced by the command that shows it. Metrics are None if nothing was measured.
+    """
     if kind == "operator":
         measured = next((asdict(each) for each in metrics.operators if each.name == name), None)
         number = next(

@@ -223,7 +223,8 @@ def built_alone(
 ) -> tuple[WatchedSpec, dg.Definitions]:
     """Return an application's spec and definitions.
 
-    If the definitions cannot be built, the spec gets the problem, and the definitions only show it.
+    If the definitions cannot be built, that is logged, and the spec gets the problem. The definitions then show the
+    problem, and have the job that cancels the application.
 
     Args:
         spec: the spec of the application.
@@ -253,7 +254,9 @@ def own_sensors(spec: WatchedSpec, key: str = RESOURCE_KEY) -> list[dg.SensorDef
 
 
 def application_name(spec: Path) -> str:
-    """Return the name of the application in its spec; if the spec has none, a name made from the file's name.
+    """Return the name of the application in its spec, or else a name made from the file's name.
+
+    The name `application` counts as none.
 
     Raises:
         SpecTimeoutError: the code of a spec in Python does not end in time.
@@ -268,7 +271,8 @@ def application_name(spec: Path) -> str:
 def name_of_file(spec: Path) -> str:
     """Return a name for an application, made from the name of its spec file.
 
-    For `application.yaml`, the name that `dg scaffold` gives every spec, it is made from the directory's name.
+    For `application.yaml`, the name that `dg scaffold` gives every spec, it is made from the directory's name. A
+    character that a name may not have becomes `_`.
     """
     file = file_of(spec)
     name = file.parent.name if file.stem == "application" else file.stem
@@ -278,8 +282,8 @@ def name_of_file(spec: Path) -> str:
 def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph[str]:
     """Return the lineage of the deployed plan, else of the last compiled one, else of the spec as it compiles now.
 
-    If the spec does not compile either, the lineage has the stages only. The descriptions of the stages and of the
-    deployment contain a picture if the application is small enough.
+    If the spec does not compile either, or the compiler fails, which is logged, the lineage has the stages only. The
+    descriptions of the stages and of the deployment contain a picture if the application is small enough.
     """
     try:
         compilation = api.deployed_if_readable(store.home, source.name) or _known_compilation(source, store)

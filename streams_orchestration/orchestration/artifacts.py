@@ -67,7 +67,11 @@ class ArtifactStore:
         return self.home.artifacts / application / f"{stage}.json"
 
     def write(self, document: StageDocument) -> Path:
-        """Store a stage and return its path; a reader sees the former document or this one, never a part."""
+        """Store a stage and return its path; a reader sees the former document or this one, never a part.
+
+        Raises:
+            StateDirectoryError, OSError: the state directory cannot be written.
+        """
         self.home.prepare()
         path = self.path(document.application, document.stage)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +90,11 @@ class ArtifactStore:
         return path
 
     def put(self, application: str, name: str, document: Any) -> Path:
-        """Store a document that is not a stage under this name, atomically; return its path."""
+        """Store a document that is not a stage under this name, atomically; return its path.
+
+        Raises:
+            StateDirectoryError, OSError: the state directory cannot be written.
+        """
         self.home.prepare()
         path = self.path(application, name)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -139,7 +147,7 @@ class ArtifactStore:
         """Return the options that the application was last compiled with.
 
         Raises:
-            StageMissingError: the application was not compiled.
+            StageMissingError: the application was not compiled, or its first stage cannot be read.
         """
         return documents.load(Options, _bytes(self.read(application, LOGICAL).result["options"]))
 
@@ -147,7 +155,7 @@ class ArtifactStore:
         """Return the stored results of some stages, which must include the first one, and their data versions.
 
         Raises:
-            StageMissingError: one of the stages was not compiled.
+            StageMissingError: one of the stages was not compiled, or cannot be read.
         """
         read = {stage: self.read(application, stage) for stage in stages}
         first = read[LOGICAL].result
@@ -167,8 +175,10 @@ class ArtifactStore:
     def compilation(self, application: str) -> Compilation:
         """Return the whole compilation, after a check that all stages belong together.
 
+        A spec whose file is gone counts as unchanged.
+
         Raises:
-            StageMissingError: a stage was not compiled.
+            StageMissingError: a stage was not compiled, or cannot be read.
             ApplicationError: the application has errors.
             StagesOutOfStepError: an input of a stage has changed since the stage was computed, or a stage did not pass
                 its check.

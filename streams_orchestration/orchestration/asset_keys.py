@@ -78,7 +78,7 @@ class AssetKeys:
         return self._given.get(application, {}).get(node) or own_key(application, node)
 
     def use(self, application: str, keys: Mapping[str, Iterable[str]]) -> None:
-        """Give the assets of an application these keys.
+        """Give the assets of an application these keys, in place of the keys of an earlier call.
 
         Args:
             application: the application's name.
@@ -99,6 +99,8 @@ def other_keys(application: str, specs: Mapping[str, dg.AssetSpec]) -> dict[str,
 
 def changed(application: str, change: SpecChange, own: Iterable[dg.AssetSpec]) -> dict[str, dg.AssetSpec]:
     """Apply a user's function to all assets, let references follow changed keys, and return node -> changed asset.
+
+    Every asset also gets its node as metadata and the application as tag, which the function cannot remove.
 
     Args:
         application: the application's name.

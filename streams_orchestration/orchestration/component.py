@@ -92,6 +92,8 @@ def _beside_the_yaml(context: dg.ResolutionContext, spec: str) -> str:
 def _text_or_variable(context: dg.ResolutionContext, text: str | None) -> Any:
     """Return the text of a setting; if it is only a reference to a variable, return a `dg.EnvVar`, read when needed.
 
+    None stays None.
+
     The value of a variable may be secret, so definitions do not contain it.
     """
     variable = _VARIABLE.fullmatch(text or "")
@@ -275,7 +277,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         return {name: replace(spec, keys=self._keys) for name, spec in watched_specs(files).items()}
 
     def place(self) -> tuple[StreamsResource, str]:
-        """Return the resource with the state directory, and the resource's key."""
+        """Return the resource with the state directory, and the resource's key. Raises as `resource_of` does."""
         resource = resource_of(self.home if self.resource is None else self.resource)
         return resource, self.resource_key or resource.key()
 
@@ -305,6 +307,9 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         Args:
             directory: the base of the paths of the profile and the decoupling decision. If None, these two are left
                 out; the Exports of the application do not depend on them.
+
+        Raises:
+            ApplicationError: the profile or the decision cannot be read.
         """
         config: dict[str, Any] = {
             "submission": {name: _text(value) for name, value in self.submission.items()},

@@ -41,7 +41,8 @@ def console_metadata(application: str, node: str, facts: Mapping[str, Any]) -> d
 def _address(value: str) -> str:
     """Return the console's address if it may be shown; else log a warning and return an empty text.
 
-    Dagster stores links, so an address that carries more, such as a token, is not used.
+    Dagster stores links, so an address that carries more, such as a token, is not used. No warning is logged for an
+    empty value.
     """
     if not value:
         return ""

@@ -151,7 +151,8 @@ def late_at(status: api.ApplicationStatus, now: float) -> float:
 def _expected(status: api.ApplicationStatus) -> Iterator[tuple[api.UnitStatus, float, float]]:
     """Yield each region with periodic cuts, the time of its last cut, and the seconds after which the next is late.
 
-    Complete regions are left out, and all regions of an application that neither runs nor waits.
+    The time is never before the deployment. Complete regions are left out, and all regions of an application that
+    neither runs nor waits.
     """
     if status.state not in ("RUNNING", "WAITING"):
         return

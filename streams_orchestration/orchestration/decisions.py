@@ -44,6 +44,7 @@ def decided_options(store: ArtifactStore, application: str, options: Options, ga
 
     Raises:
         NotDecoupledError: there is no decision, it promises less, or it splits no PE.
+        StageMissingError, ApplicationError: the stored decision cannot be read, or is not valid.
     """
     document = store.get(application, DECISION)
     if document is None:
@@ -63,7 +64,11 @@ def decided_options(store: ArtifactStore, application: str, options: Options, ga
 
 
 def keep_applied(store: ArtifactStore, compilation: Compilation) -> None:
-    """Store the current decision as the applied one if the deployed compilation was made with it."""
+    """Store the current decision as the applied one if the deployed compilation was made with it.
+
+    Raises:
+        StageMissingError, ApplicationError: the stored decision cannot be read, or is not valid.
+    """
     application = compilation.logical.application
     document = store.get(application, DECISION)
     if document is not None and assignment_from_mapping(document) == compilation.options.decoupling:

@@ -38,6 +38,7 @@ def build_definitions(specs: Path, home: HomeLike, resource_key: str | None = No
 
     Raises:
         StateDirectoryError: a file is where the state directory is, or would be.
+        VariableMissingError: a setting of the resource is a variable that is not set.
     """
     resource = resource_of(home)
     key = resource_key or resource.key()

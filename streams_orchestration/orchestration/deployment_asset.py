@@ -44,7 +44,7 @@ def deployment_asset(source: ApplicationSource, spec: dg.AssetSpec, keys: AssetK
 
 
 def spec_asset(watched: WatchedSpec, spec: dg.AssetSpec) -> dg.AssetsDefinition:
-    """Return the observable asset of a spec; an observation records the version of the spec's content.
+    """Return the observable asset of a spec; an observation records the version of the content, or that it is missing.
 
     Args:
         watched: the spec to observe.

@@ -74,7 +74,7 @@ def status_when_running(home: api.Home, application: str, timeout: float) -> api
 
 
 def status_when_stopped(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
-    """Stop an application, keep its state, wait at most `timeout` seconds for its hosts to end; return its status.
+    """Stop an application, keep its state, kill hosts that run after `timeout` seconds; return its status.
 
     Raises:
         NotDeployedError: the application is not deployed.

@@ -63,7 +63,7 @@ def dagster_instance(home: api.Home, *, captured: bool = True) -> dg.DagsterInst
             each step to do so, which Ctrl-C interrupts too.
 
     Raises:
-        StateDirectoryError: the directory of the instance cannot be written.
+        StateDirectoryError: the directory of the instance cannot be written, or its disk is nearly full.
     """
     directory = dagster_home(home)
     try:

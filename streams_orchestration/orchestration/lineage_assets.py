@@ -55,7 +55,10 @@ def _kinds(facts: Mapping[str, Any]) -> set[str]:
 
 
 def _standard_metadata(application: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata that Dagster's UI understands: columns, their origins, the line of the spec."""
+    """Return the metadata that Dagster's UI understands: columns, their origins, the line of the spec.
+
+    Each is left out if it is unknown.
+    """
     shown: dict[str, Any] = {}
     attributes = parse_schema(facts["schema"]).attributes if facts.get("schema") else ()
     if attributes:

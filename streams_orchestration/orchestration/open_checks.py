@@ -14,7 +14,7 @@ RECENT = 20
 
 
 def left_open(instance: dg.DagsterInstance, deployments: Collection[dg.AssetKey]) -> set[dg.AssetCheckKey]:
-    """Return the checks of these deployments whose last run ended without evaluating them."""
+    """Return the checks of these deployments whose last run ended, or was deleted, without evaluating them."""
     keys = [dg.AssetCheckKey(asset, name) for asset in deployments for name in (*CHECKS, KEEPS_STATE)]
     if not keys:
         return set()

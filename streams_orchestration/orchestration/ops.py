@@ -92,7 +92,7 @@ class CancelApplication(dg.Config):
 
 
 def retry_later() -> dg.RetryRequested:
-    """Return the request to retry a step, since its failure may pass by itself."""
+    """Return the request to retry a step twice, `RETRY_SECONDS` apart, since its failure may pass by itself."""
     return dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS)
 
 
@@ -135,8 +135,13 @@ def _is_bounded_run(context: dg.OpExecutionContext) -> bool:
 def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication, streams: StreamsResource) -> None:
     """Write the compiled plan, or with `revert` the previous plan, to the catalog as the wanted plan.
 
-    The decoupling decision with which the plan was compiled is stored as the applied one. The op fails if the compiled
-    stages do not belong to one compilation.
+    The decoupling decision with which the plan was compiled is stored as the applied one. A bounded run replaces no
+    other plan, and stores no decision.
+
+    Raises:
+        Failure: a value is set besides `revert` that it excludes; or see `put_in_place`.
+        StagesOutOfStepError: the compiled stages do not belong to one compilation.
+        StageMissingError, ApplicationError: see `ArtifactStore.compilation`.
     """
     application, home = application_of(context), streams.directory()
     if config.revert:
@@ -176,6 +181,7 @@ def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: S
 
     Raises:
         Failure: the run may have a container of its own, and no machine is registered.
+        HostLaunchError, JavaError: a host cannot be started on this machine.
     """
     application, home = application_of(context), streams.directory()
     require_lasting(context, application, home)
@@ -193,6 +199,10 @@ def await_heartbeats(
     """Wait until every PE works, and record the application's status on its assets.
 
     In the job `APP__available`, wait instead until the application has processed all available data, and stop it.
+
+    Raises:
+        HostLaunchError: not every PE works in time.
+        Failure: the data was not processed; see `_await_taken`.
     """
     application = application_of(context)
     if _is_bounded_run(context):
@@ -217,7 +227,11 @@ def stop_hosts(
 ) -> None:
     """Stop the application and its orphans, and record its status on its assets.
 
-    Its committed state is kept; if it is deployed again, it continues from there.
+    Its committed state is kept; if it is deployed again, it continues from there. Hosts that have not ended in time are
+    killed.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
     """
     _stop_orphans(context, api.Catalog(streams.directory()))
     record_status(
@@ -232,7 +246,8 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
     """Wait until the application has processed all available data, reset units that fail, then stop it.
 
     Raises:
-        Failure: a unit has no attempt left, the time is over, or another command has stopped the application.
+        Failure: a unit has no attempt left or the time is over, and the application was stopped; or another command has
+            stopped it.
     """
     known, until = dict[str, api.Known](), time.monotonic() + timeout
     catalog = api.opened_catalog(home, application)
@@ -268,6 +283,8 @@ def record_status(
     timeline: str | None = None,
 ) -> None:
     """Record the status on the assets: as the step's output if the step computes the deployment, else as events.
+
+    Each PE, each stream and each sink with rows gets an event, too.
 
     Args:
         context: the context of the op.

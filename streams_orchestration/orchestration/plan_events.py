@@ -31,6 +31,8 @@ def plan_events(
 ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
     """Yield the materialization of a working plan and all its checks; nothing if they are recorded already.
 
+    There is nothing either while the application is stopped or one of its units does not work.
+
     Args:
         keys: the keys of the application's assets.
         instance: the Dagster instance, which has the earlier events.

@@ -22,13 +22,15 @@ _COLUMNS = {"what": "string", "name": "string", "action": "string", "rows": "int
 def put_in_place(context: dg.OpExecutionContext, put: Callable[[], Redeployment | None]) -> None:
     """Deploy a plan, and record in the run what happened to each operator of the plan that it replaced.
 
+    The run is tagged with the verdict. A refused redeploy is also recorded as a failed check of the deployment.
+
     Args:
         context: the context of the op.
         put: the function that deploys; it returns None if it replaced no other plan.
 
     Raises:
         Failure: the redeploy was refused, since state would be lost, and nothing has changed; or the new plan did not
-            work, and the previous plan was restored.
+            work, and the previous plan was restored. Other errors of `put` are raised unchanged.
     """
     try:
         outcome = put()
@@ -89,7 +91,7 @@ def severity(outcome: Redeployment) -> dg.AssetCheckSeverity:
 
 
 def problems(outcome: Redeployment) -> str:
-    """Describe each operator whose state would be lost, with the remedy."""
+    """Describe each reason for which state would be lost, with an operator that it concerns and the remedy."""
     reasons = {each.text: each.operator for each in outcome.operators if _is_lost(each, outcome.allowed)}
     lost = "; ".join(f"{operator}: {reason}" for reason, operator in reasons.items())
     return in_dagster(f"{lost}.", outcome.application)

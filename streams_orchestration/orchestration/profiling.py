@@ -100,7 +100,11 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
 
 @keyed_op(out=NOTHING, pool=PROFILING_POOL)
 def measure(context: dg.OpExecutionContext, config: ProfileOptions, streams: StreamsResource, keys: AssetKeys) -> None:
-    """Measure the running application, and store and record its profile."""
+    """Measure the running application, and store and record its profile.
+
+    Raises:
+        StreamsRuntimeError: the application does not run.
+    """
     application = application_of(context)
     measurement = api.measure(streams.directory(), application, config.seconds, _pause)
     for remark in measurement.remarks:
@@ -116,6 +120,7 @@ def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: Str
 
     Raises:
         Failure: no decision can be made from the profile.
+        StageMissingError: the application was not profiled or not compiled.
     """
     # loaded on use: they bring the solvers, which a process that only shows assets does without
     from streams_orchestration.compiler.decoupling.application_decision import decide as decision_of
@@ -145,6 +150,10 @@ def compare(context: dg.OpExecutionContext, streams: StreamsResource, keys: Asse
     """Compare the decision that was applied last with the last profile, and record the outcome.
 
     Nothing is recorded if no decision was applied, or if the application does not run with it.
+
+    Raises:
+        StageMissingError: the application was not profiled.
+        NotDeployedError: a decision was applied, and the application is not deployed.
     """
     application, home = application_of(context), streams.directory()
     applied = streams.artifacts.get(application, APPLIED)

@@ -252,7 +252,11 @@ def pe_event(
 def _stream_events(
     keys: AssetKeys, status: api.ApplicationStatus, metrics: api.ApplicationMetrics, pes: Collection[int]
 ) -> Iterator[dg.AssetMaterialization]:
-    """Yield a materialization for each stream that these PEs write; the channels of a stream are added up."""
+    """Yield a materialization for each stream that these PEs write; the channels of a stream are added up.
+
+    An exported stream that no PE of the application reads is left out. The watermark is left out unless all channels
+    have one.
+    """
     exported = {export.stream for export in status.exports}
     shown = {pe: unit.shown for unit in status.units for pe in unit.pes}
     producers = {stream: name for each in metrics.event_time for stream, name in each.producers.items()}
@@ -289,7 +293,7 @@ def sink_event(
     metrics: api.ApplicationMetrics,
     rows: Sequence[Mapping[str, Any]] = (),
 ) -> dg.AssetMaterialization:
-    """Return the materialization of one sink: its published rows, its place, and a preview of the first rows."""
+    """Return the materialization of one sink: its published rows, its place, and a preview of rows if there are any."""
     metadata = {
         "dagster/row_count": dg.MetadataValue.int(sink.rows),
         "streams/visibility": dg.MetadataValue.text(sink.visibility),
@@ -334,7 +338,10 @@ def _event_time(
 
 
 def _preview(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue:
-    """Return a table of the rows, with few columns and short values, since Dagster keeps events for ever."""
+    """Return a table of the rows, of which there is one or more, since Dagster keeps events for ever.
+
+    It has the first `PREVIEWED_COLUMNS` columns, and cuts texts after `PREVIEWED_CHARACTERS`.
+    """
     names = list(rows[0])[:PREVIEWED_COLUMNS]
 
     def cell(value: Any) -> str | int | float | bool | None:

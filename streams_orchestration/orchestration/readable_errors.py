@@ -17,7 +17,8 @@ def readable_errors(application: str) -> Generator[None]:
     """Rewrite the errors of the block for users of Dagster.
 
     Control characters in messages are made visible, since Dagster's log goes to terminals. An error whose remedy is a
-    command or an option becomes a Failure that names the job or the run config instead; the error is its cause.
+    command or an option becomes a Failure that names the job or the run config instead; the error is its cause. A
+    CatalogUnavailableError stays, since the step is retried.
     """
     try:
         yield

@@ -90,13 +90,14 @@ def _load(region: ParallelRegion, loads: Mapping[tuple[int, ...], float]) -> Reg
 def width_change(loads: Iterable[RegionLoad], policy: Rescaling, processors: int | None) -> NewWidth | str:
     """Return the most urgent change of a width, or the reason why there is none.
 
-    A region becomes wider when its busiest channel is over the target and more channels would share its load, and
-    narrower when the busiest one is under `low`.
+    A region becomes wider when its busiest channel is over the target and more channels would share its load, up to the
+    largest width. If no region becomes wider, the idlest one becomes narrower when its busiest channel is under `low`.
 
     Args:
         loads: the loads of all measured regions.
         policy: the conditions for a change.
-        processors: the number of the machine's processors, which is the largest width if the policy names none.
+        processors: the number of the machine's processors, which is the largest width if the policy names none; None
+            if it is unknown, for the policy's smallest width.
     """
     most = policy.most or max(policy.least, processors or 1)
     remarks: list[str] = []

@@ -38,7 +38,8 @@ class RescaleCursor(BaseModel):
 def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY) -> dg.SensorDefinition:
     """Return a sensor that requests a redeploy with another width of a region; it is off until someone starts it.
 
-    The width becomes an option of the deployed application, so that later redeploys keep it.
+    The width becomes an option of the deployed application, so that later redeploys keep it. A change that has failed
+    before is not requested again. An error of the runtime is the reason of a skipped tick.
 
     Args:
         application: the application's name.

@@ -58,7 +58,12 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsRes
     May be repeated.
 
     If the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed again -
-    the steps after this one are skipped, and the log says why.
+    the steps after this one are skipped, and the log says why. The run is tagged with the units.
+
+    Raises:
+        RetryRequested: the catalog or a host may be usable later.
+        Failure: the run may have a container of its own, and no machine is registered; or the run names no application.
+        StreamsRuntimeError: a unit cannot be reset; see `reset`.
     """
     with readable_errors(application_of(context)):
         units = _claimed(context, config, streams.directory())
@@ -86,6 +91,8 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home) 
 
     Raises:
         RetryRequested: the catalog or a host may be usable later.
+        Failure: see `require_lasting` and `application_of`.
+        StreamsRuntimeError: a unit cannot be reset; see `reset`.
     """
     application = application_of(context)
     try:
@@ -138,6 +145,10 @@ def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams:
 
     A unit that recovered and has failed again is not waited for, since the new failure has a run of its own. If the
     host of a unit is gone, for example with its machine, and no other process resets the unit, this op resets it again.
+
+    Raises:
+        HostLaunchError: a unit does not work after the timeout, which counts for each, or needs another reset.
+        Failure: the run does not have the tag of `claim`.
     """
     application, home = application_of(context), streams.directory()
     catalog = api.opened_catalog(home, application)
@@ -157,7 +168,12 @@ def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams:
 @keyed_op(ins=AFTER, out=NOTHING)
 @patient
 def record(context: dg.OpExecutionContext, streams: StreamsResource, keys: AssetKeys) -> None:
-    """Record the status of the application on its assets, with a drawing of the timeline of its resets."""
+    """Record the status of the application on its assets, with a drawing of the timeline of its resets.
+
+    Raises:
+        Failure: the run does not have the tag of `claim`.
+        NotDeployedError: the application is not deployed.
+    """
     application, home = application_of(context), streams.directory()
     status = api.read_status(home, application)
     context.log.info("%s: works again, from its last cut", ", ".join(_units_of(context)))

@@ -119,7 +119,7 @@ _KNOWN: dict[tuple[Any, ...], StreamsResource] = {}
 
 
 def resource_of(place: HomeLike) -> StreamsResource:
-    """Return the resource of a state directory.
+    """Return the resource of a state directory, and remember it.
 
     Equal settings give the same object, since definitions that use one key can be merged only if they share the object.
 

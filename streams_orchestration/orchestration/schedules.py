@@ -58,6 +58,8 @@ def profile_schedule(
 ) -> dg.ScheduleDefinition:
     """Return a schedule that requests profiles of a running application; it is off until someone starts it.
 
+    A tick is skipped unless the application is RUNNING, and if the catalog cannot be read.
+
     Args:
         application: the application's name.
         job: the job that `profile_job` returned.
@@ -86,7 +88,7 @@ def profile_schedule(
 def available_schedule(
     application: str, cron: str, timezone: str | None = None, key: str = RESOURCE_KEY
 ) -> dg.ScheduleDefinition:
-    """Return a schedule that requests bounded runs, one at a time; it is off until someone starts it.
+    """Return a schedule that requests bounded runs, unless the application runs; it is off until someone starts it.
 
     Args:
         application: the application's name.
@@ -135,6 +137,9 @@ def _minute(application: str) -> int:
 def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None = None) -> dg.ScheduleDefinition:
     """Return a schedule that requests the job `APP__redeploy` if the compiled plan has changed; it is off at first.
 
+    A spec with errors is a change. A tick is skipped if the plan was tried and reverted, or the application is not
+    deployed or at rest; an error of the runtime is the reason of a skipped tick, too.
+
     Args:
         source: the application.
         cron: the cron expression.
@@ -158,6 +163,9 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Ho
     """Return why no redeploy is needed, or None if one is needed.
 
     It is also needed if the spec has errors, so that the run shows them.
+
+    Raises:
+        StreamsRuntimeError: the code of the spec does not end in time, or the catalog cannot be read.
     """
     try:
         status = api.read_status(home, source.name)

@@ -59,7 +59,8 @@ def failed_units_sensor(
     """Return a sensor that watches applications, resets failed units, and records epochs and results.
 
     One sensor serves all applications of a code location: a tick takes a thread of the daemon and one of the code
-    server, so ticks of many sensors would wait for each other.
+    server, so ticks of many sensors would wait for each other. Ticks are skipped while the catalog cannot be used; the
+    first tick after that only waits for heartbeats.
 
     Args:
         reset_jobs: application -> its reset job.
@@ -136,7 +137,13 @@ class _Tick:
         return self.keys.get(application) or AssetKeys()
 
     def watch(self, seconds: float) -> None:
-        """Watch for this many seconds: look at each application with news, and begin the resets that are due."""
+        """Watch for at most this many seconds: look at each application with news, and begin the resets that are due.
+
+        Then stop orphans of these applications, and repeat checks. With something to record, the watch ends early.
+
+        Raises:
+            CatalogUnavailableError, CatalogVersionError: see `look_alone`.
+        """
         looked_at: set[str] = set()
         record_until = time.monotonic() + RECORD_SHARE * seconds
         with ThreadPoolExecutor(RESETS_AT_ONCE) as pool:

@@ -63,6 +63,8 @@ class CompileOptions(dg.Config):
     def options(self, defaults: Options) -> Options:
         """Return the compiler's options: these values, or the default of an option that was left out.
 
+        Submission-time values and widths are combined with the defaults, which they precede.
+
         Raises:
             ApplicationError: `profile` or `decoupling` is not such a document.
         """

@@ -78,7 +78,9 @@ class SpecState:
 
 
 def in_time(spec: Path, call: Callable[[], Result]) -> Result:
-    """Return the result of a call that may run the code of a spec in Python.
+    """Return the result of a call that may run the code of a spec in Python, or raise its error.
+
+    For any other spec there is no time limit.
 
     Args:
         spec: the spec that the call reads.

@@ -131,6 +131,8 @@ def compile_stage(
 ) -> StageResult:
     """Compute one stage from the spec or from the stored stages before it, and store it.
 
+    Operators judge a deployment plan without errors, which loads their code.
+
     Args:
         source: the application.
         stage: the stage.
@@ -310,6 +312,7 @@ def chosen(
 
     Raises:
         NotDecoupledError: the stored decision promises too little, or does not exist.
+        CatalogError: with `keep` or `decision_gain`, the catalog cannot be read.
     """
     gain = config.decision_gain
     if not config.keep and gain is None:

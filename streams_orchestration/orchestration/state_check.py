@@ -20,7 +20,8 @@ from streams_orchestration.runtime import api
 def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDefinition:
     """Return the check of the deployment that compiles the spec and previews a redeploy, without changing anything.
 
-    A redeploy by one of the jobs evaluates the check too.
+    It passes if the application is not deployed, fails if the spec has errors, and warns if the preview fails. A
+    redeploy by one of the jobs evaluates the check too.
 
     Args:
         source: the application.

@@ -87,7 +87,7 @@ def check_result(evaluation: dg.AssetCheckEvaluation) -> dg.AssetCheckResult:
 
 
 def diagnostics_table(diagnostics: Iterable[Diagnostic]) -> dg.MetadataValue:
-    """Return a table of the diagnostics with their remedies."""
+    """Return a table of the first `MOST_ROWS` diagnostics with their remedies."""
     columns = ("severity", "code", "operator", "message", "location", "remedy")
     rows = [(each.severity, each.code, each.operator, each.message, each.place, each.remedy) for each in diagnostics]
     return _table(SummaryRows(columns, rows))

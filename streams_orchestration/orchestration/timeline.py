@@ -42,7 +42,7 @@ class _Lane:
 
     @property
     def known(self) -> float | None:
-        """The time, in unix seconds, before which the unit's epochs are unknown; None if all are known."""
+        """The time, in unix seconds, before which the unit's epochs are unknown; None if all are known, or none is."""
         return self.cuts[0].completed_at - self.cuts[0].seconds if self.cuts and self.cuts[0].epoch > 1 else None
 
     @property
@@ -52,6 +52,8 @@ class _Lane:
 
 def draw_timeline(status: api.ApplicationStatus, cuts: Mapping[str, Sequence[api.Cut]], now: float) -> str:
     """Return an SVG image of each unit's work, epochs and failures over time, and below it the duration of each reset.
+
+    Only regions, and units that were reset, are drawn. The last `LISTED` resets of a unit are drawn.
 
     Args:
         status: the status of the application.

@@ -48,6 +48,7 @@ def serve(home: api.Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> 
     Raises:
         UserInterfaceError: the port is taken, or a process of the UI ended by itself; the message names its log.
         HostLaunchError: the system's limit of open files is too low for the UI's processes.
+        StateDirectoryError, SettingError: the state directory or a setting in the environment cannot be used.
     """
     _require_free(port)
     api.require_open_files("Dagster's UI")

@@ -25,7 +25,8 @@ RECOVERY_COLUMNS = {"to epoch": "int", "took (s)": "float"}
 def unit_metadata(status: api.ApplicationStatus, now: float) -> dict[str, dg.MetadataValue]:
     """Return tables of the units, of their resets and of their recoveries, and numbers of the first regions.
 
-    The result is empty without units.
+    The tables have the first `LISTED_UNITS` units and the last `LISTED_RECOVERIES` recoveries. The result is empty
+    without units.
 
     Args:
         status: the status of the application.
@@ -142,7 +143,7 @@ def _first_names(names: Sequence[str]) -> str:
 
 
 def _time(at: float | None, now: float) -> str:
-    """Return a time, with its date only if that is not today: columns are narrow."""
+    """Return a time, with its date only if that is not today, since columns are narrow; an empty text for None."""
     if at is None:
         return ""
     then = datetime.fromtimestamp(at, UTC)

@@ -14,7 +14,10 @@ import streams_orchestration.operators
 
 @cache
 def code_version() -> str:
-    """Return the package's version with a hash of the code that computes stages; a change makes stages out of date."""
+    """Return the package's version with a hash of the code that computes stages; a change makes stages out of date.
+
+    The version is 0 if the package is not installed.
+    """
     digest = hashlib.sha256()
     for package in (streams_orchestration.model, streams_orchestration.operators, streams_orchestration.compiler):
         for source in sorted(Path(package.__path__[0]).rglob("*.py")):

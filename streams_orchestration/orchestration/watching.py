@@ -66,7 +66,10 @@ class Memory:
     """The unix time at which the next cut becomes late unless it completes; 0 if none can."""
 
     def has_news(self, pulse: api.Pulse, now: float) -> bool:
-        """Return True if a look cannot wait: the pulse has changed since the last look, or shows trouble."""
+        """Return True if a look cannot wait: the pulse has changed since the last look, or shows trouble.
+
+        An application in trouble waits until `TROUBLED_SECONDS` after the last look.
+        """
         changed = bool(self.mark) and pulse.mark != self.mark
         return changed or (bool(pulse.troubled) and now - self.looked_at >= TROUBLED_SECONDS)
 

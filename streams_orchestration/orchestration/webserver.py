@@ -55,7 +55,7 @@ class UiGuard:
         self._prefix = prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request or WebSocket on, or refuse it."""
+        """Pass a request or WebSocket on, or refuse it; add `HEADERS` to the answer of a request."""
         from starlette.datastructures import Headers
         from starlette.responses import JSONResponse
 

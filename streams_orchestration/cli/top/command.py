@@ -23,7 +23,7 @@ def top(application: str | None, delay: float) -> int:
     """Show the running applications until the user ends it, or once without a terminal; return the exit status.
 
     Raises:
-        StreamsRuntimeError: the package `textual` is missing at a terminal.
+        StreamsRuntimeError: the package `textual` is missing at a terminal, or the catalog cannot be read.
     """
     home = api.Home.default()
     current().application = application
@@ -57,7 +57,10 @@ def indent(row: Row) -> str:
 
 
 def cells(row: Row, *, tree: bool) -> list[Text]:
-    """Return the cells of a row, in red if something is wrong with it."""
+    """Return the cells of a row, in red if something is wrong with it.
+
+    The name is indented in a tree; in a list the application's name precedes it.
+    """
     style = "bold red" if row.trouble else "bold" if row.kind == "application" else ""
     texts = [printable_text(Text(column.text(row), style)) for column in COLUMNS]
     name = f"{indent(row)}{row.name}" if tree else "/".join((row.path[0], row.name))

@@ -106,12 +106,15 @@ class TableView:
     """A text that a row must have in its path to be shown; empty for all rows."""
 
     def moved(self, by: int) -> TableView:
-        """Return the view sorted by the column that is `by` columns further right, or left if negative."""
+        """Return the view sorted by the column that is `by` columns further right, or left if negative.
+
+        After the last column comes the first.
+        """
         titles = [column.title for column in COLUMNS]
         return replace(self, column=titles[(titles.index(self.column) + by) % len(titles)])
 
     def of(self, rows: Iterable[Row]) -> list[Row]:
-        """Return the rows to show, from the top."""
+        """Return the rows to show, from the top: in a tree with the rows around each match, else only operators."""
         listed = [row for row in rows if self.tree or row.kind == "operator"]
         wanted = [row for row in listed if self.words.lower() in "/".join(row.path).lower()]
         above = {row.path[:depth] for row in wanted for depth in range(1, len(row.path) + 1)}

@@ -122,6 +122,8 @@ def _converted(flag: str, type_: click.ParamType, text: str) -> Any:
 def controls(application: Application, options: Options, regions: tuple[ParallelRegion, ...] | None) -> dict[str, Any]:
     """Return the controls of a page as a JSON document: each option that can be chosen, with its current value.
 
+    Secrets are masked, and values of type rstring are fixed.
+
     Args:
         application: the application, as far as its spec could be read.
         options: the options with which it is compiled.
@@ -150,7 +152,10 @@ def controls(application: Application, options: Options, regions: tuple[Parallel
 
 
 def changed_options(before: Options, now: Options) -> Iterator[tuple[str, str, str]]:
-    """Yield (kind, name, old -> new) for each changed option except widths, which the comparison of plans shows."""
+    """Yield (kind, name, old -> new) for each changed option except widths, which the comparison of plans shows.
+
+    Secrets are masked.
+    """
     old, new = without_secrets(before.submission), without_secrets(now.submission)
     for name in dict.fromkeys((*old, *new)):
         if before.submission.get(name) != now.submission.get(name):

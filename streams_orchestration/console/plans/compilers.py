@@ -61,7 +61,11 @@ class Compilers:
     _closed: bool = False
 
     def prepare(self) -> None:
-        """Start the process of the next compilation, unless it waits already."""
+        """Start the process of the next compilation, unless it waits already, there are no specs, or all is closed.
+
+        Raises:
+            OSError: the process cannot be started.
+        """
         if self._spare is None and self.specs and not self._closed:
             self._spare = subprocess.Popen(
                 _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
@@ -78,7 +82,8 @@ class Compilers:
         Raises:
             UnknownPlanError: the console was not started with this spec.
             BusyError: too many pages wait.
-            ChoiceError: a choice is not possible, or the compilation took too long or ended.
+            ChoiceError: a choice is not possible, or the compilation took too long, ended early or failed.
+            OSError: the process of the compilation cannot be started.
         """
         path = next((each for each in self.specs if str(each) == spec), None)
         if path is None:
@@ -107,7 +112,7 @@ class Compilers:
         return number
 
     def plan(self, number: str) -> Compilation:
-        """Return the kept plan of this number.
+        """Return the kept plan of this number, and mark it as the most recently used one.
 
         Raises:
             UnknownPlanError: the plan is no longer kept.
@@ -154,7 +159,7 @@ class Compilers:
             self.prepare()
 
     def close(self) -> None:
-        """End the process that waits for work, and the process that compiles."""
+        """Kill the process that waits for work, and the process that compiles; no other is started."""
         self._closed = True
         if self._running is not None:
             _kill(self._running)

@@ -27,7 +27,10 @@ Document = dict[str, Any]
 
 
 def stages_document(compilation: Compilation, before: Compilation | None = None) -> list[Document]:
-    """Return a document for each stage: its figures, the earlier plan's figures if they differ, and its decisions."""
+    """Return a document for each stage: its figures, the earlier plan's figures if they differ, and its decisions.
+
+    A stage without a result in the compilation is left out.
+    """
     decided = decisions(compilation)
     return [
         {

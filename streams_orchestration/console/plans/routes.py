@@ -62,7 +62,11 @@ class _Documents:
         return {"specs": list(map(str, self.compilers.specs)), "applications": list(self.reader.applications())}
 
     def deployed(self, request: Request) -> dict[str, Any]:
-        """Return the stages of an application's deployed plan, and the plan's number; the spec is not read."""
+        """Keep an application's deployed plan, and return its stages and the plan's number; the spec is not read.
+
+        Raises:
+            NotDeployedError, OtherVersionError: see `SnapshotReader.compilation`.
+        """
         name = request.path_params["name"]
         compilation = self.reader.compilation(name)
         return {
@@ -75,6 +79,7 @@ class _Documents:
 
         Raises:
             WrongRequestError: `stage` is not the name of a stage.
+            UnknownPlanError: the plan is no longer kept.
         """
         stage = request.query_params.get("stage", "")
         if stage not in BY_NAME:
@@ -84,6 +89,11 @@ class _Documents:
         return graph_of(self.compilers.plan(request.path_params["number"]), view, stage).document()
 
     def subject(self, request: Request) -> dict[str, Any]:
-        """Return the panel on one operator, stream, PE or region of a plan."""
+        """Return the panel on one operator, stream, PE or region of a plan.
+
+        Raises:
+            WrongRequestError, UnknownSubjectError, ImplementationError: see `requested` and `subject`.
+            UnknownPlanError: the plan is no longer kept.
+        """
         kind, name = requested(request.query_params)
         return subject(self.compilers.plan(request.path_params["number"]), kind, name, None, None)

@@ -57,6 +57,8 @@ class Answer:
 def answer(task: PlanRequest) -> Answer:
     """Compile a spec, and compare its plan with the earlier choices and the deployment; deploy nothing.
 
+    Errors of the spec are in the document. Earlier choices that do not compile are not compared.
+
     Raises:
         ChoiceError: a choice is not possible.
     """
