@@ -32,7 +32,7 @@ class EventTime:
         self.ticks = role.ticks
         """The number of ticks in a second."""
         self.type = next((time_type(schema, role) for schema in schemas if schema is not None), pa.int64())
-        """The type of the attribute: a bigint or a timestamp."""
+        """The type of the attribute: a bigint or a timestamp; bigint if no port in the graph has a schema."""
         self._role = role
         self._context = context
 
@@ -81,10 +81,14 @@ def ticks_of(value: Any, kind: pa.DataType, attribute: str) -> int:
         wanted = "a whole number of 64 bits"
     else:
         naive = kind.tz is None
+        wanted = "a datetime without a time zone" if naive else "a datetime with a time zone"
         if isinstance(value, dt.datetime) and (value.tzinfo is None) == naive:
             if kind.unit == "ns":
-                return pa.scalar(value, kind).cast(pa.int64()).as_py()
+                try:
+                    return pa.scalar(value, kind).cast(pa.int64()).as_py()
+                except pa.ArrowInvalid as error:
+                    message = f"the time is {value}, but {attribute} is {type_name(kind)}: give one of 1678 to 2261"
+                    raise DataError(message) from error
             return (value.replace(tzinfo=None) - (value.utcoffset() or dt.timedelta()) - _EPOCH) // _MICROSECOND
-        wanted = "a datetime without a time zone" if naive else "a datetime with a time zone"
     message = f"the time is {value!r:.60} ({type(value).__name__}), but {attribute} is {type_name(kind)}: give {wanted}"
     raise DataError(message)

@@ -72,6 +72,7 @@ def test_the_end_is_the_greatest_value(kind: str, value: Any):
         ("at timestamp", 1500, "but at is timestamp: give a datetime with a time zone"),
         ("at timestamp", dt.datetime(2024, 1, 1), "give a datetime with a time zone"),
         ("at timestamp_ntz", dt.datetime(2024, 1, 1, tzinfo=dt.UTC), "give a datetime without a time zone"),
+        ("at timestamp_ns", dt.datetime(3000, 1, 1, tzinfo=dt.UTC), "but at is timestamp_ns: give one of 1678 to 2261"),
     ],
 )
 def test_a_value_of_another_type_is_named(kind: str, value: Any, message: str):
