@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.state import StateError, dump_state, load_state
 
 JSON = st.recursive(
@@ -58,3 +59,9 @@ def test_nothing_is_left_where_everything_is_zero():
 def test_a_value_that_cannot_be_stored_is_refused_by_the_store(value: object):
     with pytest.raises(StateError, match=r"Arrow tables, .* and JSON values"):
         dump_state({"value": value})
+
+
+@pytest.mark.parametrize("items", [{"a": object()}, {"a": {1, 2}}, {b"bytes": 1}])
+def test_a_dictionary_whose_items_cannot_be_stored_is_refused_by_name(items: dict[Any, Any]):
+    with pytest.raises(StateError, match="the part seen holds another"):
+        dump_state({"seen": DictState(items)})

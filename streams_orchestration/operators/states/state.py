@@ -84,7 +84,7 @@ def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] 
         plain: the digest of the non-incremental parts at that time, if known.
 
     Raises:
-        StateError: a value is neither a table nor JSON.
+        StateError: a value is neither a table nor JSON, or a DictState holds a value that is not JSON.
     """
     parts = {name: value for name, value in state.items() if isinstance(value, Incremental)}
     others = _encode_plain(state)
@@ -131,7 +131,7 @@ def _kept(sizes: Sequence[int], size: int) -> int:
 
 
 def load_state(files: Iterable[bytes | pa.Buffer]) -> dict[str, Any]:
-    """Restore a state from the files of its chain, in order.
+    """Restore a state from the files of its chain, in order; it is empty without files.
 
     Raises:
         StateError: a file is damaged, or does not follow the one before it.
@@ -188,12 +188,19 @@ def _encode(parts: Mapping[str, Incremental], plain: _Plain, version: int, since
     """Return one file: a header in JSON, the tables in Arrow's stream format, and a checksum of both.
 
     That checksum is a text, since the CRC-32 of data with their CRC-32 as a number behind them is always the same.
+
+    Raises:
+        StateError: a DictState holds a key or a value that is not JSON.
     """
     sizes = {name: _size(written) for name, written in plain.tables.items()}
     header: dict[str, Any] = {"version": version, "since": since, "values": plain.values, "tables": sizes, "parts": {}}
     content: list[bytes | pa.Buffer] = [each for written in plain.tables.values() for each in written]
     for name, part in parts.items():
-        pieces = part.whole() if since is None else part.changes(since)
+        try:
+            pieces = part.whole() if since is None else part.changes(since)
+        except TypeError as error:  # a key or value of a DictState
+            message = f"a DictState may hold JSON values only, but the part {name} holds another: {error}"
+            raise StateError(message) from error
         tables = {piece: _written(table) for piece, table in pieces.items()}
         content += [each for written in tables.values() for each in written]
         header["parts"][name] = part.kind, {piece: _size(written) for piece, written in tables.items()}
