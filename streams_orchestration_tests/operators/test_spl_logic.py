@@ -10,6 +10,7 @@ import pytest
 
 from streams_orchestration.builder import Application
 from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.custom import Custom
 from streams_orchestration.operators.standard.custom_source import CustomSource
 from streams_orchestration.operators.standard.filter import Filter
@@ -211,3 +212,16 @@ def test_a_last_line_of_a_source_without_an_end_is_printed_at_the_end(caplog: py
     logic = {"onProcess": "for (int32 n in [1, 2, 3]) { " + PRINTS + " }"}
     OperatorHarness(CustomSource, [], ["n int NOT NULL"], parameters={"spl": logic}).produce()
     assert caplog.messages == ["1 2 two", "3 "]
+
+
+def test_an_initialiser_without_a_value_is_a_fault_of_the_data():
+    logic = {"state": {"spl": "list<int32> none = []; mutable int32 first = none[0];"}, "onTuple": {0: "first++;"}}
+    with pytest.raises(DataError):
+        OperatorHarness(Filter, ["n int NOT NULL"], ["n int NOT NULL"], parameters={"spl": logic})
+
+
+def test_a_null_within_a_list_is_a_fault_of_the_data():
+    logic = {"onTuple": {0: "submit({n = size(l)}, Out);"}}
+    harness = OperatorHarness(Custom, ["l array<int> NOT NULL"], ["n int NOT NULL"], parameters={"spl": logic})
+    with pytest.raises(DataError, match="int32 is null"):
+        harness.send([([1, None],)])

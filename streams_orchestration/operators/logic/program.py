@@ -203,13 +203,25 @@ class LogicProgram:
         """The values of the variables by name; the first use runs their initialisers.
 
         A check of the logic does not run them, since they may call native functions.
+
+        Raises:
+            DataError: an initialiser has no value.
         """
         if self._state is None:
-            self._state = self.program.initial_state()
+            self._state = self._initial_state()
         return self._state
 
+    def _initial_state(self) -> dict[str, Any]:
+        """Run the initialisers, and return the values of the variables. Raises DataError if one has no value."""
+        from streams_orchestration.spl.programs.outcome import FailedError
+
+        try:
+            return self.program.initial_state()
+        except FailedError as error:
+            raise data_error(error) from error
+
     def begin(self) -> None:
-        """Run the initialisers of the variables, unless they have run."""
+        """Run the initialisers of the variables, unless they have run. Raises DataError if one has no value."""
         _ = self.state
 
     # --- running
@@ -219,6 +231,7 @@ class LogicProgram:
 
         Raises:
             TupleError: an operation has no value for a tuple. The cause names the place in the source.
+            DataError: the value of an expression cannot be stored in a column.
         """
         from streams_orchestration.spl.programs.outcome import FailedError
 
@@ -226,6 +239,8 @@ class LogicProgram:
             return self.program.on_tuples(port, self.state, batch.arrow)
         except FailedError as error:
             raise TupleError(error.position) from data_error(error)
+        except RunError as error:
+            raise DataError(str(error)) from error
 
     def mark(self, port: int, mark: Punctuation) -> list[PortOutput]:
         """Run the logic for a punctuation mark.
@@ -288,10 +303,9 @@ class LogicProgram:
 
     def _batch(self, port: int, output: PortOutput) -> TupleBatch:
         schema = self.context.output_schema(port)
-        arrays = self.program.arrays(output)
         try:
-            return TupleBatch(pa.RecordBatch.from_arrays(arrays, schema=schema))
-        except (pa.ArrowInvalid, TypeError) as error:
+            return TupleBatch(pa.RecordBatch.from_arrays(self.program.arrays(output), schema=schema))
+        except (pa.ArrowInvalid, TypeError, RunError) as error:
             message = f"the tuples of output port {port} do not fit its stream: {error}"
             raise DataError(message) from error
 
@@ -319,12 +333,16 @@ class LogicProgram:
         return stored(self.program.variables, self.state, self._kept)
 
     def restore(self, state: State) -> None:
-        """Restore the variables."""
-        self._state = restored(self.program.variables, state, self.program.initial_state(), self._kept)
+        """Restore the variables. The initialisers run first, for variables without a stored value.
+
+        Raises:
+            DataError: an initialiser has no value.
+        """
+        self._state = restored(self.program.variables, state, self._initial_state(), self._kept)
 
 
 def state_signature(logic: SplLogic | None) -> str:
-    """Return the names and types of the variables.
+    """Return the names and types of the variables; an empty text without any.
 
     A state can be restored only by logic with the same names and types.
     """
