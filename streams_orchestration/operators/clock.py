@@ -18,14 +18,14 @@ class ClockOperator(Operator):
 
     @classmethod
     def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
-        """Return True if an operator with these parameters, given as raw values of the spec, uses the clock."""
+        """Return True, the default, if an operator with these parameters, raw values of the spec, uses the clock."""
         return True
 
     def on_time(self) -> None:
         """Act on the time `context.now`, before the tuples of the batch are processed; may submit tuples and marks."""
 
     def wake(self) -> float | None:
-        """Return the unix time at which the operator wants to be called without input, or None.
+        """Return the unix time at which the operator wants to be called without input; None, the default, for never.
 
         The runtime calls this at the end of each batch, and plans a batch for that time at the latest.
         """

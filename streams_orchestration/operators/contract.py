@@ -193,7 +193,9 @@ class Operator:
         return None
 
     def set_watermark(self, watermark: int) -> None:
-        """Set the watermark of an operator in the mode `manual`, in ticks; a lower one than before is ignored (EV23).
+        """Set the watermark of an operator in the mode `manual`, in ticks (EV23).
+
+        It is ignored if it does not rise by at least the minimum gap, and by at least one tick.
 
         `watermarks.IDLE` says that its streams are idle until their next tuple (EV51).
 
@@ -222,7 +224,7 @@ class Operator:
 
     @classmethod
     def keeps_state(cls, before: Any, after: Any) -> bool:
-        """Return True if a state made with the parameters `before` is valid with `after`; see `free_parameters`."""
+        """Return True if a state of `before` is valid with `after`: by default, if only `free_parameters` differ."""
         free = set(cls.free_parameters)
         return before.model_dump(exclude=free) == after.model_dump(exclude=free)
 

@@ -35,7 +35,9 @@ _named: set[Path] = set()
 
 @contextmanager
 def durable(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
-    """Open a new file whose content is on disk when the block ends. On an error the file is removed.
+    """Open a new file whose content is on disk when the block ends; an existing one is overwritten.
+
+    On an error the file is removed.
 
     Args:
         path: the path of the file.

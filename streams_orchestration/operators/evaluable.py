@@ -63,6 +63,7 @@ class Evaluable:
 
         Raises:
             DataError: the expression has no value for a tuple; the message shows the place and the tuple.
+            FaultyExpressionError: the expression does not fit the attributes of the batch.
         """
         return self._compiled(batch.schema)(batch.arrow)
 
@@ -112,7 +113,7 @@ def with_evaluables(data: Any, fields: Container[str]) -> Any:
     """Return the parameters of an operator with each SPL program converted to an `Evaluable`.
 
     Each `Evaluable` gets the functions and submission-time values of the parameter `spl`. That parameter is removed if
-    the operator has no field for it.
+    the operator has no field for it, and it has nothing else. Data that are not a mapping are returned unchanged.
 
     Raises:
         ValueError: a program reads several input ports.

@@ -63,7 +63,7 @@ class EventTimeInput:
         """Return the length of time in a parameter as ticks of the event-time attribute.
 
         Raises:
-            ValueError: it is not finite, or not a whole number of ticks (SO0801).
+            ValueError: it is not finite, not a whole number of ticks (SO0801), or too large (SO0401).
         """
         if not math.isfinite(seconds):
             message = f"{name} is a number of seconds, not {seconds}"

@@ -70,7 +70,7 @@ def parse_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzin
 
 
 def read_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
-    """Parse an expression and check it against the stream's schema.
+    """Parse an expression, check it against the stream's schema, and record it for `noted`.
 
     Args:
         text: the text, such as `dep_delay IS NOT NULL AND dep_delay > 15`.

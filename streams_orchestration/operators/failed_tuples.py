@@ -193,6 +193,9 @@ class Sieve:
             masks: for each output port, a mask of the passed tuples that go to it, or how often each of them does.
             sifted: the tuples that passed, and the reasons of the others.
             assignments: the output of port 0, if it computes any attribute.
+
+        Raises:
+            DataError: an expression of `assignments` that `sift` has not evaluated has no value for a tuple.
         """
         tuples, failures = sifted
         unfit: dict[int, str] = {}

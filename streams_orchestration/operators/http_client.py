@@ -144,8 +144,8 @@ class HttpTarget:
             key: the idempotency key, which is the same whenever the request is repeated.
 
         Raises:
-            HttpAwayError: the request was not accepted but may be later. Its second argument is the requested pause in
-                seconds.
+            HttpAwayError: the request was not accepted but may be later. If there was a response, its second argument
+                is the requested pause in seconds: at most `LONGEST_WAIT`, and 0 without a request.
             RefusedError: the request will never be accepted.
         """
         headers = {"Content-Type": kind, "Idempotency-Key": f'"{quote(key, safe="/[]().:~")}"'}

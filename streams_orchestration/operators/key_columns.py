@@ -52,6 +52,8 @@ def attributes_in(schema: pa.Schema) -> pa.Schema:
 def plain_attribute(text: str, names: Sequence[str]) -> str | None:
     """Return the attribute if a key is just that, and equal values have one hash in its column; None otherwise.
 
+    A name in SQL is returned even if the stream has no such attribute. A faulty key in SQL raises ExpressionError.
+
     >>> plain_attribute("(k)", ["k"]), plain_attribute("k + 1", ["k"]), plain_attribute(SplText("In.k"), ["k"])
     ('k', None, 'k')
 
@@ -120,6 +122,9 @@ class KeyColumns:
         Args:
             parameters: the parameters of the operator.
             places: maps each field of the parameters that is a list of keys to its input port.
+
+        Raises:
+            FaultyExpressionError: an expression is faulty, and errors are not being gathered.
         """
         fields = type(parameters).model_fields
         written = {name: getattr(parameters, name) for name in places}
@@ -176,7 +181,10 @@ class KeyColumns:
         return dataclasses.replace(self._context, inputs=self.inputs)
 
     def extended(self, port: int, batch: TupleBatch) -> TupleBatch:
-        """Return the tuples of a port with the columns of its keys. Raises DataError if a key has no value."""
+        """Return the tuples of a port with the columns of its keys, and count the tuples that are told apart.
+
+        Raises DataError if a key has no value.
+        """
         columns = self._columns[port]
         if not columns and self._arrival is None:
             return batch
@@ -202,12 +210,15 @@ class KeyColumns:
 
     @staticmethod
     def latest(states: Sequence[State]) -> dict[str, Any]:
-        """Return the state of new channels from the states of the channels before."""
+        """Return the state of new channels: the highest number of the channels before, or nothing if none has one."""
         numbers = [state[_APART] for state in states if _APART in state]
         return {_APART: max(numbers)} if numbers else {}
 
     def _numbers(self, unequal: np.ndarray | None, count: int) -> pa.Array:
-        """Return a number for each tuple that is told apart, unique over all channels, and null for the others."""
+        """Count the tuples that are told apart, and return a number for each, unique over all channels.
+
+        The other tuples get null.
+        """
         if unequal is None:
             return pa.nulls(count, pa.int64())
         numbers = self.told_apart + np.cumsum(unequal)

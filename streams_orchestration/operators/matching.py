@@ -35,7 +35,10 @@ class MatchingParameters(Parameters):
     )
 
     def keyed(self, columns: KeyColumns) -> Self:
-        """Add columns for the key expressions of all ports, and return the parameters with names in their place."""
+        """Add columns for the key expressions of all ports, and return the parameters with names in their place.
+
+        Raises FaultyExpressionError like `KeyColumns.names`.
+        """
         nested = [names for names in self.partition_by if not isinstance(names, str)]
         if not has_expressions(*nested):
             return self
@@ -97,7 +100,10 @@ class MatchingOperator(Operator):
         self.matching.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the matches that the tuples complete, and keep the other tuples unless their key equals no key."""
+        """Submit the matches that the tuples complete, and keep the other tuples unless their key equals no key.
+
+        Raises DataError if a key has no value.
+        """
         tuples = self.columns.extended(port, batch).arrow
         unequal = self.columns.unequal(port, tuples)
         matched = self.matching.arrive(port, tuples if unequal is None else tuples.filter(pa.array(~unequal)))

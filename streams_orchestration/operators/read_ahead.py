@@ -38,7 +38,7 @@ class ReadAhead(Iterator[T]):
         return self._reading.take()
 
     def close(self) -> None:
-        """Stop reading, and drop results that are not requested yet."""
+        """Stop reading, and drop results that are not requested yet. A later `next` may wait without end."""
         self._reading.close()
 
     def __del__(self) -> None:

@@ -217,6 +217,7 @@ class OperatorHarness:
 
         Raises:
             ResultError: `drain` returns a value, or `checkpoint` no mapping with text keys.
+            StateError: the state contains something that cannot be stored.
         """
         check_nothing(self.operator.drain(), "drain")
         self._version += 1
@@ -236,7 +237,7 @@ class OperatorHarness:
                 unnoticeable.
 
         Raises:
-            StateError: the stored state is damaged.
+            StateError: the stored state is damaged, or the state contains something that cannot be stored.
             ResultError: `checkpoint` or `drain` returns something else.
         """
         self._stored = self.checkpoint() if stored is None else stored

@@ -23,7 +23,7 @@ class Tokenize(Operator):
                 raise ValueError(message)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Split the lines of the batch into words."""
+        """Submit the words of the lines of the batch; a null gives none."""
         lines = pc.utf8_lower(batch.arrow.column(0))
         words = pc.list_flatten(pc.split_pattern_regex(lines, pattern=r"[^\p{L}\p{N}']+"))
         words = pc.utf8_trim(words, characters="'")

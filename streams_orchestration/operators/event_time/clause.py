@@ -197,7 +197,9 @@ def parse_event_time_window(text: str) -> EventTimeWindow | None:
 
 
 def misordered(text: str) -> str | None:
-    """Return the warning about a valid clause with parts out of order (CDISP0747W); None if they are in order.
+    """Return the warning about a valid clause with parts out of order (CDISP0747W).
+
+    None if the parts are in order, or the window is not one of event time.
 
     >>> misordered("intervalDuration(10.0), timeInterval")
     "'intervalDuration(10.0), timeInterval': timeInterval must be first, and partitioned last"

@@ -40,7 +40,7 @@ class Clock:
 
         Args:
             lag: ticks that are subtracted from the greatest time.
-            minimum_gap: the least distance of two watermarks in ticks.
+            minimum_gap: the least distance of two watermarks in ticks; 0 counts as 1.
             guard: the guard against times far ahead; None for no guard.
         """
         self._lag = lag
@@ -99,7 +99,10 @@ class Clock:
         return NO_TIME if self.emitted is None else min(self.emitted + self._lag, END)
 
     def _following(self, events: Iterable[Event]) -> Watermarks | None:
-        """Advance by changes of the partitions, and return the resulting watermarks; None without any."""
+        """Advance by changes of the partitions, and return the resulting watermarks.
+
+        None without any, as for all changes after the end of the stream.
+        """
         places: list[np.ndarray] = []
         values: list[np.ndarray] = []
         wakes: int | None = None
@@ -126,7 +129,10 @@ class Clock:
         return Watermarks(np.concatenate(places), np.concatenate(values))
 
     def _emitted(self, event: Least) -> tuple[np.ndarray, np.ndarray]:
-        """Advance the emitted watermark as the least time of the partitions rises; return its positions and values."""
+        """Advance the emitted watermark as the least time of the partitions rises; return its positions and values.
+
+        The arrays are empty if it rises by less than the minimum gap.
+        """
         least = IDLE + 1
         marks = np.maximum(event.times, least + self._lag) - self._lag
         if not len(marks) or (self.emitted is not None and int(marks[-1]) < _later(self.emitted, self._gap)):

@@ -145,7 +145,7 @@ class Entries:
         """Return the holder of the operator's watermark.
 
         While a connection is active, this is the active one with the least watermark; a connection without a watermark
-        comes first.
+        comes first. Otherwise, and at the end of all streams, the kind is `end`, `unconnected` or `idle`.
         """
         inputs, idle = len(self.values), len(self._idle)
         if self.watermark == END:
@@ -212,8 +212,8 @@ class Entries:
     def _step(self) -> int | None:
         """Advance the operator's watermark, and return the next one to send, or None if nothing changes.
 
-        That is the operator's watermark if it rises, `IDLE` when all connections become idle, and a repeated watermark
-        when that ends.
+        That is the operator's watermark if it rises, `IDLE` when all connections become idle or after `tell_again`, and
+        a repeated watermark when the idleness ends.
         """
         active = [value for each, value in self.values.items() if each not in self._idle]
         rested, self._rests = self._rests, not active

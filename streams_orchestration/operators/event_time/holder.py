@@ -40,7 +40,7 @@ class Holder:
     """The number of partitions that are not read, since they are too far ahead (EV65)."""
 
     def document(self, watermark: int | None, ticks: int) -> dict[str, Any]:
-        """Return the holder with the watermark as JSON, times in unix seconds.
+        """Return the holder with the watermark as JSON, times in unix seconds; None for `IDLE` and `END`.
 
         Args:
             watermark: the operator's watermark in ticks; None before the first one.

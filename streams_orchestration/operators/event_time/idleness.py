@@ -38,7 +38,7 @@ class Idleness:
         self._earlier: list[IdleDecision] = []
 
     def repeat(self, decisions: list[IdleDecision]) -> None:
-        """Divide the decisions from before a reset into repeated and pending ones.
+        """Divide the decisions from before a reset into repeated and pending ones; forget decisions of the last batch.
 
         Call it before the source is called.
         """
@@ -62,7 +62,8 @@ class Idleness:
     def look(self, now: float, at_end: Collection[str] | None) -> list[Watermarks]:
         """Declare the partitions idle that had no tuples for long enough, and return the resulting watermarks.
 
-        Decisions from before a reset are repeated first if they are due, and discarded if they cannot become due.
+        Decisions from before a reset are repeated first if they are due, and discarded if they cannot become due. While
+        one is pending, no partition is declared idle.
 
         Args:
             now: the time of the source's last call, in seconds.
@@ -89,6 +90,8 @@ class Idleness:
 
     def pause(self, pause: float | None) -> float | None:
         """Return the seconds until the next call of the source: at most until the next partition becomes idle.
+
+        `look` uses the result, too. None stays None.
 
         Args:
             pause: the seconds that the source asks for; None if it leaves the pause to the caller.

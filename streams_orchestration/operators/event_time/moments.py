@@ -44,7 +44,7 @@ class Moments:
         return cls(watermarks, steps, arrivals, steps.current(count))
 
     def passing(self, bounds: np.ndarray) -> np.ndarray:
-        """Return for each bound the moment at which the watermark rises above it; `NEVER` if it does not.
+        """Return for each bound the moment of the first step whose watermark is above it; `NEVER` without one.
 
         `END` is above all bounds.
         """
@@ -55,7 +55,7 @@ class Moments:
         return np.append(2 * self.steps.marks + 1, NEVER)[at]
 
     def passed(self, bounds: np.ndarray) -> np.ndarray:
-        """Return a mask of the bounds that are below the watermark after the batch."""
+        """Return a mask of the bounds that are below the watermark after the batch; `END` is above all bounds."""
         last = self.steps.last
         return bounds < last if last < END else np.ones(len(bounds), bool)
 

@@ -97,7 +97,8 @@ class PartitionTime:
     def _enter_suspect(self, time: int, lag: int, guard: AheadGuard) -> bool:
         """Add one time, and return True if it is too far ahead of the partition.
 
-        Before the partition has a trusted time, the result is False, but the time counts towards the confirmations.
+        After enough consecutive times that are too far ahead, the least of them becomes the greatest time. Before the
+        partition has a trusted time, the result is False, but the time counts towards the confirmations.
         """
         if time == NO_TIME:
             return False

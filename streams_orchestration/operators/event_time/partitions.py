@@ -110,7 +110,10 @@ class Partitions:
             yield from self._repeat(place, decision)
 
     def rest(self, names: Iterable[str]) -> Iterator[Event]:
-        """Declare partitions idle, record that, drop pending decisions, and yield the changes of the source's time."""
+        """Declare partitions idle, record that, drop pending decisions, and yield the changes of the source's time.
+
+        Nothing is done if none of the partitions is known and active.
+        """
         chosen = [name for name in names if name in self._members and not self._members[name].idle]
         if chosen:
             self.pending.clear()
@@ -118,7 +121,10 @@ class Partitions:
             yield from self._repeat(0, IdleDecision(self._decided, tuple(sorted(chosen)), counts))
 
     def settle(self) -> Iterator[Event]:
-        """Repeat the stored decisions that are due before the next tuple, and yield the resulting changes."""
+        """Repeat the stored decisions that are due before the next tuple, and yield the resulting changes.
+
+        After `tell_again`, yield `Rest` again.
+        """
         for place, decision in list(self._due(())):
             yield from self._repeat(place, decision)
         yield from self._again()
@@ -143,6 +149,7 @@ class Partitions:
         """Return the holder of the source's watermark.
 
         While a partition is active, this is the active one with the least time; a partition without a time comes first.
+        Otherwise the kind is `idle`.
         """
         inputs = len(self._members)
         idle = sum(each.idle for each in self._members.values())
@@ -268,7 +275,10 @@ class Partitions:
             yield Least(*least_steps(np.concatenate(olds), places, min(active)))
 
     def _due(self, groups: Iterable[_Group]) -> Iterator[tuple[int, IdleDecision]]:
-        """Yield the pending decisions to repeat within a batch, with their positions."""
+        """Yield the pending decisions to repeat within a batch, with their positions.
+
+        It ends before the first decision that needs tuples beyond the batch.
+        """
         positions = dict(groups)
         for decision in self.pending:
             place = 0
@@ -282,7 +292,10 @@ class Partitions:
             yield place, decision
 
     def _repeat(self, place: int, decision: IdleDecision) -> Iterator[Event]:
-        """Make the partitions of a decision idle again, except those that have had further tuples."""
+        """Make the partitions of a decision idle, except those that have had further tuples; yield the changes.
+
+        The decision is recorded as made. It and the earlier ones are no longer pending.
+        """
         for name in decision.idle:
             partition = self._members.get(name)
             if partition is not None and partition.count <= decision.counts[name]:

@@ -44,7 +44,8 @@ def times_of(tuples: pa.RecordBatch, role: EventTimeRole) -> np.ndarray:
 def ahead_column(tuples: pa.RecordBatch, role: EventTimeRole) -> pa.Array | None:
     """Return the values of the role's attribute `ahead_of` in ticks of the event time, or None if the role has none.
 
-    A bigint is in milliseconds if the event time is a timestamp, else in ticks of the event time.
+    A bigint is in milliseconds if the event time is a timestamp, else in ticks of the event time. Values of a finer
+    unit are truncated towards 0, and values of a coarser one are limited to the range of 64 bits; null stays null.
     """
     if role.ahead_of is None:
         return None
@@ -62,7 +63,7 @@ def ahead_column(tuples: pa.RecordBatch, role: EventTimeRole) -> pa.Array | None
 
 
 def times_and_nulls(tuples: pa.RecordBatch, role: EventTimeRole) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the event times of tuples in ticks, and a mask of the tuples without a time; None if all have one.
+    """Return the event times of tuples in ticks, 0 for a null, and a mask of the nulls; None if all have a time.
 
     Raises:
         DataError: a time is null, and the role does not ignore that (EV54).

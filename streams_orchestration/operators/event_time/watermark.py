@@ -129,6 +129,9 @@ class OperatorWatermark:
     def submitted(self, port: int, batch: TupleBatch) -> TupleBatch:
         """Advance the watermark by a submitted batch, and return the batch with the watermarks of its output port.
 
+        At ports outside of the graph there are none. The first jump by more than a day is kept for `warning`, unless
+        `maxAhead` is set.
+
         Raises:
             DataError: the time of a tuple is null, and the operator makes watermarks from times.
         """
@@ -286,7 +289,7 @@ class OperatorWatermark:
     def set(self, watermark: int) -> Watermarks | None:
         """Set the watermark of an operator in the mode `manual`.
 
-        Return the watermark to send, or None if it does not rise enough (EV23).
+        Return the watermark to send, or None if it does not rise enough (EV23), or the operator has ended.
 
         The value `IDLE` means that the operator is idle until its next tuple (EV51).
         """
@@ -334,7 +337,7 @@ class OperatorWatermark:
     def too_far_ahead(self, names: Collection[str]) -> frozenset[str]:
         """Return the given partitions that a source must not read now (EV65), and keep their number for `holder`.
 
-        The names are of partitions with further tuples.
+        The names are of partitions with further tuples. Without a limited drift, none is returned.
         """
         found = frozenset[str]()
         if self.clock is not None and self.role.max_drift is not None:

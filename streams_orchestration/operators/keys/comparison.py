@@ -158,7 +158,7 @@ def key_schema(parts: Sequence[pa.DataType]) -> pa.Schema:
 
 
 def key_batch(columns: Sequence[pa.Array], rows: np.ndarray) -> pa.RecordBatch:
-    """Return the keys of the given rows, in the schema of `key_schema`. Keys without parts are normalised."""
+    """Return the keys of the given rows, normalised, in the schema of `key_schema`. Without columns all are equal."""
     every = all(len(rows) == len(column) for column in columns) and (rows == np.arange(len(rows))).all()
     taken = columns if every else [column.take(pa.array(rows)) for column in columns]
     parts = [normalised(column) for column in taken] or [pa.array(np.zeros(len(rows), np.int8))]

@@ -53,7 +53,11 @@ class LogicOperator(Operator):
         return state_signature(before.spl) == state_signature(after.spl)
 
     def use(self, logic: LogicProgram) -> None:
-        """Set the logic of the operator. It runs tuple by tuple."""
+        """Set the logic of the operator, and run the initialisers of its variables; see `LogicProgram.begin`.
+
+        The logic runs tuple by tuple, so the operator is no longer pure, gets the tuples between two watermarks, and is
+        told of window marks.
+        """
         self.logic = logic
         logic.begin()
         self.keeps_places = self.pure = False
@@ -65,7 +69,7 @@ class LogicOperator(Operator):
             self.logic.mark(port, mark)
 
     def checkpoint(self) -> State:
-        """Return the variables of the logic."""
+        """Return the variables of the logic; nothing without logic."""
         return {} if self.logic is None else self.logic.checkpoint()
 
     def restore(self, state: State) -> None:

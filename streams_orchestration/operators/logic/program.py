@@ -243,7 +243,9 @@ class LogicProgram:
             raise DataError(str(error)) from error
 
     def mark(self, port: int, mark: Punctuation) -> list[PortOutput]:
-        """Run the logic for a punctuation mark.
+        """Run the logic for a punctuation mark, and return its submissions; empty if the logic ignores the mark.
+
+        After a final mark, print a last line whose end was not printed.
 
         Raises:
             DataError: an operation has no value.

@@ -72,7 +72,10 @@ class SourceLogic:
                 raise ValueError(message)
 
     def begin(self, offset: Offset) -> None:
-        """Set the variables to the values in an offset. Nothing changes if `offset` returned it last."""
+        """Set the variables to the values in an offset, and variables that it lacks to their initial values.
+
+        Nothing changes if `offset` returned it last.
+        """
         if offset != self._reached:
             self.logic.set_values(offset.get(VARIABLES, {}))
 
@@ -102,7 +105,8 @@ class SourceLogic:
 def produced(logic: SourceLogic | None, offset: Offset, produce: Callable[[Offset], ProducedTo]) -> ProducedTo:
     """Let a source produce from an offset that may contain variables of logic.
 
-    `produce` takes and returns offsets without them.
+    `produce` takes and returns offsets without them. The returned offset has the variables after the tuples, and
+    `logic` keeps these.
     """
     if logic is None:
         return produce(offset)

@@ -38,7 +38,10 @@ class _WithLogic(_Base):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
-        """Check the operator with its logic. Raises ValueError if `onError` is not `fail`."""
+        """Check the operator with its logic.
+
+        Raises ValueError if the logic has mistakes, or is combined with another `onError` than `fail`.
+        """
         if getattr(parameters, "on_error", "fail") != "fail":
             check_policy(parameters)
         super().check(replace(context, inputs=_compiled(context, parameters.spl)[1]), parameters)
@@ -56,7 +59,7 @@ class _WithLogic(_Base):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
-        """Return a refusal if the logic has variables, since their values belong to one channel."""
+        """Return a refusal if the logic has variables, which belong to one channel; else ask the operator."""
         if _variables(parameters):
             return Sharding(refusal="has variables of logic, which belong to one channel")
         return super().sharding(context, parameters)
@@ -75,7 +78,7 @@ class _WithLogic(_Base):
             self.heeds_marks = True
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Run the logic for tuples, then the operator."""
+        """Run the logic for tuples, then the operator. Raises like `LogicProgram.tuples`."""
         _, values = self.logic.tuples(port, batch)
         if values:
             arrow = pa.RecordBatch.from_arrays([*batch.arrow.columns, *values], schema=self.with_variables[port])
@@ -94,7 +97,7 @@ class _WithLogic(_Base):
         super().submit(batch, port)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Run the logic for a mark, then the operator."""
+        """Run the logic for a mark, then the operator. Raises DataError if an operation of the logic has no value."""
         self.logic.mark(port, mark)
         super().on_punctuation(port, mark)
 

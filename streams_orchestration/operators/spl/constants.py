@@ -24,6 +24,9 @@ def with_constants(data: Any, fields: Mapping[str, FieldInfo]) -> Any:
     Args:
         data: the parameters.
         fields: the fields of the class of parameters.
+
+    Raises:
+        ValueError: a program over submission-time values has no value for them.
     """
     if not is_mapping(data) or not any(map(_has_programs, data.values())):
         return data

@@ -151,7 +151,7 @@ class SplExpression(Expression):
 
 
 def read_spl(text: SplText, schema: pa.Schema, parameter: str, _zone: dt.tzinfo) -> Expression:
-    """Parse an expression of SPL and check it against the stream's schema.
+    """Parse an expression of SPL, check it against the stream's schema, and record it for `noted`.
 
     Raises:
         FaultyExpressionError: it has mistakes, or cannot be run here.

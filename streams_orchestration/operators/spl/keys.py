@@ -96,7 +96,7 @@ def _any_of(mask: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def ordered_decimals(column: pa.Array, _type: Type) -> pa.Array:
-    """Return decimals, which are texts, as bytes in their order; NaN is above all numbers.
+    """Return decimals, which are texts, as bytes in their order; NaN is above all numbers, and null stays null.
 
     >>> values = ["-Infinity", "-10", "-1.25", "-1.2", "-0.0", "1E-9", "1.2", "1.25", "1E+3", "Infinity", "NaN"]
     >>> ordered = ordered_decimals(pa.array(values), Collection("list", ())).to_pylist()

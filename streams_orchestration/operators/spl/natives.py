@@ -29,7 +29,7 @@ def native_functions(entries: Iterable[NativeEntry]) -> tuple[NativeFunction, ..
     """Import the Python functions that implement native functions.
 
     Raises:
-        ImplementationError: a native function has no Python function, or that cannot be imported.
+        ImplementationError: a native function has no signature or no Python function, or one that cannot be used.
     """
     return tuple(dict.fromkeys(map(native_function, entries)))
 
@@ -38,7 +38,8 @@ def native_function(entry: NativeEntry) -> NativeFunction:
     """Import the Python function that implements a native function.
 
     Raises:
-        ImplementationError: there is no Python function, or it cannot be imported.
+        ImplementationError: the signature is missing or faulty, or the Python function is missing, cannot be imported,
+            or is not callable.
     """
     if not entry.python or not entry.signature:
         what = "signature" if entry.python else "function in Python"

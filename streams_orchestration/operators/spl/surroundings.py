@@ -54,6 +54,8 @@ def run_of_expression(constants: Mapping[str, Any]) -> Run:
 def run_of(context: Surroundings, constants: Mapping[str, Any]) -> Run:
     """Return the surroundings of an operator's programs.
 
+    Programs print and log by the context's logger. The first call adds the programs' random generator to the context.
+
     Args:
         context: the operator's context.
         constants: submission-time values by name.

@@ -22,7 +22,7 @@ from streams_orchestration.spl.types.written import WrittenTypeError, type_of_te
 
 
 def tuple_type(schema: pa.Schema) -> Tuple:
-    """Return the type of the tuples of a stream.
+    """Return the type of the tuples of a stream, without columns of keys, which have `@` in their names.
 
     Raises:
         ValueError: an attribute has a type that SPL does not have.

@@ -93,9 +93,9 @@ class StateColumn:
 
 
 def grown(array: np.ndarray, size: int) -> np.ndarray:
-    """Return the array with room for at least `size` values.
+    """Return the array with room for at least `size` values: itself if it has that, else a larger copy.
 
-    The room at least doubles, so that repeated growth is cheap.
+    New values are 0, false or None. The room at least doubles, so that repeated growth is cheap.
     """
     if len(array) >= size:
         return array

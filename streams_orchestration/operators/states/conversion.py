@@ -20,14 +20,17 @@ class ConversionError(ValueError):
 def converted(state: State, initial: State) -> State:
     """Convert a state to the types of another state of the same operator.
 
-    A new column is null in tuples, and 0, false or null in values of keys. New tables and keyed states are empty.
+    A new column is null in tuples, and 0, false or null in values of keys. A part that only `initial` has is taken from
+    there if it is incremental, else it stays missing. Tables, JSON values, and parts of another class than in
+    `initial` are not converted.
 
     Args:
         state: the stored state.
         initial: the state that `checkpoint` returns before the first tuple.
 
     Raises:
-        ConversionError: a column was removed, or its new type cannot represent all values of the old one.
+        ConversionError: a column was removed, its new type cannot represent all values of the old one, or a key has a
+            new attribute.
     """
     new = {name: part for name, part in initial.items() if isinstance(part, Incremental) and name not in state}
     return {name: _part(name, part, initial.get(name)) for name, part in state.items()} | new

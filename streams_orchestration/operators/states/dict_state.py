@@ -14,8 +14,8 @@ from streams_orchestration.operators.states.incremental import Incremental, Piec
 class DictState(Incremental, MutableMapping[Any, Any]):
     """A dictionary whose keys are strings, numbers, or tuples of them, and whose values are JSON values.
 
-    All NaN are the same key, and 0.0 equals -0.0. Only assignments (`state[key] = value`) count as changes. After
-    changing a list inside the dictionary, assign the list again.
+    All NaN are the same key, and 0.0 equals -0.0. Only assignments (`state[key] = value`) and removals count as
+    changes. After changing a list inside the dictionary, assign the list again.
     """
 
     kind: ClassVar[str] = "dict"

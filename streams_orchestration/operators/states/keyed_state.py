@@ -24,7 +24,8 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
     Methods with `many` in their names take batches of keys: a batch of tuples, an Arrow table or record batch, a Polars
     frame or a mapping of columns, from which the key attributes are taken, or the only key column by itself. Single
     keys are used as in a dictionary; keys and values of several attributes are tuples. Each such use looks up a batch
-    of one, so it suits few keys. Without batches, `DictState` is faster.
+    of one, so it suits few keys. Without batches, `DictState` is faster. A key that does not fit its type raises
+    DataError.
 
     Keys are in order of arrival. Null and NaN are keys like any other. An attribute of a key may be an array, a struct,
     or a map, in which the order of entries does not count.
@@ -89,14 +90,15 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return pa.RecordBatch.from_arrays(arrays, schema=self.values_schema)
 
     def put_many(self, keys: Any, values: Any) -> None:
-        """Set the values of keys. If a key occurs twice, the last value counts.
+        """Set the values of keys, and add missing keys. If a key occurs twice, the last value counts.
 
         Args:
             keys: keys in any form that the class takes.
-            values: columns by name, or any form that keys may have. Attributes that are missing keep their values.
+            values: columns by name, or any form that keys may have. In columns by name, attributes that are missing
+                keep their values, and unknown names are ignored.
 
         Raises:
-            DataError: a value does not fit its type.
+            DataError: a key or a value does not fit its type.
             ValueError: the number of values differs from the number of keys.
         """
         schema = self.values_schema

@@ -71,7 +71,10 @@ NO_KEYS = "has no keys and no rescale"
 
 
 def declared_sharding(state_keys: StateKeys) -> Sharding:
-    """Return how a state with declared keys can be divided; a refusal without keys."""
+    """Return how a state can be divided: by the attributes that the declared keys of all its parts have.
+
+    Without declared keys, return a refusal.
+    """
     if not state_keys:
         return Sharding(refusal=NO_KEYS)
     first, *others = (_names(names) for names in state_keys.values())
@@ -96,7 +99,10 @@ def declared_keys(state_keys: StateKeys, state: State, schema: pa.Schema | None)
 def divide_declared(
     state_keys: StateKeys, states: Sequence[State], route: Route, schema: pa.Schema | None
 ) -> list[State]:
-    """Divide states among new replicas by their declared keys. Raises RescaleError like `declared_keys`."""
+    """Divide states among new replicas by their declared keys.
+
+    Raises RescaleError like `declared_keys` and `divide_keyed`.
+    """
     divided: list[dict[str, Any]] = [{} for _ in range(route.width)]
     names = dict.fromkeys(name for state in states for name in state)
     for name in names:

@@ -59,7 +59,7 @@ class TupleLog(Incremental):
         """Maps each stored version to the number of the next tuple at that time."""
 
     def clear(self) -> None:
-        """Remove all tuples."""
+        """Remove all tuples, and number further ones from 0. The next store is whole."""
         self.notes = {name: values[:0] for name, values in self.notes.items()}
         self._reset()
         self.forget_stored()

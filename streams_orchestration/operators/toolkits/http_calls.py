@@ -42,7 +42,10 @@ class HttpAnswer:
 
     @property
     def text(self) -> str:
-        """The body as text, by its character set."""
+        """The body as text, by its character set, or by UTF-8 if that is missing or unknown.
+
+        Faulty bytes are replaced.
+        """
         try:
             return self.body.decode(self.charset or "utf-8", errors="replace")
         except LookupError:
@@ -81,7 +84,7 @@ class HttpCaller:
         self._timeout = timeout
 
     def open(self, method: str, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Any:
-        """Make a request and return the response of `requests`, whose body is not read yet.
+        """Make a request and return the response of `requests`, whose body is not read yet. Redirects are not followed.
 
         Raises:
             requests.exceptions.RequestException: there is no response.
@@ -99,7 +102,10 @@ class HttpCaller:
         *,
         redirects: bool = False,
     ) -> HttpAnswer:
-        """Make a request and return its response, or an answer with the error."""
+        """Make a request and return its response with the body, whatever its status, or an answer with the error.
+
+        With `redirects`, redirections are followed.
+        """
         import requests
 
         try:

@@ -59,7 +59,10 @@ class HTTPGetStreamParameters(HttpCallParameters, JournalParameters):
     )
 
     def target(self, type_: Tuple) -> str:
-        """Return the attribute that gets a line. Raise ValueError if it is missing or no string."""
+        """Return the attribute that gets a line: the only one, or `dataAttributeName`.
+
+        Raises ValueError if it is missing or no string.
+        """
         names = [each.name for each in type_.attributes]
         name = names[0] if len(names) == 1 else self.data_attribute_name
         kind = attribute_type(type_, name, "dataAttributeName")
@@ -73,15 +76,18 @@ class HTTPGetStream(JournalSource):
     """Submits each line of the response as a tuple, and a window marker when the server closes the connection.
 
     Lines are in the journal before they are submitted, so a reset submits them again. The stream ends when the
-    connection is closed, unless `retryOnClose` is true, or after `maxRetries` failures in a row. A second output port
-    gets a tuple for each failure.
+    connection is closed, unless `retryOnClose` is true, or after more than `maxRetries` failures in a row. With
+    `retryOnClose`, closed connections count as failures here. A second output port gets a tuple for each failure.
     """
 
     Parameters = HTTPGetStreamParameters
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError if attributes and parameters do not fit. Connects to nothing."""
+        """Raise ValueError if attributes and parameters do not fit. Connects to nothing.
+
+        It also fails in a parallel region of several channels, and without the package requests.
+        """
         assert isinstance(parameters, HTTPGetStreamParameters)
         parameters.target(parameters.output_type(context))
         for each in listed(parameters.post_data):
@@ -110,7 +116,11 @@ class HTTPGetStream(JournalSource):
     # --- in the host's process
 
     async def receive(self, intake: Intake) -> None:
-        """Read responses into the journal until the source ends, then wait to be cancelled."""
+        """Read responses into the journal until the source ends, then wait to be cancelled.
+
+        The journal also gets a record for each closed or failed connection, and for the end. Between two connections,
+        pause for `retryDelay` seconds, or longer with `backoff`.
+        """
         given: HTTPGetStreamParameters = self.parameters
         encoding = "identity" if given.disable_compression else "gzip, deflate"
         caller = given.caller(self.context, {"Accept-Encoding": encoding})
@@ -135,7 +145,10 @@ class HTTPGetStream(JournalSource):
             caller.close()
 
     async def _read(self, intake: Intake, caller: HttpCaller) -> dict[str, Any] | None:
-        """Read one response; return None if the server has closed it, else the facts about the failure."""
+        """Write the lines of one response to the journal; return None once the server has closed it.
+
+        Return the facts about the failure if there is no response, it breaks off, or its status is not 200.
+        """
         import requests
 
         given: HTTPGetStreamParameters = self.parameters

@@ -64,7 +64,10 @@ class HTTPPost(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: HTTPPostParameters) -> None:
-        """Raise ValueError if attributes and parameters do not fit. Connects to nothing."""
+        """Raise ValueError if attributes and parameters do not fit, or the package requests is missing.
+
+        Connects to nothing.
+        """
         given = parameters.input_type(context)
         for name in listed(parameters.include):
             attribute_type(given, name, "include")
@@ -86,7 +89,10 @@ class HTTPPost(Operator):
         import_modules("requests")
 
     def setup(self) -> None:
-        """Prepare the client. The first request connects."""
+        """Prepare the client. The first request connects.
+
+        Raises ValueError if the file with the credentials cannot be read, or OAuth 1 lacks a property.
+        """
         given = self.parameters
         self.caller = given.caller(
             self.context, {"Content-Type": given.header_content_type}, timeout=given.connection_timeout

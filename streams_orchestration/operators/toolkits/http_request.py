@@ -150,12 +150,15 @@ class HTTPRequestParameters(TypedPortParameters):
 
     @property
     def timeout(self) -> float | None:
-        """The seconds allowed for a connection, and for the next bytes of a response; None for no limit."""
+        """The seconds allowed for a connection, and for the next bytes of a response: the longer of both parameters.
+
+        None, without either, means no limit.
+        """
         given = [each / 1000 for each in (self.connection_timeout, self.socket_timeout) if each > 0]
         return max(given) if given else None
 
     def written(self, names: list[str]) -> list[str]:
-        """Return the request attributes among the attributes of the input stream."""
+        """Return `requestAttributes`; by default, the attributes of the input stream that no other parameter names."""
         if self.request_attributes is not None:
             return [name for name in listed(self.request_attributes) if name]
         used = {getattr(self, each) for each in _OF_REQUEST}
@@ -172,7 +175,10 @@ class HTTPRequest(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: HTTPRequestParameters) -> None:
-        """Raise ValueError if attributes and parameters do not fit. Connects to nothing."""
+        """Raise ValueError if attributes and parameters do not fit, or the package requests is missing.
+
+        Connects to nothing.
+        """
         given = parameters.input_type(context)
         for field in _OF_REQUEST:
             name = getattr(parameters, field)
@@ -220,7 +226,10 @@ class HTTPRequest(Operator):
         self.results = TypedResults(self) if self.context.outputs else None
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Make the requests of a batch, and submit the tuples with the responses if there is an output port."""
+        """Make the requests of a batch, and submit the tuples with the responses if there is an output port.
+
+        Raises TupleError like `_answer`.
+        """
         found: list[dict[str, Any]] = []
         places: list[int] = []
         for place, values in enumerate(tuple_values(batch, self.given)):
@@ -269,7 +278,10 @@ class HTTPRequest(Operator):
         return f"{url}{'&' if '?' in url else '?'}{arguments}" if arguments else url
 
     def _headers(self, url: str, values: dict[str, Any]) -> dict[str, str]:
-        """Return the headers of a tuple's request that the tuple and the properties give."""
+        """Return the headers of a tuple's request that the tuple and the properties give.
+
+        Raises ValueError if the header or the address is malformed.
+        """
         given = self.parameters
         headers: dict[str, str] = {}
         if given.extra_header_attribute and (header := values[given.extra_header_attribute]):

@@ -97,7 +97,10 @@ class InetSource(JournalSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError if attributes and parameters do not fit. Connects to nothing."""
+        """Raise ValueError if attributes and parameters do not fit. Connects to nothing.
+
+        It also fails in a parallel region of several channels, and without the package requests.
+        """
         assert isinstance(parameters, InetSourceParameters)
         parameters.target(parameters.output_type(context))
         for each in parameters.addresses():
@@ -121,7 +124,11 @@ class InetSource(JournalSource):
     # --- in the host's process
 
     async def receive(self, intake: Intake) -> None:
-        """Write fetched data into the journal until the source ends, then wait to be cancelled."""
+        """Write fetched data into the journal until the source ends, then wait to be cancelled.
+
+        The journal also gets the end of each fetch with `punctPerFetch`, and the end of the source. A document that
+        cannot be fetched is logged and left out.
+        """
         given: InetSourceParameters = self.parameters
         _, kind = given.target(given.output_type(self.context))
         documents = [_Document(each, given, self.context.base) for each in given.addresses()]
@@ -272,7 +279,11 @@ class _Document:
         """The time of its last change, as the server or the file system writes it."""
 
     def fetch(self) -> bytes:
-        """Fetch the document and return the data to submit, which may be empty; set `error` if the fetch fails."""
+        """Fetch the document and return the data to submit; set `error` and return nothing if the fetch fails.
+
+        An unchanged document is returned again. With `incrementalFetch`, nothing is returned then, and the text that
+        the fetch before began with is left out.
+        """
         self.error = ""
         data = self._read() if self.address.startswith("file:") else self._ask()
         if self.error:
@@ -305,7 +316,10 @@ class _Document:
         return data
 
     def _ask(self) -> bytes | None:
-        """Make a request and return the body of the answer; None if it has not changed, or after setting `error`."""
+        """Make a request and return the body of the answer, whatever its status, and note the time of its last change.
+
+        None if it has not changed, or after setting `error`.
+        """
         if self._caller is None:
             self._caller = HttpCaller({"User-Agent": "IBMStreams/4.0"}, timeout=self._given.timeout or None)
         since = {"If-Modified-Since": self._stamp} if self._stamp and not self._given.unconditional_fetch else None

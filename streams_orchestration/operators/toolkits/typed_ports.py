@@ -34,11 +34,14 @@ class TypedPortParameters(Parameters):
     )
 
     def input_type(self, context: OperatorContext) -> Tuple:
-        """Return the tuple type of the input port. Raise ValueError if SPL has no such type."""
+        """Return the tuple type of the input port. Raises ValueError if `inputTypes` is faulty, or SPL lacks a type."""
         return written_tuple_type(self.input_types, context.inputs[0])
 
     def output_type(self, context: OperatorContext) -> Tuple:
-        """Return the tuple type of the first output port. Raise ValueError if SPL has no such type."""
+        """Return the tuple type of the first output port.
+
+        Raises ValueError if the port has no schema, SPL has no such type, or `outputTypes` is faulty.
+        """
         return written_tuple_type(self.output_types, context.output_schema())
 
     def copied(self, context: OperatorContext) -> frozenset[str]:
@@ -49,7 +52,7 @@ class TypedPortParameters(Parameters):
 
 
 def column_values(batch: TupleBatch, type_: Tuple, name: str) -> list[Any]:
-    """Return the values of an attribute as SPL values."""
+    """Return the values of an attribute as SPL values. Raises RunError for a null of a type that is not optional."""
     from streams_orchestration.spl.programs.columns import values_of
 
     kind = type_.type_of(name)
@@ -58,7 +61,7 @@ def column_values(batch: TupleBatch, type_: Tuple, name: str) -> list[Any]:
 
 
 def tuple_values(batch: TupleBatch, type_: Tuple) -> list[dict[str, Any]]:
-    """Return the tuples of a batch as SPL values."""
+    """Return the tuples of a batch as SPL values. Raises like `column_values`."""
     names = [each.name for each in type_.attributes]
     columns = [column_values(batch, type_, name) for name in names]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -72,7 +75,7 @@ def default_values(type_: Type, count: int) -> list[Any]:
 
 
 def output_column(values: Sequence[Any], type_: Tuple, name: str) -> pa.Array:
-    """Return SPL values as the column of an attribute."""
+    """Return SPL values as the column of an attribute. Raises RunError if a value cannot be stored in a column."""
     from streams_orchestration.spl.programs.columns import array_of
 
     kind = type_.type_of(name)

@@ -23,7 +23,10 @@ class TypedResults:
         self.copied = operator.parameters.copied(operator.context)
 
     def submit(self, batch: TupleBatch, found: Sequence[dict[str, Any]]) -> None:
-        """Submit a tuple for each tuple of the input, with the attributes that were found for it."""
+        """Submit a tuple for each tuple of the input, with the attributes that were found for it.
+
+        Raises RunError if a value cannot be stored in its column.
+        """
         columns: dict[str, Any] = {}
         for each in self.made.attributes:
             name = each.name

@@ -77,7 +77,7 @@ class Policy:
 
         Raises:
             UnknownAttributeError: the stream does not have the attribute.
-            ValueError: no attribute is given, or its type has no differences.
+            ValueError: no attribute is given, or its type does not fit the policy.
         """
         if self.kind in ("count", "punct", "clock"):
             return self
@@ -141,7 +141,11 @@ class Policy:
         return numbers
 
     def read(self, column: np.ndarray) -> np.ndarray:
-        """Return the values in a state's column of `value_type`, as `values` returns them."""
+        """Return the values in a state's column of `value_type`, as `values` returns them.
+
+        Raises:
+            ValueError: a text is not a decimal.
+        """
         return column if self.decimal is None else decimal_numbers(column.tolist(), self.decimal.type)
 
     def stored(self, values: np.ndarray) -> np.ndarray:
@@ -192,7 +196,10 @@ class Window:
         return aged or "time" in (self.eviction.kind, self.trigger.kind)
 
     def by_clock(self) -> Window:
-        """Return the window with times by the clock, which closes tumbling windows and triggers sliding ones."""
+        """Return the window with a policy `clock` in place of a `time` that closes or triggers it.
+
+        The eviction of a sliding window, and policies of other kinds, stay.
+        """
         trigger = Policy("clock", self.trigger.size) if self.trigger.kind == "time" else self.trigger
         return replace(self, eviction=trigger if self.tumbling else self.eviction, trigger=trigger)
 
@@ -234,10 +241,10 @@ def check_clock(by: TimeSource, time_attribute: str | None, windows: Sequence[Wi
 
 
 def parse_window(text: str, *, least: int = 1) -> Window:
-    """Parse a window clause; `least` is the smallest count allowed.
+    """Parse a window clause; `least` is the smallest count allowed in its first policy.
 
     Raises:
-        ValueError: it is not a window clause; the message says the expected form.
+        ValueError: it is not a window clause, or one of event time; the message says the expected form.
     """
     if parse_event_time_window(text) is not None:
         message = (

@@ -112,7 +112,10 @@ class IntervalPanes:
         return self._complete(np.where(watermarks == END, END, less(watermarks, self._age)))
 
     def pieces(self, tuples: Arrivals, steps: Steps) -> list[Piece]:
-        """Cut a batch before each late tuple whose pane fires earlier in the same piece."""
+        """Cut a batch before each late tuple whose pane fires earlier in the same piece.
+
+        With early firings, cut it after each step at which a pane may fire instead.
+        """
         count, ends = len(tuples.times), len(steps)
         if self._early is not None:
             firing = self._firing_steps(tuples, steps, self._early)
@@ -170,7 +173,10 @@ class IntervalPanes:
         return cuts
 
     def take(self, tuples: Arrivals, steps: Steps) -> PaneEntries:
-        """Return the cells of a piece's tuples; mark the panes that have new tuples."""
+        """Note the slices of a piece's tuples, mark the panes that have new tuples, and return the tuples' cells.
+
+        Tuples between two panes have no cell. Panes are marked only if late tuples are taken, or panes fire early.
+        """
         times, places = tuples.times, None
         inside = self._grid.inside(times)
         if inside is not None and not inside.all():
@@ -196,7 +202,8 @@ class IntervalPanes:
     ) -> None:
         """Mark as fresh the partitions of complete panes that got late tuples.
 
-        With early firings, mark the partitions of all panes that got tuples.
+        With early firings, mark the partitions of all panes that got tuples. Closed panes are not marked. The marked
+        rows are kept in `_stragglers`.
         """
         self._stragglers = np.zeros(0, np.int64), np.zeros(0, np.int64)
         if self._early is None:
@@ -260,7 +267,8 @@ class IntervalPanes:
     def _again(self, steps: Steps, completed: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the pairs of pane and partition with new tuples that fire again, although no step completes the pane.
 
-        The result is three arrays: the panes, the partitions, and the steps at which they fire.
+        The result is three arrays: the panes, the partitions, and the steps at which they fire. `_any_fresh` becomes
+        False if no other pair has new tuples.
         """
         rows = self._fresh_rows()
         at = np.zeros(self.open.index.rows, np.int64)
@@ -290,7 +298,7 @@ class IntervalPanes:
     def fired(self, due: Due, ranges: np.ndarray, partitions: np.ndarray, steps: Steps) -> Fired:
         """Record that partitions fire in panes, and return the properties of these firings.
 
-        `ranges` are positions in `due`.
+        Panes that the last step closes are not recorded. `ranges` are positions in `due`.
         """
         panes = due.panes[ranges]
         complete = due.ends[ranges] <= steps.values[due.steps[ranges]]

@@ -175,7 +175,7 @@ class PaneCells:
         return np.unique(self.cells.key_column("slice")[self.cells.rows()])
 
     def partitions_of(self, rows: np.ndarray) -> np.ndarray:
-        """Return the partition of each row of cells."""
+        """Return the partition of each row of cells; 0 without partitions."""
         keys = self.cells.key_column("key")[rows]
         if not self._divided:
             return keys if self.width else np.zeros(len(keys), np.int64)

@@ -130,7 +130,7 @@ class PartitionEviction:
     def assign(
         self, keys: pa.RecordBatch, codes: np.ndarray, values: np.ndarray, times: np.ndarray | None
     ) -> tuple[np.ndarray, list[Evicted]]:
-        """Record the use of partitions; return every tuple's partition number, and the evicted partitions in order.
+        """Record the use of partitions, and evict some; return each tuple's partition number, and the evicted in order.
 
         Args:
             keys: the distinct partitions.
@@ -213,7 +213,7 @@ class PartitionEviction:
         return {"known": self.known, "known.next": self.next, "known.clock": self.clock, "known.now": self.now}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Restore a state that `dump` returned."""
+        """Restore a state that `dump` returned; `recall` restores the tuples of windows, which it lacks."""
         self.known, self.next = state["known"], state["known.next"]
         self.clock, self.now = state["known.clock"], state["known.now"]
         self._read()

@@ -61,7 +61,8 @@ def groups_of(codes: np.ndarray, starts: np.ndarray, ends: np.ndarray, rows_at_o
 def reduce_ranges(operation: Any, values: np.ndarray, starts: np.ndarray, ends: np.ndarray, initial: Any) -> np.ndarray:
     """Reduce ranges that may overlap with a binary ufunc, left to right, so that sums are bit-identical.
 
-    It loops over the ranges, or over the positions within them, whichever is fewer.
+    The result of an empty range is `initial`. It loops over the ranges, or over the positions within them, whichever is
+    fewer.
     """
     result = np.full(len(starts), initial, values.dtype)
     lengths = ends - starts
