@@ -34,9 +34,8 @@ def test_states_for_a_plan_that_never_came_are_removed_unless_a_redeploy_is_unde
     hold(local.catalog, local.name, local.units)
     assert unknown_pes(local.catalog, local.name) == ()
     release(local.catalog, local.name)
-    left = unknown_pes(local.catalog, local.name)
-    assert left == (7,)
-    sweep(local.catalog, local.name, left)
+    assert unknown_pes(local.catalog, local.name) == (7,)
+    sweep(local.catalog, local.name, (7,))
     assert not written.exists()
 
 
