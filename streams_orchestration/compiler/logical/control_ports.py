@@ -9,4 +9,5 @@ def is_control_port(operator: LogicalOperator, port: int) -> bool:
     """Return True for a declared control port, and for a port of a Custom whose logic does not submit."""
     if operator.inputs[port].control:
         return True
-    return operator.kind == "Custom" and port < len(operator.submits) and not operator.submits[port]
+    custom = operator.standard and operator.kind == "Custom"
+    return custom and port < len(operator.submits) and not operator.submits[port]

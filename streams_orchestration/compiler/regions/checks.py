@@ -211,7 +211,7 @@ def _trigger(
 
 def _start_findings(operator: LogicalOperator) -> Iterator[_Finding]:
     """Yield the reasons why an operator cannot be the start of a region."""
-    if operator.kind == "Custom":
+    if operator.standard and operator.kind == "Custom":
         yield "CDISP0831E", f"{operator.name} is a Custom and cannot start a region"
     elif operator.standard and operator.kind == "FileSource" and operator.inputs:
         yield "CDISP9244E", f"{operator.name} is a FileSource with an input port and cannot start a region"

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.compiler.logical.control_ports import is_control_port
 from streams_orchestration.compiler.logical_graph import ImportExport, InputPort, ParallelRegion
 from streams_orchestration.compiler.regions.regions import map_regions
 from streams_orchestration_tests.compiler.graphs import expanded, logical_graph, operator
@@ -156,7 +157,10 @@ def test_starts_of_standard_kinds() -> None:
 def test_a_declared_operator_of_a_standard_name_is_not_the_standard_one() -> None:
     source = operator("s", 1, 1, kind="FileSource", parameters={"deleteFile": True}, standard=False)
     beacon = operator("b", 0, 1, kind="Beacon", parameters={"triggerCount": 5}, standard=False)
+    custom = operator("c", 1, 1, kind="Custom", submits=(False,), standard=False)
     assert not mapped(logical_graph([source, beacon], [], annotations=(periodic("s"),)))[1]
+    assert not mapped(logical_graph([custom], [], annotations=(periodic("c"),)))[1]
+    assert not is_control_port(custom, 0)
 
 
 def test_an_empty_region_behind_merged_ones_is_named() -> None:
