@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from streams_orchestration.expressions.arrow import array_from, values_of
 from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.times import UTC
-from streams_orchestration.expressions.types import parse_type
+from streams_orchestration.expressions.types import BOOLEAN, STRING, parse_type
 from streams_orchestration.expressions.typing import typed
+from streams_orchestration.expressions.vectors import SelectedTuples, full, vector_function
 
 CASES = [
     ("a int, b string", "x", "{null, null}"),
@@ -76,6 +78,13 @@ def test_a_repeated_key_of_a_map_gives_its_first_value_and_both_are_kept(text: s
     kind = parse_type("map<string, int>")
     (read,) = values_of(array_from([kept], kind), kind)
     assert row_function(typed(text.replace(MAP, "m"), {"m": kind}), ["m"], UTC)((read,)) == value
+
+
+def test_a_key_that_does_not_fit_fails_for_tuples_that_need_the_map_only():
+    node = typed("ok AND from_json(s, 'map<int, int>') IS NOT NULL", {"s": STRING, "ok": BOOLEAN})
+    columns = {"s": pa.array(['{"1": 2}', '{"a": 2}']), "ok": pa.array([True, False])}
+    found = full(vector_function(node, UTC)(SelectedTuples(columns, 2)), 2, pa.bool_())
+    assert found.to_pylist() == [True, False]
 
 
 PATHS = [

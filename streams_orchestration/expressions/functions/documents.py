@@ -140,6 +140,7 @@ def _described(operands: Sequence[Operand]) -> Resolved | None:
     resolver=_described,
     name="from_json",
     zoned=with_timestamps,
+    fails=True,
 )
 def _from_json(binding: Binding) -> TupleFunction:
     read = reader(binding.result, binding.zone)
