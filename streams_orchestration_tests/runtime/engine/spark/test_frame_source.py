@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.errors import DataError
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER
 from streams_orchestration.runtime.engine.spark.frames.descriptors import BatchRecord, FrameBatch, PortBatch
 from streams_orchestration.runtime.engine.spark.frames.reading import FEW_BYTES, FEW_ROWS
@@ -42,16 +43,30 @@ class Port:
 
 
 def port(
-    directory: Path, sizes: list[int], ddl: str = PLAIN, *, time: str = "", marker: int | None = None, text: str = ""
+    directory: Path,
+    sizes: list[int],
+    ddl: str = PLAIN,
+    *,
+    time: str = "",
+    marker: int | None = None,
+    text: str = "",
+    filters: dict[str, str] | None = None,
 ) -> Port:
     home = Home(directory / "home")
     directories = directories_of(home, "app", 0)
     scratch = Scratch.create(directory / "scratch", Launched(cast(Any, None), directories))
     segments = tuple(segment(directories, ddl, size, number, text) for number, size in enumerate(sizes))
-    planned, record = PortBatch(segments, marker=marker), BatchRecord(scratch)
+    planned, record = PortBatch(segments, filters or {}, marker), BatchRecord(scratch)
     record.lead()
     record.plan(BATCH["batch"], FrameBatch({"0:0": planned}))
-    options = {"scratch": scratch.path, "operator": "0", "port": "0", "attributes": ddl, "time": time}
+    options = {
+        "scratch": scratch.path,
+        "operator": "0",
+        "port": "0",
+        "attributes": ddl,
+        "time": time,
+        "timezone": "UTC",
+    }
     return Port(PortReader(options), planned)
 
 
@@ -137,6 +152,14 @@ def test_a_lost_segment_is_the_failure_of_a_task(tmp_path: Path):
     (partition,) = of.reader.partitions(BEFORE, BATCH)
     assert of.handed is None
     with pytest.raises(SegmentError, match="stream Rows: the segment"):
+        list(of.reader.read(partition))
+
+
+def test_a_filter_without_a_value_for_a_tuple_is_the_failure_of_a_task(tmp_path: Path):
+    of = port(tmp_path, [3], filters={"Rows": "1 / n > 0"})
+    (partition,) = of.reader.partitions(BEFORE, BATCH)
+    assert of.handed is None
+    with pytest.raises(DataError):
         list(of.reader.read(partition))
 
 

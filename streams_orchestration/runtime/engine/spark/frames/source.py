@@ -96,7 +96,7 @@ class PortReader(_SimpleStreamReaderWrapper):
         small = is_small(planned, self.options["attributes"])
         parts = shares(planned, marked=bool(self.options["time"]), whole=small)
         if small and parts:
-            with contextlib.suppress(StreamsRuntimeError):  # the task that reads them fails, with the place
+            with contextlib.suppress(StreamsRuntimeError, ValueError):  # the task that reads them fails, with the place
                 self._rows = list(read_share(parts[0], self.options))
         return [TaskDescriptor(number, part) for number, part in enumerate(parts)]
 
