@@ -56,7 +56,8 @@ def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
         False if no redeploy is on trial; then nothing was changed.
 
     Raises:
-        HostLaunchError: a host cannot be started; the previous plan is restored all the same.
+        NotDeployedError: the catalog does not know the application.
+        HostLaunchError, JavaError: a host cannot be started; the previous plan is restored all the same.
     """
     if revert_open(catalog, application, BY_HAND) is None:
         return False
@@ -98,7 +99,7 @@ def begin_revert(catalog: Catalog, application: str) -> Deployable | None:
 
     Raises:
         NotRevertedError, NotDeployedError, OtherVersionError, ApplicationError: see `previous_plan`.
-        HostLaunchError: see `end_trial_by_hand`.
+        HostLaunchError, JavaError: see `end_trial_by_hand`.
     """
     return None if end_trial_by_hand(catalog, application) else previous_plan(catalog, application)
 
@@ -115,7 +116,8 @@ def restore_previous_plan(home: Home, application: str, *, drop: Collection[str]
         The redeploy; None if a trial was reverted, which loses no state.
 
     Raises:
-        NotRevertedError, NotDeployedError, OtherVersionError, ApplicationError, HostLaunchError: see `begin_revert`.
+        NotRevertedError, NotDeployedError, OtherVersionError, ApplicationError: see `begin_revert`.
+        HostLaunchError, JavaError: see `end_trial_by_hand`.
         BeingStartedError: another process holds the start lock of the application.
         StreamsRuntimeError: the previous plan is refused or fails its trial; `bring_up` lists the reasons.
     """
