@@ -11,8 +11,7 @@ from sqlalchemy import Connection, insert, select, update
 from streams_orchestration import world
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
-from streams_orchestration.compiler.documents import dump, load
-from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -21,6 +20,7 @@ from streams_orchestration.runtime.deployment.dropping import forget, refuse_lef
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
 from streams_orchestration.runtime.deployment.run_kinds import begin_run, reopen
+from streams_orchestration.runtime.hosts.pes import read_program
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
 from streams_orchestration.runtime.programs.stored_compilation import (
@@ -223,11 +223,16 @@ def _reset_queries_within_an_epoch(connection: Connection, application: str) -> 
     """Mark a unit for a reset if the last commit of one of its dataframe queries is not at an epoch boundary.
 
     Spark's checkpoints are stored at boundaries only, so the query cannot continue after such a commit.
+
+    Raises:
+        OtherVersionError: another version of the product wrote the program of a PE.
     """
     p, u, c = tables.pe, tables.unit, tables.commit
     last = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.batch == p.c.batch)
     between = select(p.c.unit, p.c.program).join(c, last).where(p.c.application == application, ~c.c.boundary)
-    units = {row.unit for row in connection.execute(between) if load(PeProgram, row.program).engine == "dataframe"}
+    units = {
+        row.unit for row in connection.execute(between) if read_program(application, row.program).engine == "dataframe"
+    }
     connection.execute(
         update(u)
         .where(u.c.application == application, u.c.name.in_(units), u.c.state == "STARTED")

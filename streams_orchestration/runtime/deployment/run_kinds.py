@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, select, update
 
 from streams_orchestration import world
-from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.contract import Offset, SourceOperator
 from streams_orchestration.operators.implementation import import_operator, make_operator
@@ -18,7 +17,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, StoredPosition, UnitRow
 from streams_orchestration.runtime.errors import NotDeployableError
-from streams_orchestration.runtime.hosts.pes import deployed_pes
+from streams_orchestration.runtime.hosts.pes import deployed_pes, read_program
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
@@ -101,6 +100,7 @@ def reopen(connection: Connection, application: str) -> bool:
 
     Raises:
         NotDeployableError: a Spark query has closed all its windows for good.
+        OtherVersionError: see `_reopen_pe`.
     """
     u, p = tables.unit, tables.pe
     units = {each.name: each for each in UnitRow.all(connection, select(u).where(u.c.application == application))}
@@ -128,8 +128,9 @@ def _reopen_pe(connection: Connection, application: str, pe: PeRow) -> None:
 
     Raises:
         NotDeployableError: a Spark query has closed all windows at the end, so it accepts no later rows.
+        OtherVersionError: another version of the product wrote the program of the PE.
     """
-    program = load(PeProgram, pe.program)
+    program = read_program(application, pe.program)
     if any(kept.get("flushed") for kept in pe.position["sources"].values()):
         queries = ", ".join(operator.name for operator in program.operators.values())
         message = (

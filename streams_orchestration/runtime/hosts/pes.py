@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 from sqlalchemy import Connection, select
 
-from streams_orchestration.compiler.documents import load
+from streams_orchestration.compiler.documents import Stage, load
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.model.engines import EngineKind
 from streams_orchestration.model.secrets import REFERENCE
@@ -48,8 +48,21 @@ def deployed_pes(catalog: Catalog, application: str) -> tuple[PlacedPe, ...]:
         rows = connection.execute(
             select(p.c.id, p.c.host, p.c.program).where(p.c.application == application).order_by(p.c.id)
         ).all()
+    return tuple(PlacedPe(read_program(application, row.program), row.host) for row in rows)
+
+
+def read_program(application: str, content: bytes) -> PeProgram:
+    """Return the program of a PE from its row in the catalog.
+
+    Raises:
+        OtherVersionError: another version of the product wrote the program, in another form.
+    """
+    return _read(application, PeProgram, content)
+
+
+def _read(application: str, kind: type[Stage], content: bytes) -> Stage:
     try:
-        return tuple(PlacedPe(load(PeProgram, row.program), row.host) for row in rows)
+        return load(kind, content)
     except ValidationError as error:
         raise OtherVersionError(application) from error
 
@@ -60,23 +73,32 @@ def units_on(pes: Iterable[PlacedPe], host: int) -> frozenset[str]:
 
 
 def has_queries(connection: Connection, application: str, host: int) -> bool:
-    """Return True if a PE of a host runs as a dataframe query of Spark."""
+    """Return True if a PE of a host runs as a dataframe query of Spark.
+
+    Raises:
+        OtherVersionError: see `deployed_pes`.
+    """
     p = tables.pe
     texts = connection.scalars(select(p.c.program).where(p.c.application == application, p.c.host == host))
-    return any(load(_Part, text).engine == "dataframe" for text in texts)
+    return any(_read(application, _Part, text).engine == "dataframe" for text in texts)
 
 
 def require_references(connection: Connection, start: HostStart) -> None:
-    """Raise HostLaunchError for references of a host's operators that a child of this process could not resolve.
+    """Check that a child of this process could resolve the references of a host's operators.
 
     On a Spark cluster, operators have the environment and the files of executors, which this process does not know.
+
+    Raises:
+        HostLaunchError: a reference could not be resolved.
+        OtherVersionError: see `deployed_pes`.
     """
     if start.engine.cluster:
         return
     p = tables.pe
     of_host = (p.c.application == start.application, p.c.host == start.host)
     texts = connection.scalars(select(p.c.program).where(*of_host).order_by(p.c.id))
-    programs = (load(PeProgram, text) for text in texts if text is not None and REFERENCE.search(text.decode()))
+    found = (text for text in texts if text is not None and REFERENCE.search(text.decode()))
+    programs = (read_program(start.application, text) for text in found)
     if reason := unresolved_references(programs):
         message = f"host {start.host} of {start.application} is not started: {reason}"
         raise HostLaunchError(message)

@@ -21,7 +21,13 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow, MachineRow
-from streams_orchestration.runtime.errors import HostLaunchError, JavaError, MachineError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import (
+    HostLaunchError,
+    JavaError,
+    MachineError,
+    OtherVersionError,
+    StreamsRuntimeError,
+)
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.hosts.pes import has_queries, require_references
@@ -225,13 +231,15 @@ class Agent:
         return (m.c.name == self._machine.name, m.c.space == process_space(), m.c.pid == world.pid())
 
     def _start_alone(self, host: HostRow) -> None:
-        """Start a host. If an unexpected error prevents that, report the error, so that other hosts are started.
+        """Start a host. If its programs or an unexpected error prevent that, report why, and start the other hosts.
 
         Raises:
             StreamsRuntimeError: the catalog cannot be used.
         """
         try:
             self._start(host)
+        except OtherVersionError as error:
+            self._report(host, f"it cannot be started on {self._machine.name}: {error}")
         except StreamsRuntimeError:
             raise
         except Exception as error:

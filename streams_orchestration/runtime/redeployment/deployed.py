@@ -10,8 +10,6 @@ from sqlalchemy import Connection, select
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
-from streams_orchestration.compiler.documents import load
-from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
 from streams_orchestration.compiler.redeployment.states import StateFacts
@@ -25,6 +23,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.hosts.pes import read_program
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
 from streams_orchestration.runtime.redeployment.predicting import read_prediction
@@ -109,7 +108,8 @@ def deployed_plan(connection: Connection, row: ApplicationRow) -> Compilation:
     compilation = read_stored(row)
     rows = connection.execute(select(p).where(p.c.application == application).order_by(p.c.id)).all()
     pes = tuple(
-        DeployedPe(load(PeProgram, row.program), row.host, row.restartable, row.initial["sources"]) for row in rows
+        DeployedPe(read_program(application, row.program), row.host, row.restartable, row.initial["sources"])
+        for row in rows
     )
     units = tuple(
         Unit(
