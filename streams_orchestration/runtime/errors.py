@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,19 +31,32 @@ class StreamsRuntimeError(Exception):
         super().__init__(*(masked(each) if isinstance(each, str) else each for each in arguments))
 
 
+_NETWORK = (errno.ENETDOWN, errno.ENETUNREACH, errno.ENETRESET, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENOTCONN)
+"""System error numbers about the network for which Python has no exception of their own."""
+_REMEDIES = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room"), errno.ENOENT: "restore the file",
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "give the host's user permission"),
+}  # fmt: skip
+"""System error number -> the remedy of an error of a file, if the disk is not to be repaired."""
+
+
 def explained(error: Exception) -> str:
     """Return an error in one line.
 
-    An `OSError` of the system is its file, its reason and a remedy; a `StreamsRuntimeError` is its message. Any other
-    error is its type and its message, without secrets.
+    An `OSError` of the system is its file or the network, its reason and a remedy. A `StreamsRuntimeError` is its
+    message. Any other error is its type and its message, without secrets.
     """
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}: close files and connections in operators, or raise `ulimit -n` of the host"
-    if isinstance(error, OSError) and error.strerror:
-        return (
-            f"{error.filename or 'a file'} could not be written or read: {error.strerror}; repair the disk, then reset"
-        )
+    if isinstance(error, ConnectionError | TimeoutError | socket.gaierror) or (
+        isinstance(error, OSError) and error.errno in _NETWORK
+    ):
+        if error.strerror:
+            return masked(f"the network failed: {error.strerror}; check that the other side runs and can be reached")
+    elif isinstance(error, OSError) and error.strerror:
+        remedy = _REMEDIES.get(error.errno or 0, "repair the disk")
+        return f"{error.filename or 'a file'} could not be written or read: {error.strerror}; {remedy}, then reset"
     return str(error) if isinstance(error, StreamsRuntimeError) else masked(f"{type(error).__name__}: {error}")
 
 
