@@ -103,6 +103,10 @@ class CatalogVersionError(CatalogError):
     """The catalog's tables have the revision of another version of the product."""
 
 
+UNREADABLE = (CatalogError, StorageSettingError)
+"""The errors of a catalog that cannot be read here, for displays and metrics that do without it."""
+
+
 class CatalogMissingError(CatalogError):
     """The database holds no catalog."""
 

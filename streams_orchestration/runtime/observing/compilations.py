@@ -6,7 +6,7 @@ from streams_orchestration.compiler.checking.deployable import Identified
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.kept_options import options_of
-from streams_orchestration.runtime.errors import CatalogError, NotDeployedError, OtherVersionError
+from streams_orchestration.runtime.errors import UNREADABLE, NotDeployedError, OtherVersionError
 from streams_orchestration.runtime.programs.stored_compilation import read_stored, require_same
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
@@ -49,14 +49,10 @@ def deployed_if_any(home: Home, application: str) -> Compilation | None:
 
 
 def deployed_if_readable(home: Home, application: str) -> Compilation | None:
-    """Return the deployed compilation for a display; None if it or the catalog cannot be read.
-
-    Raises:
-        StorageSettingError: the catalog's files are in another place than STREAMS_STORAGE says.
-    """
+    """Return the deployed compilation for a display; None if it or the catalog cannot be read."""
     try:
         return deployed_if_any(home, application)
-    except CatalogError:
+    except UNREADABLE:
         return None
 
 

@@ -22,7 +22,7 @@ from opentelemetry.sdk.metrics.export import (
     PeriodicExportingMetricReader,
 )
 
-from streams_orchestration.runtime.errors import CatalogError
+from streams_orchestration.runtime.errors import UNREADABLE
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
 from streams_orchestration.runtime.observing.exposition.family import Family
 from streams_orchestration.runtime.observing.snapshots import Snapshot, read_snapshot
@@ -59,13 +59,10 @@ class SnapshotSender:
         """Read the catalog and send the metrics.
 
         If the catalog cannot be read, log why, and send only `streams_catalog_up` with 0.
-
-        Raises:
-            StorageSettingError: the catalog's files are in another place than STREAMS_STORAGE says.
         """
         try:
             self._snapshot = read_snapshot(self.home)
-        except CatalogError as error:
+        except UNREADABLE as error:
             log.warning("%s", error)
             self._snapshot = None
         self._provider.force_flush()

@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from streams_orchestration.runtime.errors import CatalogError, NotDeployedError
+from streams_orchestration.runtime.errors import UNREADABLE, NotDeployedError
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
 from streams_orchestration.runtime.observing.exposition.family import Family, Sample
 from streams_orchestration.runtime.observing.snapshots import read_snapshot
@@ -34,13 +34,10 @@ class SnapshotCollector(Collector):
         """Yield all families.
 
         If the catalog or application cannot be read, log why, and yield only `streams_catalog_up` with 0.
-
-        Raises:
-            StorageSettingError: the catalog's files are in another place than STREAMS_STORAGE says.
         """
         try:
             snapshot = read_snapshot(self.home, self.application)
-        except (CatalogError, NotDeployedError) as error:
+        except (*UNREADABLE, NotDeployedError) as error:
             log.warning("%s", error)
             yield _metric(UP, [((), 0.0)])
             return

@@ -17,7 +17,7 @@ from opentelemetry.sdk.metrics.export import (
     Sum,
 )
 
-from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, StorageSettingError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.exposition import opentelemetry
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
 from streams_orchestration.runtime.observing.exposition.opentelemetry import SnapshotSender, interval_seconds
@@ -84,12 +84,13 @@ def test_opentelemetry_gets_the_same(sender: SnapshotSender, received: Received,
     assert {each.name: each.unit for each in received.metrics}["streams_operator_state_bytes"] == "By"
 
 
+@pytest.mark.parametrize("kind", [CatalogUnavailableError, StorageSettingError])
 def test_opentelemetry_hears_that_the_catalog_is_away(
-    monkeypatch: pytest.MonkeyPatch, sender: SnapshotSender, received: Received
+    monkeypatch: pytest.MonkeyPatch, sender: SnapshotSender, received: Received, kind: type[StreamsRuntimeError]
 ):
     def away(_home: Home) -> Snapshot:
         message = "the catalog is away"
-        raise CatalogUnavailableError(message)
+        raise kind(message)
 
     sender.send()
     monkeypatch.setattr(opentelemetry, "read_snapshot", away)

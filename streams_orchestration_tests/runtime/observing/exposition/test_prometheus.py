@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.openmetrics import parser as openmetrics
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, StorageSettingError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.exposition import prometheus
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
 from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
@@ -131,10 +131,13 @@ def test_values_of_labels_are_escaped(monkeypatch: pytest.MonkeyPatch):
     assert value(samples, "streams_application_measured", application='a"b\\c\nd') == 1
 
 
-def test_a_catalog_that_is_away_is_said_to_be(monkeypatch: pytest.MonkeyPatch, home: Home):
+@pytest.mark.parametrize("kind", [CatalogUnavailableError, StorageSettingError])
+def test_a_catalog_that_is_away_is_said_to_be(
+    monkeypatch: pytest.MonkeyPatch, home: Home, kind: type[StreamsRuntimeError]
+):
     def away(_home: Home, _application: str | None) -> Snapshot:
         message = "the catalog is away"
-        raise CatalogUnavailableError(message)
+        raise kind(message)
 
     monkeypatch.setattr(prometheus, "read_snapshot", away)
     assert samples_of(metrics_text(home)[0].decode()) == {(UP.name, frozenset()): 0.0}
