@@ -10,7 +10,7 @@ import pytest
 
 from streams_orchestration.builder import Application
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors import DataError, TupleError
 from streams_orchestration.operators.standard.custom import Custom
 from streams_orchestration.operators.standard.custom_source import CustomSource
 from streams_orchestration.operators.standard.filter import Filter
@@ -154,6 +154,25 @@ def test_the_text_of_a_variable_is_the_same_after_restarts(case: str):
     for row in rows:
         restarted.send([row]).restart()
     assert restarted.rows() == harness().send(rows).rows()
+
+
+@pytest.mark.parametrize(
+    ("column", "type_", "rows", "words"),
+    [
+        ("string NOT NULL", "decimal64", [("1.5",), ("x",)], "x cannot be read: 'x' is not a decimal number"),
+        ("array<string> NOT NULL", "list<rstring>", [(["a"],), (["b", None],)], "type rstring is null"),
+    ],
+)
+def test_a_value_that_is_none_of_its_type_is_the_failure_of_its_tuple(
+    column: str, type_: str, rows: list[Any], words: str
+):
+    logic = {"onTuple": {"0": "submit({s = (rstring) x}, Out);"}, "inputs": {"In0": f"tuple<{type_} x>"}}
+    harness = OperatorHarness(Custom, [f"x {column}"], ["s string NOT NULL"], parameters={"spl": logic})
+    harness.send(rows[:1])
+    with pytest.raises(TupleError) as raised:
+        harness.send(rows)
+    assert raised.value.position == 1
+    assert words in str(raised.value.__cause__)
 
 
 SEEN = {"state": "mutable int32 seen = 0;", "onTuple": {"0": "seen += n;"}, "inputs": {"In": ""}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 # pyright: standard
 import functools
 import itertools
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streams_orchestration.spl.programs.errors import RunError
+from streams_orchestration.spl.programs.outcome import FailedError
 from streams_orchestration.spl.programs.values import default_of, freezing, plain_function, same
 from streams_orchestration.spl.types.types import (
     BLOB,
@@ -76,9 +77,8 @@ def values_of(array: pa.Array, type_: Type) -> list[Any]:
     """Return the values of an Arrow column as SPL values.
 
     Raises:
-        RunError: a value is null, but its type is not optional.
-        decimal.InvalidOperation: the text of a decimal is not a number.
-        pa.ArrowInvalid: a timestamp is outside of the years 1677 to 2262.
+        RunError: a value is null, but its type is not optional; or the text of a decimal is not a number, or a
+            timestamp is outside of the years 1677 to 2262.
     """
     if isinstance(type_, Optional):
         return _optional_values(array, type_.content)
@@ -95,13 +95,25 @@ def values_of(array: pa.Array, type_: Type) -> list[Any]:
         case _ if is_string(type_) or type_ == XML or isinstance(type_, Enumeration):
             return _texts(array)
         case _ if type_ == TIMESTAMP:
-            return array.cast(STAMP).view(pa.int64()).to_numpy().tolist()
+            try:
+                return array.cast(STAMP).view(pa.int64()).to_numpy().tolist()
+            except pa.ArrowInvalid as error:
+                message = f"a value of type {type_} is outside of the years 1677 to 2262: {error}"
+                raise RunError(message) from None
         case _ if type_ == BLOB:
             return array.to_pylist()
         case _ if type_ in DECIMALS:
-            return list(map(Decimal, _texts(array)))
+            return list(map(_decimal, _texts(array)))
         case _:
             return array.to_numpy(zero_copy_only=False).tolist()
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        message = f"{text!r} is not a decimal number"
+        raise RunError(message) from None
 
 
 def _texts(array: pa.Array) -> list[str]:
@@ -110,6 +122,32 @@ def _texts(array: pa.Array) -> list[str]:
     series = pl.from_arrow(array)
     assert isinstance(series, pl.Series)
     return series.to_list()
+
+
+def attribute_values(name: str, array: pa.Array, type_: Type, file: str) -> list[Any]:
+    """Return the values of an attribute that a program in a file reads.
+
+    Raises:
+        FailedError: a value is none of the type; the error has the index of the first one.
+    """
+    if array.null_count and not isinstance(type_, Optional):
+        message = f"{name} is null, but its type in SPL is not optional"
+        raise FailedError(message, file, array.is_null().index(True).as_py())
+    try:
+        return values_of(array, type_)
+    except RunError as error:
+        message = f"{name} cannot be read: {error}"
+        raise FailedError(message, file, _first_unreadable(array, type_)) from error
+
+
+def _first_unreadable(array: pa.Array, type_: Type) -> int:
+    """Return the index of the first value of a column for which `values_of` fails; the last index if none fails."""
+    for index in range(len(array)):
+        try:
+            values_of(array.take(pa.array([index])), type_)
+        except RunError:
+            return index
+    return len(array) - 1
 
 
 def _optional_values(array: pa.Array, content: Type) -> list[Any]:

@@ -134,12 +134,10 @@ class Program:
         The program changes `state`. A port without a program submits nothing, and has no values.
 
         Raises:
-            FailedError: an operation fails for a tuple, or an attribute is null without being optional.
-            RunError: the value of an expression cannot be stored in a column, or a part of an attribute is null
-                without being optional.
+            FailedError: an operation fails for a tuple, or an attribute is no value of its type in SPL.
+            RunError: the value of an expression cannot be stored in a column.
         """
-        from streams_orchestration.spl.programs.columns import array_of, values_of
-        from streams_orchestration.spl.programs.outcome import FailedError
+        from streams_orchestration.spl.programs.columns import array_of, attribute_values
 
         outputs = self._outcome()
         program = self._tuples.get(port)
@@ -148,12 +146,9 @@ class Program:
         type_ = self.inputs[port][1]
         columns: dict[str, list[Any]] = {}
         for name in program.attributes:
-            kind, column = type_.type_of(name), batch.column(name)
+            kind = type_.type_of(name)
             assert kind is not None
-            if column.null_count and not isinstance(kind, Optional):
-                message = f"{name} is null, but its type in SPL is not optional"
-                raise FailedError(message, program.file, column.is_null().index(True).as_py())
-            columns[name] = values_of(column, kind)
+            columns[name] = attribute_values(name, batch.column(name), kind, program.file)
         found = program(state, columns, batch.num_rows, outputs)
         expressions = self.expressions.get(port, [])
         return outputs, [
