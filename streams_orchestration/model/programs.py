@@ -56,6 +56,8 @@ def without_places(value: Any) -> Any:
 
     >>> without_places({"filter": {"spl": "n > 1", "at": "Main.spl:14:22"}})
     {'filter': {'spl': 'n > 1'}}
+    >>> without_places({"output": {"spl": "n + 1", "at": "n + 2"}})
+    {'output': {'spl': 'n + 1', 'at': 'n + 2'}}
     >>> without_places({"spl": {"onTuple": {"0": {"spl": "{ n++; }", "lines": [3]}}, "at": "Main.spl:2:9"}})
     {'spl': {'onTuple': {'0': '{ n++; }'}}}
     """
@@ -65,7 +67,8 @@ def without_places(value: Any) -> Any:
         return value
     kept = {key: _functions(each) if key == FUNCTIONS else without_places(each) for key, each in value.items()}
     if is_program(value):
-        return {key: each for key, each in kept.items() if key not in _PLACES} | {LOGIC: one_line(value[LOGIC])}
+        own = {key: each for key, each in kept.items() if not _is_place(key, each)}
+        return own | {LOGIC: one_line(value[LOGIC])}
     if is_mapping(value.get(LOGIC)):
         kept[LOGIC] = {key: _bodies(each) for key, each in kept[LOGIC].items() if key not in _PLACES}
     return kept
@@ -73,6 +76,14 @@ def without_places(value: Any) -> Any:
 
 _PLACES = ("at", "lines")
 """Keys of SPL code that hold its place in the source."""
+_PLACE = re.compile(r"[^'\"]*\.spl(:\d+){0,2}")
+
+
+def _is_place(key: str, value: Any) -> bool:
+    """Return True for an entry with a place; an output clause may have attributes called `spl`, `at` and `lines`."""
+    if key == "at":
+        return isinstance(value, str) and (not value or _PLACE.fullmatch(value) is not None)
+    return key in _PLACES and not isinstance(value, str)
 
 
 def _functions(value: Any) -> Any:
