@@ -128,7 +128,7 @@ def attribute_values(name: str, array: pa.Array, type_: Type, file: str) -> list
     """Return the values of an attribute that a program in a file reads.
 
     Raises:
-        FailedError: a value is none of the type; the error has the index of the first one.
+        FailedError: a value does not have the type; the error has the index of the first such value.
     """
     if array.null_count and not isinstance(type_, Optional):
         message = f"{name} is null, but its type in SPL is not optional"

@@ -134,7 +134,7 @@ class Program:
         The program changes `state`. A port without a program submits nothing, and has no values.
 
         Raises:
-            FailedError: an operation fails for a tuple, or an attribute is no value of its type in SPL.
+            FailedError: an operation fails for a tuple, or an attribute does not have its type in SPL.
             RunError: the value of an expression cannot be stored in a column.
         """
         from streams_orchestration.spl.programs.columns import array_of, attribute_values
