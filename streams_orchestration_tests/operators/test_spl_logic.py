@@ -242,5 +242,7 @@ def test_an_initialiser_without_a_value_is_a_fault_of_the_data():
 def test_a_null_within_a_list_is_a_fault_of_the_data():
     logic = {"onTuple": {0: "submit({n = size(l)}, Out);"}}
     harness = OperatorHarness(Custom, ["l array<int> NOT NULL"], ["n int NOT NULL"], parameters={"spl": logic})
-    with pytest.raises(DataError, match="int32 is null"):
+    with pytest.raises(TupleError) as raised:
         harness.send([([1, None],)])
+    assert isinstance(raised.value.__cause__, DataError)
+    assert "int32 is null" in str(raised.value.__cause__)
