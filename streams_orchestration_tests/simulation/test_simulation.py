@@ -71,7 +71,7 @@ FOUND: dict[str, tuple[str, ...]] = {
         *("--machines", "3", "--kind", "lost_before", "kill", "--rate", "0.02", "--seed", "1"),
     ),
     "a replaced host sweeps": (*LATE_SWEEP, "--seed", "22"),
-    "a sweep asks the catalog before it lists": (*LATE_SWEEP, "--seed", "6"),
+    "a sweep asks the catalog before it lists": (*LATE_SWEEP, "--seed", "8"),
     "a commit takes no turn of its unit": (*SLOW_COMMIT, "--faults", "10", "--seed", "1"),
     "the garbage of all units is collected in the turn of one": SLOW_COMMIT,
     "an operator has the greatest watermark of its streams": ("--shape", "event_time", "--kind", "kill", "stop"),
