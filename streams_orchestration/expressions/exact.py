@@ -73,7 +73,10 @@ def _whole(kind: Type) -> int:
 
 
 def _like(node: Call | Coalesce, arguments: tuple[TypedNode, ...]) -> TypedNode:
-    """Return a call whose type and arguments are cast to the narrowest decimal type that holds all arguments."""
+    """Return a call whose type and arguments have the decimal type of `_widest`.
+
+    The call is unchanged if that is its type: then no argument has more digits after the point.
+    """
     wide = _widest(node.type, arguments)
     if wide == node.type:
         return node

@@ -149,7 +149,7 @@ def _transport(document: _Transport | None) -> Transport | None:
 def mapping_of(profile: Profile) -> dict[str, Any]:
     """Return a profile as a mapping, the inverse of `profile_from_mapping`. Unknown figures are left out.
 
-    Its time is rounded to milliseconds.
+    Its time is cut to whole milliseconds.
     """
     document: dict[str, Any] = {"profileVersion": 1, "application": profile.application}
     if profile.fingerprint:

@@ -80,7 +80,8 @@ def read_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinf
 
     Raises:
         UnknownAttributeError: the stream lacks an attribute.
-        ValueError: a syntax error, an unknown function, incompatible types, or a value that depends on several tuples.
+        ValueError: a syntax error, an unknown function, incompatible types, an interval as the value, or a value that
+            depends on several tuples.
     """
     try:
         node = typed(text, _types(schema), zone)

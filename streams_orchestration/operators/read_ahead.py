@@ -65,7 +65,11 @@ class _Reading(Generic[T]):
         self.ended = False
 
     def run(self) -> None:
-        """Process items until the end; runs on each thread."""
+        """Process items until they end, an error occurs or `close` is called; runs on each thread.
+
+        It waits while `AHEAD_BYTES` of results are not taken. An error is stored as the result of its item, and `take`
+        raises it.
+        """
         while self._may_go_on():
             with self.taking:
                 if self.ended:

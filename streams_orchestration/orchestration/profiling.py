@@ -211,7 +211,11 @@ def _stored_profile(store: ArtifactStore, application: str) -> Profile:
 
 
 def _undecoupled(store: ArtifactStore, application: str) -> Progress:
-    """Return the stored stages, with fusion repeated without a decoupling decision."""
+    """Return the stored stages, with fusion repeated without a decoupling decision; its findings are left out.
+
+    Raises:
+        StageMissingError: see `ArtifactStore.progress`.
+    """
     done, _ = store.progress(application, (LOGICAL, PARALLEL, REGIONS))
     fused, _ = compute(FUSION_STAGE, replace(done, options=replace(done.options, decoupling=None)))
     return fused

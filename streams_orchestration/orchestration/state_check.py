@@ -20,8 +20,9 @@ from streams_orchestration.runtime import api
 def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDefinition:
     """Return the check of the deployment that compiles the spec and previews a redeploy, without changing anything.
 
-    It passes if the application is not deployed, fails if the spec has errors, and warns if the preview fails. A
-    redeploy by one of the jobs evaluates the check too.
+    It fails if the redeploy would lose state, as a warning if the user can allow that, or if the spec has errors. It
+    passes if the application is not deployed, and warns if the preview fails. A redeploy by one of the jobs evaluates
+    the check too.
 
     Args:
         source: the application.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.checking.expression_faults import expression_fault
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.physical_graph import PortLink
@@ -22,7 +23,7 @@ def faulty_external_streams(done: Stages) -> Iterator[Diagnostic]:
     graph, time_zone = done.physical, need(done.logical).time_zone
     if graph is None:
         return
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for link in (*graph.imports, *graph.exports):
         code = "SO5005" if link.kind == "import" else "SO5006"
         try:
@@ -32,8 +33,9 @@ def faulty_external_streams(done: Stages) -> Iterator[Diagnostic]:
             found = expression_fault(code, error, link.name, link.location, lambda _, link=link: link.location)
         else:
             found = Diagnostic.of(code, problem or "", operator=link.name, location=link.location)
-        if problem is not None and (code, problem) not in seen:
-            seen.add((code, problem))
+        fault = (code, without_channels(link.name), problem or "")
+        if problem is not None and fault not in seen:
+            seen.add(fault)
             yield found
 
 

@@ -77,12 +77,12 @@ class _Effort:
             self._report_progress()
 
     def prove_blocks(self, seconds: float) -> None:
-        """Raise the lower bound with `block_bound` and report it, unless the task needs no bound."""
+        """Raise the lower bound with `block_bound` for at most `seconds` and report it, unless none is needed."""
         if self._proves:
             self._raise_bound(block_bound(self.task.contraction, self._bound, seconds))
 
     def prove_distances(self, seconds: float) -> None:
-        """Raise the lower bound with `spreading_bound`, and report each better one.
+        """Raise the lower bound with `spreading_bound` for at most `seconds`, and report each better one.
 
         Nothing happens if the task needs no bound, if there is no decision yet, or if the decision is good enough.
         """

@@ -176,7 +176,10 @@ class Search:
         self.offer(anneal(placed, chance, steps, 1.0, deadline, moves.targets(placed.home, chance)))
 
     def _offer_single_machines(self) -> None:
-        """Offer, for each machine, the decision with all classes on it that are not pinned."""
+        """Offer, for each machine, the decision with all classes on it that are not pinned.
+
+        Without `forward`, machines without pinned classes are alike, so only the first of them is tried.
+        """
         pins, machines = self.contraction.pins, len(self.contraction.machines)
         for machine in range(machines if self.contraction.forward else min(machines, self.contraction.pinned + 1)):
             self.offer([machine if pin < 0 else pin for pin in pins])

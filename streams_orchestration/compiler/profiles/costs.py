@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
-from streams_orchestration.compiler.profiles.rates import logical_name, measured_rates, shares
+from streams_orchestration.compiler.profiles.rates import measured_rates, shares
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.profile import Profile, Transport
@@ -82,7 +83,7 @@ def measured_costs(
         for operator, amount in spread.of(entries):
             if rates.get((operator, port), 0.0) > 0:
                 sizes[operator, port] = amount / profile.seconds / rates[operator, port]
-    known = [each for each in profile.operators if logical_name(each.operator) in spread.replicas]
+    known = [each for each in profile.operators if without_channels(each.operator) in spread.replicas]
     cpu = dict(spread.of([(each.operator, each.cpu_seconds) for each in known]))
     ports = max((len(each.inputs) for each in known), default=0)
     arriving = {
@@ -119,7 +120,7 @@ class _Spread:
         """
         grouped: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for name, amount in entries:
-            grouped[logical_name(name)].append((name, amount))
+            grouped[without_channels(name)].append((name, amount))
         for name, measured in grouped.items():
             if name in self.replicas:
                 yield from shares(self.replicas[name], measured, self.names)
@@ -135,7 +136,7 @@ def _by_port(profile: Profile) -> Mapping[int, list[tuple[str, float]]]:
 
 def _strangers(profile: Profile, spread: _Spread) -> list[Diagnostic]:
     known = spread.names.keys() | spread.replicas.keys()
-    strange = [each for each in profile.operators if logical_name(each.operator) not in spread.replicas]
+    strange = [each for each in profile.operators if without_channels(each.operator) not in spread.replicas]
     return [
         Diagnostic.of("SO0211", f"there is no operator {x.operator}{nearest(x.operator, known)}", location=x.location)
         for x in strange

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.model.diagnostics import Diagnostic
@@ -38,7 +38,7 @@ def measured_rates(
     diagnostics: list[Diagnostic] = []
     entries: dict[tuple[str, int], list[StreamProfile]] = defaultdict(list)
     for each in profile.streams:
-        name = logical_name(each.operator)
+        name = without_channels(each.operator)
         if name not in replicas:
             message = f"there is no operator {each.operator}{nearest(each.operator, names.keys() | replicas.keys())}"
         elif each.port >= len(logical.operators[physical.operators[replicas[name][0]].logical].outputs):
@@ -78,11 +78,6 @@ def shares(
         return
     even = sum(amount for _, amount in measured) / len(replicas)
     yield from ((replica, even) for replica in replicas)
-
-
-def logical_name(replica: str) -> str:
-    """Return the logical name of a replica: its name without channel indexes, as in `Out.A` for `Out[0].A`."""
-    return re.sub(r"\[\d+\]", "", replica)
 
 
 def _unmeasured(logical: LogicalGraph, physical: PhysicalGraph, rates: Rates) -> list[str]:

@@ -133,7 +133,8 @@ class OperatorWatermark:
         `maxAhead` is set.
 
         Raises:
-            DataError: the time of a tuple is null, and the operator makes watermarks from times.
+            DataError: the time of a tuple is null, the operator makes watermarks from times, and the annotation does
+                not ignore nulls (EV54).
         """
         if port in self._unchanged:
             self._rests = self._rests and not len(batch)

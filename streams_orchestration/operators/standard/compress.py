@@ -34,7 +34,8 @@ class CompressParameters(Parameters):
 class Compress(Operator):
     """Compresses the bytes of all tuples as one stream, and submits a tuple with compressed bytes for each batch.
 
-    The stream ends with the input, or with each window marker if `flushOnPunct` is true. A window marker follows it.
+    The stream ends with the input, or with each window marker if `flushOnPunct` is true. A window marker follows it,
+    except at the end of the input if `flushOnPunct` is true.
     """
 
     Parameters = CompressParameters
@@ -75,7 +76,10 @@ class Compress(Operator):
             submit_bytes(self, [self.compressor.part(data)])
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """End the stream as `flushOnPunct` says."""
+        """End the stream at the end of the input, and with `flushOnPunct` at a window marker too.
+
+        A window marker follows: with `flushOnPunct` after each window marker only, else after the end.
+        """
         if self.parameters.flush_on_punct or mark is Punctuation.FINAL:
             submit_bytes(self, [self.compressor.end()])
         if self.parameters.flush_on_punct is (mark is Punctuation.WINDOW):

@@ -202,7 +202,9 @@ class DirectoryScan(SourceOperator):
         """The files of the last submission."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit files that a scan has found; without any, scan. In an operator-driven region a file ends the epoch.
+        """Submit at most `limit` files that a scan has found; without any, scan, if due and the run is not bounded.
+
+        In an operator-driven region, submit one file, which ends the epoch.
 
         Raises:
             DataError: the store refuses permanently.

@@ -83,6 +83,7 @@ class InterleavedFiles(FileSource):
         if produced is None:
             self.stands = None
             return ProducedTo(offset, exhausted=False)
+        self.context.away = any(each.source.context.away for each in self.reading)
         return produced
 
     def available(self, offset: Offset) -> Offset | None:
@@ -139,9 +140,6 @@ class InterleavedFiles(FileSource):
                 self._set_aside_rest(gone)
                 if self.reading:
                     self._assign()
-        self.context.away = any(each.source.context.away for each in self.reading)
-        if not self.context.away:
-            self.backoff.back()
         if self.reading:
             return self._produced(last)
         if self.context.region is not None and self.context.region.trigger:

@@ -268,7 +268,11 @@ class KafkaSource(SourceOperator):
                 self.context.logger.info("%s is new", shown(partition))
 
     def _identify(self, reader: KafkaReader, positions: Positions, partitions: Sequence[Partition]) -> None:
-        """Handle topics that were created again since the positions were taken: read them from the start, or fail."""
+        """Handle topics that were created again since the positions were taken: read them from the start, or fail.
+
+        Raises:
+            KafkaRefusedError: there is such a topic, and `onLostData` is `fail`.
+        """
         for topic in recreated_topics(reader, positions, {topic for topic, _ in partitions}):
             text = (
                 f"topic {topic} at {self.parameters.brokers} was deleted and created again since it was read up to "

@@ -86,6 +86,9 @@ class SlidingWindows:
     def insert(self, keys: pa.RecordBatch, codes: np.ndarray, batch: pa.RecordBatch) -> Firings:
         """Add tuples one after another, remove those that leave their windows, and return the windows at each trigger.
 
+        A trigger by the clock fires elsewhere, so it gives none here. With `full_only`, windows that have never been
+        full are left out.
+
         Args:
             keys: the distinct partitions.
             codes: for every tuple, the index of its partition in `keys`.

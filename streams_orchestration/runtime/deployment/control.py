@@ -82,7 +82,11 @@ def launch(
 
 
 def _lost(connection: Connection, application: str) -> list[str]:
-    """Mark the units of dead hosts as failed, so that they refuse commits of these hosts; return the units."""
+    """Mark the units of dead hosts as failed, so that they refuse commits of these hosts; return the units.
+
+    Raises:
+        StreamsRuntimeError, BrokenPromiseError: see `advance`.
+    """
     h, p, u = tables.host, tables.pe, tables.unit
     lost: list[str] = []
     hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.pid.is_not(None)))

@@ -21,7 +21,10 @@ from streams_orchestration.runtime.units.reading import read_units
 
 
 def refuse_running(opened: OpenedApplication) -> None:
-    """Raise NotDeployableError if the deployed application runs: its state may be dropped only while it is stopped."""
+    """Raise NotDeployableError if the deployed application runs: its state may be dropped only while it is stopped.
+
+    Raise NotDeployedError if another process has dropped it meanwhile.
+    """
     if not opened.deployed:
         return
     status = read_units(opened.catalog, opened.name)

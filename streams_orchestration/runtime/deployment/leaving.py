@@ -40,6 +40,9 @@ def leave_machines(catalog: Catalog, application: str, unit: str) -> dict[int, s
 
     Returns:
         The hosts to start on another machine, each with the reason.
+
+    Raises:
+        StreamsRuntimeError: a redeploy has removed the unit meanwhile.
     """
     with catalog.read() as connection:
         if not _decide(connection, application, unit):

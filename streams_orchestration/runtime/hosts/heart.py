@@ -36,7 +36,7 @@ class Stalls:
         self._since: dict[ProcessIdentity, float] = {}
 
     def look(self, processes: Iterable[ProcessIdentity], now: float) -> tuple[ProcessIdentity, ...]:
-        """Kill the processes that were stopped at every look for `STALL_SECONDS`, and log each.
+        """Kill the processes that were stopped at every look for `STALL_SECONDS`, with their descendants, and log each.
 
         Args:
             processes: the host's processes.

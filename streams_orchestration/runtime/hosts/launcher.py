@@ -58,7 +58,7 @@ class LocalLauncher:
 
         Raises:
             JavaError: there is no usable Java.
-            HostLaunchError: the process could not be started, or its limit of open files is too low.
+            HostLaunchError: the process could not be started or ended at once, or its limit of open files is too low.
         """
         _require_java(java_program())
         require_open_files(f"host {start.host} of {start.application}")

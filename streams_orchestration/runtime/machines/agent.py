@@ -94,13 +94,17 @@ class Agent:
         self._ended = False
 
     def run(self) -> None:
-        """Register the machine, and run until `end` is called; then end the standbys, and mark the machine as down.
+        """Register the machine once no other agent holds its lease, and run until `end` is called.
+
+        The machine is recorded in the state directory. At the end the standbys are ended, and the machine is marked as
+        down.
 
         Outages of the catalog are waited out before the end. `STREAMS_MACHINE` is set in this process.
 
         Raises:
             MachineError: the machine cannot be registered, or another agent has registered it since.
             CatalogUnavailableError: the machine could not be marked as down within `RENEW_SECONDS`.
+            OSError, StreamsRuntimeError: the state directory, a log or the catalog cannot be used; see `turn`.
         """
         os.environ[MACHINE] = self._machine.name
         self._outage.through(self._await_former)

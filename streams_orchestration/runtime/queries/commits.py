@@ -205,7 +205,10 @@ def _progress(
 
 
 def _bounds(row: _Standing, plan: BatchPlan, results: Sequence[TaskResult]) -> dict[str, Any]:
-    """Return the bounded run with its end for each source whose end is known; a reset does not change these ends."""
+    """Return the bounded run with its end for each source whose end is known; a reset does not change these ends.
+
+    Ends of an earlier run are forgotten.
+    """
     known: dict[str, Any] = row.bounds["ends"] if row.bounds is not None and row.bounds["run"] == plan.bounded else {}
     found = {name: bound for result in results for name, bound in result.bounds.items()}
     return {"run": plan.bounded, "ends": known | found}

@@ -307,7 +307,7 @@ def _require_success(
 
 
 def _note(plan: BatchPlan, results: Sequence[TaskResult], log: logging.Logger) -> None:
-    """Log a committed batch with its tuples."""
+    """Log a committed batch with its epoch, its end or boundary, and the numbers of its tuples."""
     if log.isEnabledFor(logging.INFO):
         rows_in = sum(r.rows_in for r in results)
         rows_out = sum(r.rows_out for r in results)

@@ -72,7 +72,10 @@ def _scan_partitions(sink: SinkStatus, place: Path, parts: list[Path]) -> pl.Laz
 
 
 def _attributes(directory: Path, place: Path) -> dict[str, pl.Expr]:
-    """Return the attributes in the names of directories, such as `day=5`, as texts; other directories have none."""
+    """Return the attributes in the names of directories, such as `day=5`, as texts, null for the name `NULL`.
+
+    Other directories have none.
+    """
     pairs = (name.partition("=") for name in directory.relative_to(place).parts if "=" in name)
     return {name: pl.lit(None if value == NULL else unquote(value), pl.String) for name, _, value in pairs}
 

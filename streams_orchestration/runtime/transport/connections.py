@@ -132,8 +132,9 @@ def _change_again(connection: Connection, application: str) -> None:
 def connect(connection: Connection, cause: str = "") -> None:
     """Connect every Import with all exported streams that it matches, and end the connections that no longer match.
 
-    Existing connections keep their position. Connections of an Import that is gone are removed. The exporters of new
-    connections that take watermarks send again which of their streams are idle.
+    Existing connections keep their position, and get the present facts of both sides. Ended ones that are not read to
+    their end go to the PE that has the Import now. Connections of an Import that is gone are removed. The exporters of
+    new or changed connections that take watermarks send again which of their streams are idle.
 
     Args:
         connection: a connection in a write transaction.

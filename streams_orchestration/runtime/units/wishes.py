@@ -19,7 +19,7 @@ def stored_wish(wish: HostWish) -> dict[str, Any] | None:
 
 
 def read_wish(host: int, stored: dict[str, Any] | None) -> HostWish:
-    """Return the wish of a host from the JSON of `stored_wish`."""
+    """Return the wish of a host from the result of `stored_wish`; None is the wish that every machine suits."""
     if not stored:
         return HostWish(host, None, ())
     tags, exlocation = tuple(stored["tags"]), tuple(stored["exlocation"])
