@@ -82,8 +82,8 @@ SPL_LAYERS = {
     ),
     "spl.models": ("operators", "reading", "invocations"),
     "spl.programs": (
-        *("errors", "values", "wrapping", "columns", "open_files", "library", "casting", "operations", "run"),
-        *("outcome", "python_values", "natives", "loops", "vectorised", "reading", "expression", "logic"),
+        *("errors", "outcome", "values", "wrapping", "columns", "open_files", "library", "casting", "operations"),
+        *("run", "python_values", "natives", "loops", "vectorised", "reading", "expression", "logic"),
     ),
     "spl.programs.loops": (*("writer", "names", "arithmetic", "expressions", "places", "statements", "ports"),),
     "spl.programs.library": (
