@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.expressions import expression_at, expression_of
+from streams_orchestration.spl.language.recovery import FaultError, NestingError
 from streams_orchestration.spl.types.casts import initialises
 from streams_orchestration.spl.types.types import (
     INTEGERS,
@@ -83,12 +84,24 @@ class ExpressionTyping(OperationTyping):
                 return self.value(written, expected)
             except NoCastError as error:
                 del self.mistakes[before:]
-                values |= {error.index}
-                written = expression_at(self.source.tokens, written.first, values)
+                values |= {error.cast.first}
+                again = self._with_values(written, values)
+                if again is None:
+                    self.report("CDISP0050E", "this is a value, not a type", error.cast.type)
+                    return self.wrong(written)
+                written = again
             except RecursionError:  # only if the caller's own stack is deep: reading limits the nesting
                 del self.mistakes[before:]
                 self.report("SO0701", "this expression is nested too deeply", written)
                 return self.wrong(written)
+
+    def _with_values(self, written: tree.Expression, values: frozenset[int]) -> tree.Expression | None:
+        """Parse an expression again, knowing which of its names are values; None if that leaves tokens over."""
+        try:
+            again = expression_at(self.source.tokens, written.first, values)
+        except (FaultError, NestingError):
+            return None
+        return again if again.last == written.last else None
 
     def initialiser(self, written: tree.Expression, target: Type) -> Expression:
         """Return the initial value of a declared variable, cast to the variable's type if that is possible.

@@ -48,9 +48,9 @@ _ASSIGNMENTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "
 class NoCastError(Exception):
     """The parsed cast is not a cast but another operation, since the name in its parentheses denotes a value."""
 
-    def __init__(self, index: int) -> None:
-        super().__init__(index)
-        self.index = index
+    def __init__(self, cast: tree.Cast) -> None:
+        super().__init__(cast)
+        self.cast = cast
 
 
 class OperationTyping(LiteralTyping):
@@ -132,7 +132,7 @@ class OperationTyping(LiteralTyping):
         if isinstance(written.type, tree.NamedType) and not written.type.member:
             meaning = self.scope.find(written.type.name.name, written.type.name.namespace)
             if is_value(meaning):
-                raise NoCastError(written.first)
+                raise NoCastError(written)
         target = self.type(written.type)
         operand = self.value(written.operand, target)
         if UNKNOWN in (target, operand.type):
