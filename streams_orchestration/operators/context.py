@@ -138,7 +138,11 @@ class OperatorContext:
 
     @property
     def zone(self) -> dt.tzinfo:
-        """The application's time zone in the form that expressions take."""
+        """The application's time zone in the form that expressions take.
+
+        Raises:
+            ValueError: this machine does not know the time zone.
+        """
         return expected_zone(self.time_zone)
 
     def required_at(self, port: int = 0) -> tuple[str, ...]:

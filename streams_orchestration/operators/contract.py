@@ -258,7 +258,7 @@ class Operator:
         return divide_declared(self.state_keys, states, route, self.context.inputs[0] if self.context.inputs else None)
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the keys in a state, to verify their channel; by default, the keys of the parts in `state_keys`."""
+        """Return the keys in a state, to verify their channel; by default by `state_keys`, see `declared_keys`."""
         schema = self.context.inputs[0] if self.context.inputs else None
         return [PortKeys(0, keys) for keys in declared_keys(self.state_keys, state, schema)] if self.state_keys else []
 

@@ -67,7 +67,10 @@ class Expression:
 
     @functools.cached_property
     def function(self) -> VectorFunction:
-        """The function that evaluates the expression for all tuples of a batch."""
+        """The function that evaluates the expression for all tuples of a batch.
+
+        It raises FailedTupleError for a tuple without a value.
+        """
         from streams_orchestration.expressions.vectors import vector_function
 
         return vector_function(self.node, self.zone)

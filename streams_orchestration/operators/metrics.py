@@ -99,7 +99,10 @@ class Metrics:
 
     @property
     def dropped(self) -> Counter:
-        """The counter of tuples or input rows that were left out because the operator could not use them."""
+        """The counter of tuples or input rows that were left out because the operator could not use them.
+
+        Raises like `counter`.
+        """
         return self.counter("dropped", "tuples that could not be used and were left out")
 
     @property
@@ -108,7 +111,7 @@ class Metrics:
         return self.counter("errors", "errors that the operator has handled itself")
 
     def lag(self, tuples: int, seconds: float) -> None:
-        """Set a source's lag for `streams status`.
+        """Set a source's lag for `streams status`. Raises like `gauge`.
 
         Args:
             tuples: the number of tuples that are available but not read.
@@ -118,7 +121,10 @@ class Metrics:
         self.gauge(LAG_SECONDS, "seconds since the oldest unread tuple could be read").set(seconds)
 
     def lag_bytes(self, size: int, seconds: float) -> None:
-        """Set the lag in bytes and seconds, for a source that only knows the size of its unread data."""
+        """Set the lag in bytes and seconds, for a source that only knows the size of its unread data.
+
+        Raises like `gauge`.
+        """
         self.gauge(LAG_BYTES, "bytes of the server's log that are not read yet").set(size)
         self.gauge(LAG_SECONDS, "seconds since the oldest unread data could be read").set(seconds)
 

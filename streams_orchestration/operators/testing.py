@@ -169,11 +169,11 @@ class OperatorHarness:
         return batch.with_watermarks(Watermarks.of(*marks)) if marks else batch
 
     def watermark(self, value: Any, port: int = 0) -> Self:
-        """Pass a watermark to an input port: a value of the event-time attribute's type."""
+        """Pass a watermark to an input port: a value of the event-time attribute's type. Raises like `send`."""
         return self.send([Watermark(value)], port)
 
     def idle(self, port: int = 0) -> Self:
-        """Make the connection of an input port idle until its next tuple or watermark (EV51)."""
+        """Make the connection of an input port idle until its next tuple or watermark (EV51). Raises like `send`."""
         return self.send([Idle()], port)
 
     def at(self, now: float) -> Self:
@@ -194,7 +194,10 @@ class OperatorHarness:
         return self
 
     def end(self) -> Self:
-        """Pass the greatest watermark and the final mark to every input port, as at the end of an application."""
+        """Pass the greatest watermark and the final mark to every input port, as at the end of an application.
+
+        Raises like `send` and `mark`.
+        """
         for port in self._watermarks.ports:
             self.watermark(END, port)
         for port in range(len(self.context.inputs)):

@@ -314,7 +314,12 @@ class LogicProgram:
     # --- state
 
     def columns(self, names: Sequence[str]) -> list[pa.Array]:
-        """Return the present values of some variables, each in a column of one row."""
+        """Return the present values of some variables, each in a column of one row.
+
+        Raises:
+            RunError: a value cannot be stored in a column.
+            DataError: an initialiser has no value.
+        """
         from streams_orchestration.spl.programs.columns import array_of
 
         types = dict(self.program.variables)

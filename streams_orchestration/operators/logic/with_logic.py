@@ -68,6 +68,9 @@ class _WithLogic(_Base):
         """Compile the logic, and run the initialisers of its variables.
 
         For the operator, variables that its expressions read are attributes of its input.
+
+        Raises:
+            DataError: an initialiser has no value.
         """
         self.logic, self.context.inputs = _compiled(self.context, self.parameters.spl)
         self.with_variables = self.context.inputs  # `setup` of an operator may add columns of keys
@@ -86,7 +89,10 @@ class _WithLogic(_Base):
         super().process(port, batch)
 
     def variables_now(self) -> list[pa.Array]:
-        """Return the present values of the variables that are columns, each in a column of one row."""
+        """Return the present values of the variables that are columns, each in a column of one row.
+
+        Raises like `LogicProgram.columns`.
+        """
         return self.logic.columns(self.parameters.spl.columns)
 
     def submit(self, batch: TupleBatch, port: int = 0) -> None:

@@ -76,7 +76,11 @@ class SplExpression(Expression):
 
     @functools.cached_property
     def _compiled(self) -> tuple[tuple[str, ...], bool, Callable[[Mapping[str, pa.Array], int], pa.Array]]:
-        """The attributes that the expression reads, whether evaluation may fail, and the function over columns."""
+        """The attributes that the expression reads, whether evaluation may fail, and the function over columns.
+
+        Raises:
+            ProgramError: the expression cannot be run here.
+        """
         from streams_orchestration.spl.programs.expression import compiled
 
         assert self.program is not None
@@ -94,7 +98,10 @@ class SplExpression(Expression):
 
     @functools.cached_property
     def function(self) -> VectorFunction:  # type: ignore[override]
-        """The function that evaluates the expression for all tuples of a batch."""
+        """The function that evaluates the expression for all tuples of a batch.
+
+        It raises FailedTupleError for a tuple without a value.
+        """
         evaluate = self._compiled[2]
 
         def function(rows: SelectedTuples) -> pa.Array:
@@ -181,7 +188,12 @@ def read_spl(text: SplText, schema: pa.Schema, parameter: str, _zone: dt.tzinfo)
 
 
 def _port(text: SplText, schema: pa.Schema) -> tuple[str, Tuple]:
-    """Return the name and the type of the port, from the parameter if it has types, otherwise from the columns."""
+    """Return the name and the type of the port, from the parameter if it has types, otherwise from the columns.
+
+    Raises:
+        ProgramTextError: the text is not an expression.
+        ValueError: a type of the parameter is not a tuple type, or SPL lacks the type of a column.
+    """
     for label, written in text.types.items():
         return label, written_tuple_type(written, schema)
     labels = [each for each in sorted(labels_in(tree_of(text.text))) if each not in schema.names]

@@ -48,7 +48,11 @@ def written_tuple_type(written: str, schema: pa.Schema) -> Tuple:
 
 
 def written_attribute_type(written: str, name: str) -> Type | None:
-    """Return the type of an attribute in the text of a tuple type; None if the text does not have it."""
+    """Return the type of an attribute in the text of a tuple type; None if the text does not have it.
+
+    Raises:
+        WrittenTypeError: the text is neither empty nor a type.
+    """
     given = type_of_text(written) if written else None
     return given.type_of(name) if isinstance(given, Tuple) else None
 

@@ -56,6 +56,10 @@ def mentions_of_bytes(given: str | None) -> Mentions:
 
 
 def parts_of_bytes(content: str | Expression, batch: pa.RecordBatch) -> list[bytes]:
-    """Return the bytes of each tuple; nothing for a null."""
+    """Return the bytes of each tuple; nothing for a null.
+
+    Raises:
+        DataError: the expression has no value for a tuple.
+    """
     column = batch.column(content) if isinstance(content, str) else evaluate(content, batch)
     return pc.cast(pc.drop_null(column), pa.binary()).to_pylist()

@@ -70,7 +70,11 @@ class Compress(Operator):
         self.compressor.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the compressed bytes of a batch."""
+        """Submit the compressed bytes of a batch; nothing if it has no bytes.
+
+        Raises:
+            DataError: the expression with the bytes has no value for a tuple.
+        """
         data = b"".join(parts_of_bytes(self.content, batch.arrow))
         if data:
             submit_bytes(self, [self.compressor.part(data)])

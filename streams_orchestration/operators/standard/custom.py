@@ -187,7 +187,13 @@ class Custom(Operator):
         self.own_timers = CustomTimers(self.event_time) if self.has_timers and self.event_time is not None else None
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Call `function`, or `onTuple` for every tuple, or run the logic in SPL; submit the results."""
+        """Call `function`, or `onTuple` for every tuple, or run the logic in SPL; submit the results.
+
+        Raises:
+            ResultError: the function returned something else than its parameter allows.
+            TupleError: `onTuple` or the logic fails for a tuple.
+            DataError: a value does not fit its attribute.
+        """
         if self.logic is not None:
             outputs, _ = self.logic.tuples(port, batch)
             self.logic.submit(self, outputs)
@@ -198,7 +204,12 @@ class Custom(Operator):
             self._call("function", port=port, batch=batch)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Call `onPunctuation`, or run the logic in SPL. Without both, forward a window marker to all output ports."""
+        """Call `onPunctuation`, or run the logic in SPL. Without both, forward a window marker to all output ports.
+
+        Raises:
+            ResultError: the function returned something else than its parameter allows.
+            DataError: an operation of the logic has no value, or a value does not fit its attribute.
+        """
         if self.logic is not None:
             self.logic.submit(self, self.logic.mark(port, mark))
             return
@@ -212,6 +223,10 @@ class Custom(Operator):
         """Call `onTimer` for every timer that the watermark reaches, and `onWatermark`; submit the results.
 
         Timers that `onWatermark` sets fire too, if the watermark has reached them. Logic in SPL gets no watermark.
+
+        Raises:
+            ResultError: a function returned something else than its parameter allows.
+            DataError, TupleError: a value does not fit its attribute.
         """
         if self.logic is not None:
             return

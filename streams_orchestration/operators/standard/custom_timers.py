@@ -32,7 +32,11 @@ class NamedTimers:
         return self.get(key) is not None
 
     def get(self, key: Any) -> Any:
-        """Return the time of a key's timer; None if it has none."""
+        """Return the time of a key's timer; None if it has none.
+
+        Raises:
+            ResultError: the key is neither a text, number, boolean or None, nor a tuple of these.
+        """
         time = self._all.look_up((self._name, _encoded(key)))
         return None if time is None else self._all.event_time.to_value(time)
 

@@ -104,7 +104,7 @@ class Decompress(Operator):
         """Submit the tuples that the decompressed bytes fill.
 
         Raises:
-            DataError: the bytes are not compressed in the format, or end early.
+            DataError: the bytes are not compressed in the format, or end early, or their expression has no value.
         """
         parts = parts_of_bytes(self.content, batch.arrow)
         if self.parameters.flush_per_tuple:

@@ -160,10 +160,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def read_with(cls, context: OperatorContext, parameters: FileSinkParameters) -> dict[str, Any] | None:
-        """Return the sink's format parameters, and a schema without the attributes that are not in the files.
-
-        None if the files cannot be read by a FileSource.
-        """
+        """Return the sink's format parameters, and the schema of its files; None if a FileSource cannot read them."""
         left_out = {*parameters.suppress, *parameters.partition_by}
         written = pa.schema([field for field in context.inputs[0] if field.name not in left_out])
         if parameters.write_punctuations:
@@ -178,7 +175,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
-        """Return the pending files of this replica, including files of killed tasks."""
+        """Return this replica's pending files, also of killed tasks. Raises OSError if a directory cannot be read."""
         return tuple(files_below(_pending(context, parameters), f"{max(context.channel, 0):03d}-*"))
 
     def setup(self) -> None:
@@ -198,7 +195,10 @@ class FileSink(GatheringSink):
         self.files = WholeFiles(schema.append(pa.field(NAME, pa.string())) if named else schema, self.parameters)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Keep the tuples until their file is written, and count those whose directory was complete."""
+        """Keep the tuples until their file is written, and count those whose directory was complete.
+
+        Raises DataError if `nameBy` or `completeAfter` has no value for a tuple.
+        """
         if self.deadlines is not None:
             self.late.add(self.deadlines.late(batch))
             if not len(batch):
@@ -332,14 +332,14 @@ class FileSink(GatheringSink):
         import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.fs")
 
     def merge(self, files: Sequence[Path], into: Path) -> None:
-        """Merge files with their tuples in order. Raises OSError if a file cannot be read or written."""
+        """Merge files with their tuples in order. Raises OSError for an unusable file, and DataError like `_header`."""
         if self.parameters.compression is not None:
             merge_lines_files(files, into, self.parameters.compression)
         else:
             merge_files(files, into, self.parameters.format, self._header())
 
     def _header(self) -> bytes:
-        """Return the header of a CSV file, which a merge keeps only once; empty for other formats."""
+        """Return the header of a CSV file, which a merge keeps once; else nothing. Raises like `header_line`."""
         written = _written_schema(self.context, self.parameters).names
         return header_line(written, self.parameters.dialect()) if self.parameters.format == "csv" else b""
 

@@ -211,7 +211,7 @@ class FileSource(SourceOperator):
         return ProducedTo(self._offset(), exhausted=False)
 
     def _go_to(self, offset: Offset) -> None:
-        """Open the file of an offset at its row, unless it is open there. Raise DataError if that row is missing."""
+        """Open the file of an offset at its row, unless it is open. Raise DataError without that row; see `_open`."""
         path = self.path
         if "file" in offset:
             path = self.storage.file(offset["file"])
@@ -234,9 +234,10 @@ class FileSource(SourceOperator):
         return has_grown(path, self.parameters.format, known, row, may_be_gone=bool(self.several) or self.removes)
 
     def _goes_on(self) -> bool:
-        """Open lines that were appended since the file was opened, or set `waits` for them, or `ended`: return False.
+        """Open lines that were appended since the opening, or set `waits` for them; else set `ended` and return False.
 
-        An incomplete last line is read once it is complete. A run with `--available-now` leaves it.
+        An incomplete last line is read once it is complete. A run with `--available-now` leaves it. Raises DataError
+        like `_open` and `_advance`.
         """
         self.waits = False
         path, format = self.path, self.parameters.format
@@ -315,6 +316,8 @@ class FileSource(SourceOperator):
             known: the identity that the file had when its rows were read.
             offset: the offset of those rows.
             part: the number of bytes to read; None reads up to the last complete line.
+
+        Raises StorageError if a file in an object store cannot be examined.
         """
         format = self.parameters.format
         try:
@@ -351,7 +354,11 @@ class FileSource(SourceOperator):
         return f"{self.path}, rows {self.first + 1} to {self.row}"
 
     def _advance(self, rows: int, *, submit: bool) -> bool:
-        """Read at most `rows` rows, only due ones if rows have delays; submit or skip them. Return True at the end."""
+        """Read at most `rows` rows, only due ones if rows have delays; submit or skip them. Return True at the end.
+
+        Raises:
+            DataError: a row is malformed and `parsing` is not `permissive`, or an expression of `output` has no value.
+        """
         while rows > 0:
             piece = self.rest if self.rest is not None else self._next_piece()
             self.rest = None

@@ -81,6 +81,10 @@ class Filter(LogicOperator):
         """Submit each tuple to port 0 if the condition is true, otherwise to port 1 if that is connected.
 
         Null counts as false. Failed tuples are set aside.
+
+        Raises:
+            TupleError: the logic has no value for a tuple.
+            DataError: with `onError: fail`, the condition has no value for a tuple.
         """
         if self.logic is not None:
             self._run(self.logic, batch)

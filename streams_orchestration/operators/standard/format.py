@@ -133,7 +133,11 @@ class Format(Operator):
         self.sieve = Sieve(self, self.others.expressions)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Format each tuple as a row, and submit it with the row as an attribute; set failed tuples aside."""
+        """Format each tuple as a row, and submit it with the row as an attribute; set failed tuples aside.
+
+        Raises:
+            DataError: with `onError: fail`, a tuple has no row, or an expression has no value.
+        """
         passed, failures = self.sieve.sift(batch)
         if not self.row:
             self.sieve.set_aside(batch.arrow, failures, batch.watermarks)

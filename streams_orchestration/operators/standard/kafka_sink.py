@@ -209,6 +209,7 @@ class KafkaSink(EpochSink):
 
         Raises:
             KafkaRefusedError: a tuple cannot be encoded, and the sink does not set tuples aside.
+            DataError: see `_messages`.
         """
         begin = 1
         for batch in batches:
@@ -275,9 +276,12 @@ class KafkaSink(EpochSink):
             producer.close()
 
     def _messages(self, batch: pa.RecordBatch, begin: int) -> Iterator[KafkaMessage]:
-        """Yield a message for each tuple. `begin` is the number of the first one in the delivery.
+        """Return a message for each tuple. `begin` is the number of the first one in the delivery.
 
         Tuples that a registered schema cannot encode are added to `unencodable`, and have messages without a value.
+
+        Raises:
+            DataError: the format, or the text of a key or header, cannot represent a value.
         """
         settings, count = self.parameters, batch.num_rows
         rows = range(begin, begin + count)

@@ -257,7 +257,7 @@ class KafkaSource(SourceOperator):
     def _discover(self, reader: KafkaReader, positions: Positions) -> None:
         """Check that the topics are the ones read before, or handle new ones by `onLostData`; add new partitions.
 
-        A finite run does not read new partitions.
+        A finite run does not read new partitions. Raises like `_identify`.
         """
         partitions = self._mine(reader)
         self.looked = world.monotonic()
@@ -290,7 +290,12 @@ class KafkaSource(SourceOperator):
             positions.begin(topic, {each: reader.range_of(each) for each in partitions if each[0] == topic})
 
     def _beginning(self, reader: KafkaReader) -> Offset:
-        """Return the starting positions. They are stored in a file, so that every call returns the same."""
+        """Return the starting positions. They are stored in a file, so that every call returns the same.
+
+        Raises:
+            KafkaRefusedError: see `_identify`.
+            OSError: the file cannot be read or written.
+        """
         name = f"begin-{self.context.channel}-{self.context.max_channels}.json"
         place = waiting_directory(self.context) / name
         if place.exists():
@@ -313,7 +318,7 @@ class KafkaSource(SourceOperator):
     def _lost(self, reader: KafkaReader, positions: Positions, partition: Partition) -> None:
         """Handle deleted messages at the position of a partition by `onLostData`: fail, or count and skip them.
 
-        Nothing more is done if the topic was created again.
+        Nothing more is done if the topic was created again. With `fail`, KafkaRefusedError is raised in both cases.
         """
         next = positions.next[partition]
         self._discover(reader, positions)

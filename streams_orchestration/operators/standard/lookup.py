@@ -105,7 +105,12 @@ class Lookup(Operator):
             raise ValueError(message)
 
     def setup(self) -> None:
-        """Read the lookup table, and index it by its keys."""
+        """Read the lookup table, and index it by its keys.
+
+        Raises:
+            ValueError: the table has changed since `check`, and lacks a column or has values that cannot be read.
+            OSError: the table is gone or cannot be read.
+        """
         table = _read_table(self.context, self.parameters)
         self.schema = self.context.outputs[0] or self.context.inputs[0]
         self.keys = [normalised(table.column(name).combine_chunks()) for name in self.parameters.columns()]

@@ -100,6 +100,9 @@ def pane_expression(text: str) -> PaneExpression | None:
 
     >>> pane_expression(SplText("Last(ctime(intervalStart()))")).text.text
     'ctime(intervalStartOfPane__)'
+
+    Raises:
+        ExpressionError: the text is not an expression.
     """
     if not isinstance(text, SplText):
         return None

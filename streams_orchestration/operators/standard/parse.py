@@ -198,7 +198,7 @@ class Parse(LogicOperator):
         """Submit the rows that are complete now. Logic runs for each tuple before its bytes are parsed.
 
         Raises:
-            DataError: a row is malformed, and `parsing` is not `permissive`.
+            DataError: a row is malformed, and `parsing` is not `permissive`, or an expression has no value.
             TupleError: the logic has no value for a tuple.
         """
         content = self.content
@@ -219,6 +219,9 @@ class Parse(LogicOperator):
 
         Args:
             column: the bytes or texts; null counts as no bytes.
+
+        Raises:
+            DataError: a row is malformed, and `parsing` is not `permissive`, or an expression of `output` has no value.
         """
         self._parse(b"".join(pc.cast(pc.drop_null(column), pa.binary()).to_pylist()), ended=False)
 
@@ -240,7 +243,11 @@ class Parse(LogicOperator):
             self._decode(more, ended=ended)
 
     def _divide(self, more: bytes, *, ended: bool) -> None:
-        """Submit the blocks that are complete, and at the end the rest."""
+        """Submit the blocks that are complete, and at the end the rest.
+
+        Raises:
+            DataError: an expression of `output` has no value.
+        """
         size, content = self.parameters.block_size, self.rest + more
         whole = len(content) if ended else len(content) // size * size
         blocks = [content[at : min(at + size, whole)] for at in range(0, whole, size)]
@@ -249,7 +256,11 @@ class Parse(LogicOperator):
             self._submit(FileRows(pa.RecordBatch.from_arrays([pa.array(blocks, pa.binary())], schema=self.schema)))
 
     def _submit(self, rows: FileRows) -> None:
-        """Submit rows with the attributes that `output` computes, and count malformed rows."""
+        """Submit rows with the attributes that `output` computes, and count malformed rows.
+
+        Raises:
+            DataError: an expression of `output` has no value.
+        """
         if rows.malformed:
             log_malformed(self.context.logger, "Parse", rows.malformed, self.malformed)
             self.context.metrics.dropped.add(len(rows.malformed))

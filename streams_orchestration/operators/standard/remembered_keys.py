@@ -80,6 +80,9 @@ class RememberedKeys:
             keys: the parts of the tuples' keys.
             unfit: places of tuples that fail if they are new, so that their keys are not remembered.
             unequal: a mask of the tuples whose key equals no key, which are new and not remembered; None for none.
+
+        Raises:
+            DataError: a value of `deltaAttribute` is null or NaN.
         """
         fresh = np.ones(len(batch), bool)
         bounds = {0, len(batch), *unfit, *(place + 1 for place in unfit)}

@@ -141,5 +141,5 @@ class SqlSink(EpochSink):
 
 
 def _columns(context: OperatorContext, parameters: SqlSinkParameters) -> dict[str, str]:
-    """Map the attributes that are written to their columns."""
+    """Map the attributes that are written to their columns. Raises like `target_columns`."""
     return target_columns(context.inputs[0].names, parameters.columns, parameters.suppress, parameters.key)

@@ -48,7 +48,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
             values: the attributes of a value.
 
         Raises:
-            ValueError: the attributes cannot form keys.
+            ValueError: the attributes cannot form keys, or a text is not a tuple type.
         """
         super().__init__()
         self.keys_schema = _schema(keys)
@@ -341,7 +341,11 @@ def _row_values(columns: Sequence[pa.Array | pa.ChunkedArray], count: int) -> It
 
 
 def _schema(type_: str | pa.Schema) -> pa.Schema:
-    """Return the schema with value types in place of dictionary types, since dictionary codes are local to an array."""
+    """Return the schema with value types in place of dictionary types, since dictionary codes are local to an array.
+
+    Raises:
+        ValueError: a text is not a tuple type.
+    """
     schema = arrow_schema(type_) if isinstance(type_, str) else type_
     return pa.schema([(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in schema])
 

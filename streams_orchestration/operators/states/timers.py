@@ -122,7 +122,12 @@ class Timers(Incremental):
         self.entries.delete_many(keys)
 
     def set(self, key: Any, time: int) -> None:
-        """Set the timer of one key; a key of several attributes is a tuple."""
+        """Set the timer of one key; a key of several attributes is a tuple.
+
+        Raises:
+            DataError: the key does not fit its type, or the time is not a whole number.
+            ValueError: the key has another number of parts than the timers' keys.
+        """
         self.set_many(self._one(key), [time])
 
     def delete(self, key: Any) -> None:

@@ -90,7 +90,10 @@ class JSONToTuple(Operator):
         self.read = self._reader()
 
     def _reader(self) -> Callable[[str], Found]:
-        """Return the function from a text to the attributes of the output that it gives."""
+        """Return the function from a text to the attributes of the output that it gives.
+
+        The function raises ValueError for a text that is not JSON, and RunError for JSON that does not fit.
+        """
         from streams_orchestration.spl.programs.library.json_values import parse_json, read_tuple, read_value
 
         prefix, target = self.parameters.prefix_to_ignore, self.parameters.target_attribute
@@ -107,6 +110,7 @@ class JSONToTuple(Operator):
 
         Raises:
             TupleError: a text does not fit, there is no second port, and `ignoreParsingError` is false.
+            RunError: an attribute is null without being optional, or a value cannot be stored in its column.
         """
         texts = column_values(batch, self.given, self.source)
         found: list[Found] = []

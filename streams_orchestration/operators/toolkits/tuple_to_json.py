@@ -84,7 +84,11 @@ class TupleToJSON(Operator):
         self.write = json_text(kind, self.parameters.prefix_to_ignore)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the tuples of a batch with their JSON texts."""
+        """Submit the tuples of a batch with their JSON texts.
+
+        Raises:
+            RunError: an attribute is null without being optional, or a value cannot be stored in its column.
+        """
         values = column_values(batch, self.given, self.root) if self.root else tuple_values(batch, self.given)
         self.results.submit(batch, [{self.target: self.write(each)} for each in values])
 

@@ -45,7 +45,10 @@ class TypedPortParameters(Parameters):
         return written_tuple_type(self.output_types, context.output_schema())
 
     def copied(self, context: OperatorContext) -> frozenset[str]:
-        """Return the attributes that the input and the output have with the same type."""
+        """Return the attributes that the input and the output have with the same type.
+
+        Raises like `input_type` and `output_type`.
+        """
         given = self.input_type(context)
         own = self.output_type(context)
         return frozenset(each.name for each in own.attributes if given.type_of(each.name) == each.type)

@@ -219,7 +219,10 @@ def divide_sliding(
         states: the states of the old replicas.
         channels: for each state, the new channel of every partition, in order.
         route: the route of the tuples.
-        partitions: the new numbers of the partitions, if they have numbers.
+        partitions: the new numbers of the partitions; None if they have no numbers.
+
+    Raises:
+        RescaleError: two old replicas have the same partition, and partitions have no numbers.
     """
     parts: list[KeyedState] = [state["partitions"] for state in states]
     logs = [divide_log(state["tuples"], route, 0) for state in states]
