@@ -257,8 +257,8 @@ class Application(Declarations):
         """Name all streams and return the spec as a mapping. Every part knows the line of Python that made it.
 
         Raises:
-            BuildError: two different composites have the same name, or a parallel region is split by a stream that it
-                does not read.
+            BuildError: two composites have the same name, or a parallel region is split by a stream it does not read.
+            ValueError: an annotation or a config has a class or function that hosts cannot import.
         """
         self._root.reserved = {*self._operators, *STANDARD}
         self._root.name_all()

@@ -294,12 +294,18 @@ class When(Column):
     __slots__ = ()
 
     def when(self, condition: Value, value: Value) -> When:
-        """Return the expression with one more branch, which applies if its condition is true and no earlier one is."""
+        """Return the expression with one more branch, which applies if its condition is true and no earlier one is.
+
+        Raises ColumnError as `lit` does.
+        """
         assert isinstance(self.tree, Choice)
         return When(Choice((*self.tree.branches, (tree_of(condition), tree_of(value))), None))
 
     def otherwise(self, value: Value) -> Column:
-        """Return the expression with a value for tuples for which no condition is true."""
+        """Return the expression with a value for tuples for which no condition is true.
+
+        Raises ColumnError as `lit` does.
+        """
         assert isinstance(self.tree, Choice)
         return Column(Choice(self.tree.branches, tree_of(value)))
 
@@ -310,7 +316,11 @@ def col(name: str) -> Column:
 
 
 def when(condition: Value, value: Value) -> When:
-    """Return a conditional expression: `when(col("n") > 9, "many").otherwise("few")`."""
+    """Return a conditional expression: `when(col("n") > 9, "many").otherwise("few")`.
+
+    Raises:
+        ColumnError: see `lit`.
+    """
     return When(Choice(((tree_of(condition), tree_of(value)),), None))
 
 

@@ -66,7 +66,7 @@ class Declarations:
         return name
 
     def host_pool(self, name: str, *, tags: Sequence[str] = (), size: int | None = None) -> str:
-        """Declare a host pool and return its name."""
+        """Declare a host pool and return its name; a pool without a size has as many hosts as are needed."""
         self._pools.append(
             located(
                 {"name": name} | ({"tags": list(tags)} if tags else {}) | ({"size": size} if size is not None else {}),

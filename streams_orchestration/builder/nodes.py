@@ -99,7 +99,7 @@ class DraftNode:
         return re.sub(r"\W", "_", operator.rpartition(":")[2].rpartition(".")[2])
 
     def document(self) -> Json:
-        """Return the invocation in the form of a spec."""
+        """Return the invocation in the form of a spec. Raises BuildError as `_port`, and ValueError as `plain` does."""
         operator = self.operator if isinstance(self.operator, str) else self.graph.root.names[self.operator]
         document: Json = {"name": self.graph.names[self], "operator": operator}
         annotations = self._annotations()
@@ -223,7 +223,7 @@ class DraftGraph:
         return name
 
     def document(self) -> list[Json]:
-        """Return the graph in the form of a spec."""
+        """Return the graph in the form of a spec. Raises as `DraftNode.document` does."""
         return [node.document() for node in self.nodes]
 
 
@@ -242,7 +242,7 @@ class Definition:
     """The only invocation, if the composite is a block; None for a composite that was defined for reuse."""
 
     def document(self) -> Json:
-        """Return the composite in the form of a spec."""
+        """Return the composite in the form of a spec. Raises as `DraftNode.document` and `plain` do."""
         document: Json = {}
         if self.inputs:
             document["inputs"] = [name_in(self.graph, port) for port in self.inputs]

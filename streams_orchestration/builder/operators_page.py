@@ -91,7 +91,10 @@ def _section(name: str, example: str) -> str:
 
 
 def _ports(models: Sequence[InputPortModel] | Sequence[OutputPortModel], least: int, most: int | None) -> str:
-    """Return the number of ports in words, with notes about control ports and window markers."""
+    """Return the number of ports in words, with notes about control ports and window markers.
+
+    Without `most`, the number has no limit.
+    """
     count = f"{least} or more" if most is None else f"{least}" if least == most else f"{least} to {most}"
     notes = [note for number, model in enumerate(models) for note in _port_notes(number, model)]
     return "; ".join([count if most != 0 else "none", *notes])

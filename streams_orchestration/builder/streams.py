@@ -320,7 +320,7 @@ class Stream(Invoked):
         return self.sink(op.KafkaSink(topic=topic, brokers=brokers, **parameters), name=name)
 
     def export(self, *, name: str | None = None, **parameters: Any) -> Invoked:
-        """Export the stream to other applications, which import it by `streamId` or by `properties`."""
+        """Export the stream: other applications import it by `streamId` or `properties`. Raises as `use` does."""
         return self.sink(use("Export", **parameters), name=name)
 
     def written(self, *, visibility: Literal["read_committed", "read_uncommitted"]) -> Self:

@@ -70,8 +70,8 @@ def run_in_process(
 
     Raises:
         ApplicationError: the application has errors.
-        ValueError: a name in `inputs` is not a stream of a source, its tuples do not fit it, or they have watermarks
-            that its event time does not allow.
+        ValueError: a name in `inputs` is not a stream of a source, the schema of that stream is not a tuple type, its
+            tuples do not fit it, or they have watermarks that its event time does not allow.
         StepError: an operator raised an error.
         StreamsRuntimeError: the application needs Spark, and this process already has a session of its own.
     """
@@ -147,6 +147,9 @@ def _divide_sources(document: Json, inputs: Mapping[str, TestTuples]) -> Mapping
 
     Returns:
         `inputs` with no tuples for the outputs of these sources that it does not name.
+
+    Raises:
+        ValueError: the schema of an output is not a tuple type.
     """
     graph: list[Json] = []
     divided: dict[str, TestTuples] = {}
@@ -178,7 +181,8 @@ def _replace_source(document: Json, stream: str, rows: TestTuples, directory: Pa
     schema of the tuples.
 
     Raises:
-        ValueError: the stream is not the output of a source, or the tuples or watermarks do not fit it.
+        ValueError: the stream is not the output of a source, its schema is not a tuple type, or the tuples or
+            watermarks do not fit it.
     """
     sources = {_names(node)[0]: node for node in document["graph"] if not node.get("inputs") and len(_names(node)) == 1}
     if stream not in sources:
@@ -204,7 +208,11 @@ def _replace_source(document: Json, stream: str, rows: TestTuples, directory: Pa
 
 
 def _schema(document: Json, output: Any) -> pa.Schema | None:
-    """Return the schema of an output of a node; None if the node does not name any."""
+    """Return the schema of an output of a node; None if the node does not name any.
+
+    Raises:
+        ValueError: see `arrow_schema`.
+    """
     named = output.get("schema") if isinstance(output, Mapping) else None
     ddl = document.get("schemas", {}).get(named, named)
     return None if ddl is None else arrow_schema(ddl)

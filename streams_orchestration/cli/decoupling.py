@@ -43,6 +43,7 @@ def decouple(
 ) -> int:
     """Decide which operators of an application, or of a bare problem, to move apart; write the decision, and return 0.
 
+    The search ends after `seconds`. Without `machines`, an application gets 2, and a problem the number that it names.
     The decision about an application is written as JSON if there is an output, and the table is shown, too.
 
     Raises:

@@ -23,6 +23,8 @@ from streams_orchestration.runtime import api
 def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
     """Register this machine, and run its agent until Ctrl-C or SIGTERM; return the exit status, 0.
 
+    The default name is that of the host, the default number of cores that of its processors.
+
     Raises:
         MachineError: the catalog is not in PostgreSQL.
         HostLaunchError: the system's limit of open files is too low.

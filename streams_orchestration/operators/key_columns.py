@@ -217,7 +217,7 @@ class KeyColumns:
     def _numbers(self, unequal: np.ndarray | None, count: int) -> pa.Array:
         """Count the tuples that are told apart, and return a number for each, unique over all channels.
 
-        The other tuples get null.
+        The other tuples get null; all do if `unequal` is None.
         """
         if unequal is None:
             return pa.nulls(count, pa.int64())

@@ -205,7 +205,7 @@ class OperatorHarness:
         return self
 
     def produce(self, offset: Offset | None = None, limit: int = 1000) -> ProducedTo:
-        """Call a source to produce tuples from an offset on, by default from its initial offset.
+        """Call a source to produce about `limit` tuples at most from an offset on, by default its initial offset.
 
         Raises:
             ResultError: `produce` returns something other than a valid `ProducedTo`.

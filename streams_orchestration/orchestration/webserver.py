@@ -108,6 +108,8 @@ def _serve(
 ) -> None:
     """Serve Dagster's application behind the guard; `main` puts this in place of `dagster_webserver`'s own function.
 
+    Without a host or port, it has Dagster's default.
+
     Raises:
         ClickException: the port cannot be used.
     """

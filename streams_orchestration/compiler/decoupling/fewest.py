@@ -73,7 +73,8 @@ def fewest_machines(problem: Problem, capacity: float, *, most: int) -> Decision
 def _fewest_of_large(problem: Problem, fits: Callable[[Decision | None], bool], least: int, most: int) -> Decision:
     """Find by bisection how many machines filling needs, then remove machines while local moves still find a fit.
 
-    Filling puts operators on machines in the order of the flow.
+    Filling puts operators on machines in the order of the flow. It gets from `least` to `most` machines: `most` if
+    fewer are too few.
 
     Raises:
         ApplicationError: see `best_use`.

@@ -171,7 +171,8 @@ class Formulation:
     def _divided(self, loads: Sequence[list[Term]], most: pulp.LpVariable, budget: int) -> list[list[Term]]:
         """Add the number of machines of each group to the program, within the budget.
 
-        Return the load of a single machine of each group.
+        Return the load of a single machine of each group. Also bound the greatest load, the variable `most`, by the sum
+        of all loads divided by the budget.
 
         The big M of a row is the highest possible load of the group (rule Q7).
         """

@@ -213,7 +213,7 @@ class JournalSource(SourceOperator):
         return f"{numbers}, from {', '.join(origins[:3])}{' and others' if len(origins) > 3 else ''}"
 
     def _next_messages(self, offset: Offset, limit: int) -> tuple[Offset, list[JournalMessage]]:
-        """Return the next messages, and the offset after them. Lost messages are skipped as `_lose` says.
+        """Return at most `limit` next messages, and the offset after them. Lost messages are skipped as `_lose` says.
 
         Unread messages in the journal of an operator that this one replaced come first.
 
@@ -238,7 +238,7 @@ class JournalSource(SourceOperator):
         return {"journal": files.id, "next": number + len(messages)}, messages
 
     def _read_journal(self, reader: JournalReader, number: int, limit: int) -> tuple[int, list[JournalMessage]]:
-        """Return a number, and the next messages of a journal from there on.
+        """Return a number, and at most `limit` messages of a journal from there on.
 
         If messages were lost and skipped, return the first number that is left, and no messages.
 

@@ -298,7 +298,10 @@ class LakeSource(SourceOperator):
         return self._cached[1]
 
     def _read(self, position: TablePosition, part: DataPart, limit: int) -> pa.RecordBatch | None:
-        """Return rows of a data file; None at its end, or if it was deleted and can be skipped. Raises DataError."""
+        """Return up to `limit` rows of a data file; None at its end, or if it was deleted and can be skipped.
+
+        Raises DataError and LakeError.
+        """
         if self._reader is None:
             self._reader = PartReader(self._table, self._schema)
         try:

@@ -262,7 +262,7 @@ class _File:
         self.source.setup()
 
     def fill(self, most: int) -> None:
-        """Read the next tuples, after all earlier ones were submitted.
+        """Read the next tuples, about `most` at most, after all earlier ones were submitted.
 
         Sets `ended` at the end of the file, and `waits` if it has no further tuples now.
         """

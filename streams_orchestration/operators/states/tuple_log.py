@@ -109,7 +109,7 @@ class TupleLog(Incremental):
         return np.concatenate([np.zeros(0, bool), *(test(chunk.select(names)) for chunk in self._chunks)])
 
     def take(self, places: np.ndarray, names: Sequence[str] | None = None) -> pa.RecordBatch:
-        """Return the tuples at the given places, in the given order, with all attributes or some."""
+        """Return the tuples at the given places, in the given order, with the named attributes, by default all."""
         chosen = self.schema.names if names is None else list(names)
         if not len(places):
             return pa.RecordBatch.from_pylist([], schema=self.schema).select(chosen)

@@ -158,7 +158,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     failed = next((pe for pe in pes if pe.state == "FAILED"), None)
 
     def failure(reason: str, at: HostStatus | PeStatus | None, kind: str, pe: PeStatus | None = None) -> UnitFailure:
-        """Return the failure with the log of a host or a PE, or with the directory of the logs of the unit's PEs."""
+        """Return the failure with the log of a host or PE; if `at` is None, with the directory of the PEs' logs."""
         near = at or next((each for each in pes if each.state != "COMPLETED"), None)
         log = status.logs if near is None else near.log if at is not None else near.log.parent
         outside = pe.outside if pe is not None else unit.give_up_at is not None and kind == unit.kind

@@ -94,7 +94,7 @@ class Natives:
         self.mistakes.append(Mistake("SO0711", message, call.span))
 
     def entry(self, signature: Signature, span: Span | None = None) -> dict[str, Any]:
-        """Return a native function as an entry of the list `functions` of a program."""
+        """Return a native function as an entry of the list `functions` of a program, with its `span`, if given."""
         given = self.given.get(signature.full_name)
         entry: dict[str, Any] = {NATIVE: signature.full_name}
         if signature.result != UNKNOWN:

@@ -58,9 +58,10 @@ _DEEPEST = 50
 
 
 class CallTyping(Naming):
-    """The typing of names and calls; `caller` is the function whose body is being typed, or None."""
+    """The typing of names and calls. Methods that type parts of an expression raise NoCastError as `value` does."""
 
     caller: Signature | None = None
+    """The function whose body is being typed, if any."""
 
     @abstractmethod
     def value(self, written: tree.Expression, expected: Type | None = None) -> Expression:
