@@ -101,6 +101,9 @@ def _ended(home: api.Home, after: api.ApplicationStatus, again: str, max_rows: i
         again: the command that continues the application.
         max_rows: the most rows of a result to show.
         interrupted: the exit status after an interrupt, else 0.
+
+    Raises:
+        UnreadableResultError: see `_completed`.
     """
     name = after.application
     if after.taken_at is not None:

@@ -46,6 +46,9 @@ def spl_rows(rows: pl.DataFrame, types: Mapping[str, str] = NO_TYPES) -> list[di
     Args:
         rows: the rows.
         types: types of SPL that the columns do not show, by attribute.
+
+    Raises:
+        WrittenTypeError: one of `types` is not a type.
     """
     columns = {
         name: _values(rows[name], type_of_text(types[name]) if name in types else _type(kind))

@@ -58,7 +58,11 @@ def _file(name: str) -> str:
 
 
 def _subjects(compilation: Compilation) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the kind and name of each part with its panel's content; nothing for more than `EXPLAINED` operators."""
+    """Yield the kind and name of each part with its panel's content; nothing for more than `EXPLAINED` operators.
+
+    Raises:
+        ImplementationError: see `subject`.
+    """
     physical, logical = compilation.physical.operators, compilation.logical.operators
     if len(physical) > EXPLAINED:
         return

@@ -222,7 +222,7 @@ def _undecoupled(store: ArtifactStore, application: str) -> Progress:
 
 
 def _parted(done: Progress, document: Mapping[str, Any]) -> Progress:
-    """Return the stages with the decision of a document applied to their fusion."""
+    """Return the stages with the decision of a document applied to their fusion; findings are left out."""
     plan = need(done.logical), need(done.physical), need(done.regions), need(done.fusion)
     parted, _ = decouple(*plan, replace(done.options, decoupling=assignment_from_mapping(document)))
     return replace(done, fusion=parted)

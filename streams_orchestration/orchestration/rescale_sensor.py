@@ -95,7 +95,11 @@ def _cursor(text: str | None) -> RescaleCursor:
 
 
 def _profile(store: ArtifactStore, application: str, cursor: RescaleCursor, now: float) -> Profile | str:
-    """Return the profile to judge, or the reason why there is none."""
+    """Return the profile to judge, or the reason why there is none.
+
+    Raises:
+        ApplicationError: the stored document is not a profile.
+    """
     document = store.get(application, PROFILE)
     if document is None:
         return f"{application} was not profiled yet; the schedule {job_name(application, 'profile')} does it"

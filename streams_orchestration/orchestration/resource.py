@@ -74,7 +74,7 @@ class StreamsResource(dg.ConfigurableResource[Any]):
 
     @property
     def artifacts(self) -> ArtifactStore:
-        """The store of compiled stages."""
+        """The store of compiled stages. Raises as `directory` does."""
         return ArtifactStore(self.directory())
 
     def directory(self) -> api.Home:

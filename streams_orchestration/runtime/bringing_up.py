@@ -60,6 +60,7 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
     """Write an application into the catalog as the one to run under its name; `launch` then starts its hosts.
 
     If a plan is replaced, the call also starts the hosts that the redeploy needs, and waits until its trial is decided.
+    A manual revert records the plan that it took back.
     Repeating a call that has succeeded keeps plan and state, unless the request is `fresh`. A repeated request that
     names a savepoint is refused, unless it is `fresh`.
 

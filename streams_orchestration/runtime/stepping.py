@@ -221,7 +221,10 @@ class SteppedApplication:
         observe(self.catalog, self.name)
 
     def trigger(self) -> None:
-        """Trigger the end of an epoch in every region whose period runs, as if it had passed, and update the units."""
+        """Trigger the end of an epoch in every region whose period runs, as if it had passed, and update the units.
+
+        Before that, all PEs are recorded as running; see `report_running`.
+        """
         self.report_running()
         u = tables.unit
         with self.catalog.write() as connection:
@@ -231,6 +234,8 @@ class SteppedApplication:
 
     def run(self, *, trigger_every: int = 3) -> None:
         """Step all PEs in turn until the application has ended.
+
+        In a turn without work, outputs are published and finished units are marked as complete.
 
         Args:
             trigger_every: the number of turns between two cuts of every region.
@@ -294,10 +299,13 @@ def run_levels(scratch: Scratch, rows: Iterable[Row]) -> list[Row]:
 
 
 def publish(catalog: Catalog, application: str) -> int:
-    """Publish files once, and return how many became visible; if errors occurred, raise the first one afterwards.
+    """Remove retracted outputs and publish files, once, and return how many became visible.
+
+    If errors occurred, the first one is raised afterwards.
 
     Raises:
-        OutputError: a file cannot become visible.
+        OutputError: a file cannot become visible, or a retracted output cannot be removed.
+        BrokenPromiseError: see `publish_files`.
     """
     published, errors = publish_files(catalog, application)
     if errors:

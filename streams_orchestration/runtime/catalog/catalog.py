@@ -99,7 +99,8 @@ class Catalog:
     def make(self) -> None:
         """Create the catalog's tables, unless another process has just done so.
 
-        If the catalog is not in the state directory, write its address into a file there.
+        New tables get the newest revision and a new id of the installation. If the catalog is not in the
+        state directory, write its address into a file there.
 
         Raises:
             CatalogPlaceError: the home has its catalog somewhere else.

@@ -193,7 +193,9 @@ class PostgresqlDatabase(Database):
     def refusal(self, error: DBAPIError) -> CatalogError:
         """Return the catalog error for the SQLSTATE of an error.
 
-        An error without a SQLSTATE means that the server could not be reached.
+        There are errors for a lock that was not free in time, a transaction that failed because of another one, missing
+        tables, and a lost connection or another temporary fault; any other SQLSTATE gives a CatalogError that names the
+        server's log. An error without a SQLSTATE means that the server could not be reached.
         """
         code, reason = getattr(error.orig, "sqlstate", None) or "", reason_of(error)
         if code == LOCK:

@@ -160,7 +160,8 @@ class SqliteDatabase(Database):
     def refusal(self, error: DBAPIError) -> CatalogError:
         """Return the error for a lock that is not free, a full disk, or a file that is damaged or not a catalog.
 
-        If the error may come from damage, the file is checked for it; see `damage`.
+        It is a CatalogUnavailableError if the fault may pass by itself. If the error may come from
+        damage, the file is checked for it; see `damage`.
         """
         reason = reason_of(error).partition(" with text")[0]  # the bytes follow
         if "unable to open" in reason and self.path.is_dir():

@@ -62,6 +62,9 @@ def choose_missing(connection: Connection, home: Home, row: ApplicationRow, aske
         home: the state directory.
         row: the row of the application.
         asked_at: the time of the command in unix seconds, from which the start-up time counts; None without one.
+
+    Raises:
+        OtherVersionError: another version of the product wrote the program of a PE.
     """
     h, p, u = tables.host, tables.pe, tables.unit
     application = row.name

@@ -38,7 +38,8 @@ def launch(
 ) -> tuple[str, ...]:
     """Start every missing host of an application that is wanted to run. Concurrent callers start each host once.
 
-    Orphans of dead hosts are killed while the new hosts come up; they can no longer commit.
+    The states of the units are updated first. Orphans of dead hosts are killed while the new hosts come up; they can no
+    longer commit.
 
     Args:
         catalog: the catalog.
@@ -54,7 +55,8 @@ def launch(
     Raises:
         NotDeployedError: the application is not deployed.
         HostLaunchError, JavaError: a host could not be started on this machine.
-        StreamsRuntimeError: a unit that needs a reset was removed meanwhile by a redeploy.
+        StreamsRuntimeError: a redeploy has removed a unit that needs a reset meanwhile; or see `observe`.
+        OtherVersionError: another version of the product wrote the program of a PE.
         CommitUnknownError: it is unknown whether the hosts were claimed, and not all are known to have been started.
     """
     asked_at = None if asked_at is None else clock.shared(asked_at)

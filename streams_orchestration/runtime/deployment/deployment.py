@@ -79,7 +79,7 @@ def go_on(opened: OpenedApplication) -> None:
 
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
-        OtherVersionError: the stored compilation is needed, but another version of the product wrote it.
+        OtherVersionError: see `_continue_deployed`.
         NotDeployableError: a bounded run is wanted, but an unbounded one is under way; or a run is to continue a
             complete application with a Spark query that has closed all its windows.
         StateDirectoryError, CatalogError: the state directory cannot be used.
@@ -95,7 +95,8 @@ def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Com
 
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
-        OtherVersionError: the stored compilation is needed, but another version of the product wrote it.
+        OtherVersionError: another version of the product wrote the program of a PE, or the stored compilation where it
+            is needed.
         NotDeployableError: see `go_on`.
     """
     a, application, wanted, run = tables.application, opened.name, opened.wanted, opened.run
@@ -201,7 +202,11 @@ def resume(connection: Connection, application: str, state: str, settings: Setti
     """Mark an application as wanted to run, without a limit of time.
 
     If it had stopped, every PE continues after its last commit, in a new generation that fences off old processes. Its
-    hosts then get the given settings, and an open trial begins its time again.
+    hosts then get the given settings, and an open trial begins its time again. A unit with a Spark query that has
+    stopped within an epoch is marked for a reset.
+
+    Raises:
+        OtherVersionError: another version of the product wrote the program of a PE.
     """
     a, u = tables.application, tables.unit
     # a bounded run that has stopped by itself is no longer wanted, but may not be marked as STOPPED yet

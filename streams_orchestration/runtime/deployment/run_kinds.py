@@ -166,7 +166,8 @@ def _sources(program: PeProgram) -> Iterator[tuple[int, str, type[SourceOperator
 def sources_with_more(home: Home, application: str) -> Sequence[str]:
     """Return the names of sources of a complete application that have more input than they had at its end.
 
-    The sources run in this process, and their tuples are discarded.
+    The sources run in this process, and their tuples are discarded. The directory of the spec is added to the module
+    search path.
 
     Raises:
         NotDeployedError: the catalog does not know the application.

@@ -49,7 +49,11 @@ def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> N
 
 
 def _look(catalog: Catalog, application: str) -> Mapping[str, tuple[object, ...]]:
-    """Map each other machine with live running hosts to its last signs of life: its lease and its hosts' heartbeats."""
+    """Map each other machine with live running hosts to its last signs of life: its lease and its hosts' heartbeats.
+
+    Raises:
+        NotDeployedError: the application is not deployed, or was dropped meanwhile.
+    """
     status = read_units(catalog, application)
     with catalog.read() as connection:
         machines = {machine.name: machine for machine in registered(connection)}

@@ -188,7 +188,7 @@ class Host:
         """Run the main loop until the host has to end; return the state to report, `FAILED` if it was terminated.
 
         Raises:
-            StreamsRuntimeError: the engine has ended.
+            StreamsRuntimeError: the engine has ended; or see `observe` and `deployed_pes`.
             UnwantedHostError: this host is no longer wanted.
             UnusableFilesError: see `_require_files`.
             CatalogUnavailableError: the catalog cannot be used; the call may be repeated.
@@ -235,14 +235,14 @@ class Host:
             self._rest(mark, began, began + next_turn)
 
     def _observe(self, now: float) -> None:
-        """Look at the units of this host, and at all units every `SURVEY_SECONDS` or after another host has died."""
+        """Observe this host's units, or all after `SURVEY_SECONDS` or a host's death; raises as `observe` does."""
         everything = now - self.surveyed >= SURVEY_SECONDS
         observe(self.catalog, self.application, None if everything else self.units)
         if everything:
             self.surveyed = now
 
     def _load(self, row: Wanted) -> None:
-        """Load the programs of the deployed plan, and replace the sinks and receivers; stop queries that have moved."""
+        """Load a plan's programs, replace sinks and receivers, stop moved queries; raises as `deployed_pes` does."""
         pes = deployed_pes(self.catalog, self.application)
         here = [pe.program for pe in pes if pe.host == self.number]
         self.queries.load(pes, row.base)
@@ -326,7 +326,7 @@ class Host:
     def _clear(self, units: Collection[str]) -> bool:
         """Remove the garbage of complete units, whose queries start no more, and what killed processes have left.
 
-        Return False if files are left that could not be removed, or if the storage could not be listed at once.
+        Return False if files are left, or if the storage could not be listed at once. Raises as `sweep` does.
         """
         programs = self.queries.programs
         collect_garbage(self.catalog, self.application, programs.values(), units, self.plan)

@@ -85,7 +85,9 @@ def commit_batch(
 ) -> None:  # fmt: skip
     """Commit a batch, connect changed Imports and Exports, and advance the unit if the batch gives it news.
 
-    The call may be repeated after an outage of the catalog: a batch with a token is committed only once.
+    The end of an epoch that an operator requests, the end of the unit's input, the metrics, and the first commit after
+    a reset are recorded with it. The call may be repeated after an outage of the catalog: a batch with a token is
+    committed only once.
 
     Args:
         catalog: the catalog of the application.

@@ -385,7 +385,11 @@ def _drained(view: PeView, stream: InputStream, taken: dict[str, tuple[Segment, 
 
 
 def _may_close(program: PeProgram, view: PeView, taken: dict[str, tuple[Segment, ...]]) -> bool:
-    """Return True if this batch may end the epoch: the trigger has fired, and the streams are at the boundary."""
+    """Return True if this batch may end the epoch.
+
+    The streams of the unit must be at the boundary. In a PE that starts the region or reads no stream of the unit, the
+    trigger must have fired as well.
+    """
     if program.starts and view.trigger_epoch < view.epoch:
         return False
     own = [stream for stream in program.inputs if not stream.foreign]

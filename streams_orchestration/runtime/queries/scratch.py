@@ -122,7 +122,11 @@ class Scratch:
         return (Path(self.path) / "begun").exists()
 
     def plan(self, batch: int) -> None:
-        """Record that the planner has handed a batch to Spark; several sources of a query may do so at once."""
+        """Record that the planner has handed a batch to Spark; several sources of a query may do so at once.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
         write_whole(Path(self.path) / "planned", str(batch), durably=False)
 
     @property

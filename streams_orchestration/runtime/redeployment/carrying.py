@@ -291,7 +291,11 @@ class Carrier:
             each.result()
 
     def _read(self, operator: str) -> dict[str, Any]:
-        """Return the state of an operator at the cut; empty without one, and for the checkpoint of a Spark query."""
+        """Return the state of an operator at the cut; empty without one, and for the checkpoint of a Spark query.
+
+        Raises:
+            OperatorError: see `read_state`.
+        """
         stored = self._cut.states.get(operator)
         return {} if stored is None or stored.is_checkpoint else read_state(self._home.store, stored)
 

@@ -107,6 +107,7 @@ def drain(
 
     Raises:
         StreamsRuntimeError: see `observe`.
+        BrokenPromiseError: see `roll_back`.
     """
     began = world.monotonic()
     given_up: set[str] = set()
@@ -144,6 +145,9 @@ def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> Non
     """Roll failed units, which cannot close an epoch, back to their last cut, and remove their retracted outputs.
 
     They continue in a new generation. Nothing is written if no unit has failed.
+
+    Raises:
+        BrokenPromiseError: see `roll_back`.
     """
     u = tables.unit
     failed = (u.c.application == application, u.c.name.in_(units), u.c.state.in_(("UNHEALTHY", LIMIT)))
@@ -164,6 +168,9 @@ def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -
 
     Returns:
         Names of the rolled-back regions.
+
+    Raises:
+        BrokenPromiseError: see `roll_back`.
     """
     u = tables.unit
     mine = (u.c.application == application, u.c.name.in_(units), u.c.region.is_not(None))
@@ -183,7 +190,11 @@ def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -
 
 
 def _go_back(connection: Connection, unit: UnitRow) -> list[str]:
-    """Roll a unit back to its cut, in a new generation; return the files that the catalog no longer names."""
+    """Roll a unit back to its cut, in a new generation; return the files that the catalog no longer names.
+
+    Raises:
+        BrokenPromiseError: see `roll_back`.
+    """
     u = tables.unit
     garbage = roll_back(connection, unit, unit.completed_epoch + 1)
     connection.execute(

@@ -100,7 +100,8 @@ def redeploy(opened: OpenedApplication, *, drop: Collection[str] = (), within: f
 def begin_redeploy(opened: OpenedApplication, drop: Collection[str], within: float) -> tuple[Redeployment, bool]:
     """Begin a redeploy as `redeploy` does, but do not wait for the end of its trial.
 
-    An earlier trial is awaited first. Nothing is changed if the new plan is the deployed one.
+    An earlier trial is awaited first. Nothing is changed if the new plan is the deployed one. Files that the catalog
+    no longer names are removed. If the redeploy of a stopped application fails, the application is stopped again.
 
     Returns:
         The redeploy, and True if it has resumed a stopped application.
@@ -268,6 +269,7 @@ def _want_to_run(opened: OpenedApplication) -> None:
 
     Raises:
         NotDeployableError: the application is complete, so no unit could continue.
+        OtherVersionError: see `resume`.
     """
     a, application = tables.application, opened.name
     with opened.catalog.write() as connection:

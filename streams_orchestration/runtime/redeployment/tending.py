@@ -103,13 +103,16 @@ class Tending:
     def _put_right(self, application: str, reasons: Sequence[str], situation: tuple[object, ...]) -> None:
         """Move misplaced hosts of an application, if it is healthy and the last attempt is `PAUSE_SECONDS` ago.
 
-        Nothing is moved while a redeploy is under way, or without a better arrangement. A failure is logged.
+        Nothing is moved while a redeploy is under way, or without a better arrangement. A failure of a move is logged.
 
         Args:
             application: name of the application.
             reasons: a sentence for each misplaced host.
             situation: its hosts and the machines. While this is a situation without a better arrangement, the search
                 is skipped.
+
+        Raises:
+            NotDeployedError: the application was dropped meanwhile.
         """
         now = world.monotonic()
         if now - self._tried.get(application, -PAUSE_SECONDS) < PAUSE_SECONDS:

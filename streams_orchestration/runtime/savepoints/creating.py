@@ -188,6 +188,7 @@ def _run_to_a_cut(catalog: Catalog, application: str, *, for_a_while: bool) -> N
 
     Raises:
         NotDeployedError: the application was removed meanwhile.
+        OtherVersionError: see `resume`.
         SettingError: a setting in the environment cannot be used.
     """
     a = tables.application
@@ -200,7 +201,11 @@ def _run_to_a_cut(catalog: Catalog, application: str, *, for_a_while: bool) -> N
 
 
 def _standing(catalog: Catalog, application: str, rest: str) -> str:
-    """Describe why an application reaches no cut: failed units, and units whose operator ends epochs."""
+    """Describe why an application reaches no cut: failed units, and units whose operator ends epochs.
+
+    Raises:
+        NotDeployedError: the application was removed meanwhile.
+    """
     units = read_units(catalog, application).units
     failing = [f"{unit.name} is {unit.state}" for unit in units if unit.state in ("UNHEALTHY", "RESETTING")]
     driven = [

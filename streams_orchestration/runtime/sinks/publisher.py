@@ -117,6 +117,9 @@ class Publisher:
 
         Close the files that gather tuples, publish the outputs that are due, wait at most `END_SECONDS` for deliveries,
         and mark complete directories.
+
+        Raises:
+            BrokenPromiseError: see `publish_files`.
         """
         until = world.monotonic() + END_SECONDS
         for deliverer in self.deliverers.values():
@@ -132,7 +135,11 @@ class Publisher:
     def turn(self) -> int:
         """Publish the files that are due, and return their number; start threads that deliver the other outputs.
 
-        Failures and recoveries of sinks are recorded. A sink that failed rests until its next attempt.
+        Retracted outputs are removed before files are published. Failures and recoveries of sinks are recorded. A sink
+        that failed rests until its next attempt.
+
+        Raises:
+            BrokenPromiseError: see `publish_files`.
         """
         now = self.clock()
         resting = self._troubled(lambda trouble: trouble.next_try > now)

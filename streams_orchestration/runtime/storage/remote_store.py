@@ -136,7 +136,10 @@ class RemoteStore(Store):
         return self.write(address, path.read_bytes())
 
     def copy(self, source: str, target: str) -> None:
-        """Copy a file. If both addresses are in the object store, the store copies it by one request."""
+        """Copy a file. If both addresses are in the object store, the store copies it by one request.
+
+        If one address is of this machine, the file is uploaded or downloaded; if both are, it is linked.
+        """
         if self.path(source) is not None:
             return self.keep(Path(self.title(source)), target)
         if self.path(target) is not None:
@@ -144,7 +147,11 @@ class RemoteStore(Store):
         return self._tried(lambda storage: storage.copy(self._place(source), self._place(target)))
 
     def fetch(self, address: str, path: Path) -> None:
-        """Get a file from the object store; if the address is of this machine, link it."""
+        """Get a file from the object store; if the address is of this machine, link it.
+
+        Raises:
+            OSError: the file cannot be read from the store, or written on this machine.
+        """
         if self.path(address) is not None:
             return super().fetch(address, path)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,11 @@ class ArrivedTuples:
         )
 
     def _culprits(self, operator: Operator, error: BaseException) -> tuple[int, int]:
-        """Return the position of the first tuple that may have caused the error, and the number of such tuples."""
+        """Return the position of the first tuple that may have caused the error, and the number of such tuples.
+
+        A TupleError names its tuple. After any other error these are all tuples, unless the operator is pure and has
+        not written to them: then it is called with parts of them; see `_narrowed`.
+        """
         if isinstance(error, TupleError):
             return error.position, 1
         if self.tuples is None or not operator.pure:

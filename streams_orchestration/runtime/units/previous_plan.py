@@ -65,7 +65,8 @@ def restore_plan(connection: Connection, application: str, before: PreviousPlan)
     """Replace the plan on trial by the previous plan, whose units begin at the cut of the redeploy.
 
     The plan on trial has used numbers of epochs, batches, generations and segments; the previous plan continues after
-    them. Outputs of the plan on trial that were visible already are marked as retracted, and are removed later.
+    them. Outputs of the plan on trial that were visible already are marked as retracted, and are removed later. Hosts
+    that the previous plan does not have are deleted, and their processes then end.
 
     Args:
         connection: a connection in a write transaction.
@@ -74,6 +75,9 @@ def restore_plan(connection: Connection, application: str, before: PreviousPlan)
 
     Returns:
         Files that the catalog no longer names.
+
+    Raises:
+        BrokenPromiseError: see `roll_back`.
     """
     u, p = tables.unit, tables.pe
     tried = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.shown_epoch.is_not(None)))
@@ -111,7 +115,11 @@ def restore_plan(connection: Connection, application: str, before: PreviousPlan)
 def _roll_back_tried(connection: Connection, application: str, units: Collection[UnitRow]) -> list[str]:
     """Roll units back to the beginning of their trial, and return the files to remove.
 
-    They are files of the units' states and segments, and of outputs that are not visible yet.
+    They are files of the units' states and segments, and of outputs that are not visible yet; the rows of these outputs
+    are deleted.
+
+    Raises:
+        BrokenPromiseError: see `roll_back`.
     """
     s, f, k = tables.state, tables.sink_file, tables.sink
     garbage: list[str] = []

@@ -68,6 +68,9 @@ def decide(catalog: Catalog, application: str) -> None:
     """Close the open trial of an application if it can be decided: keep the new plan, or restore the previous one.
 
     Files that the catalog no longer names, and retracted outputs, are removed. The application must be wanted to run.
+
+    Raises:
+        BrokenPromiseError: see `roll_back`.
     """
     with catalog.read() as connection:
         trial = read_trial(connection, application)
@@ -86,6 +89,9 @@ def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | No
     """Revert the open trial, and return it as it was before; None if no trial is open.
 
     Files that the catalog no longer names, and retracted outputs, are removed.
+
+    Raises:
+        BrokenPromiseError: see `roll_back`.
     """
     with catalog.write() as connection:
         trial = read_trial(connection, application)
@@ -97,7 +103,11 @@ def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | No
 
 
 def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
-    """End an open trial by restoring the previous plan; return the files that the catalog no longer names."""
+    """End an open trial by restoring the previous plan; return the files that the catalog no longer names.
+
+    Raises:
+        BrokenPromiseError: see `roll_back`.
+    """
     assert trial.before is not None
     end_trial(connection, trial, "REVERTED", cause=cause, earlier=None)
     return restore_plan(connection, trial.application, PreviousPlan.load(trial.before))

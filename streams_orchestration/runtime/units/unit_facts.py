@@ -142,7 +142,10 @@ def advanced(
 
 
 def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
-    """Return the next event that the facts show and the record does not contain yet; None if there is none."""
+    """Return the next event that the facts show and the record does not contain yet; None if there is none.
+
+    A unit whose last epoch is complete has none, and the timer of a period gives none while sinks lag.
+    """
     if record.state in ("STARTED", "PROCESSING") and facts.finished and facts.final_epoch in (None, record.completed):
         return None
     ready = facts.taken_up and facts.health is not None and facts.health.up

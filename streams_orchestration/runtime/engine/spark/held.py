@@ -68,7 +68,7 @@ class HeldPayloads:
         return self._payloads.pop(taking.token)
 
     def take(self, payload: bytes) -> pa.Buffer:
-        """Fetch the payload for a reference from `hold`, in this process or from another one.
+        """Fetch the payload for a reference from `hold`, in this process or another; it is then held no longer.
 
         Raises:
             StreamsRuntimeError: the holder has ended, or does not hold the payload.

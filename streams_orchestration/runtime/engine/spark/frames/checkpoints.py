@@ -179,6 +179,9 @@ def continue_after(checkpoint: Path, batch: int) -> None:
     Args:
         checkpoint: the checkpoint of a query that does not run; linked files are replaced, not changed.
         batch: the number of the batch in the catalog.
+
+    Raises:
+        OSError: a file of the checkpoint cannot be read or written.
     """
     last = last_batch(path.relative_to(checkpoint).as_posix() for path in checkpoint.rglob("*"))
     log = checkpoint / "offsets" / str(last)
@@ -199,6 +202,9 @@ def name_own_schemas(checkpoint: Path) -> None:
 
     Args:
         checkpoint: the checkpoint of a query that does not run; linked files are replaced, not changed.
+
+    Raises:
+        OSError: a file of the checkpoint cannot be read or written.
     """
     for file in checkpoint.glob("state/*/_metadata/v2/*"):
         if not file.name.isdecimal():

@@ -181,7 +181,11 @@ class _OperatorTime:
 
 
 def _looks_at_time(program: OperatorProgram) -> bool:
-    """Return True if an operator takes the watermark of an event-time graph, or its results have a watermark."""
+    """Return True if an operator takes the watermark of an event-time graph, or its results have a watermark.
+
+    Raises:
+        ImplementationError: see `frame_parameters`.
+    """
     role = program.event_time
     return role is not None and (bool(role.outputs) or EVENT_TIME in frame_parameters(program).watermarks.values())
 
@@ -193,7 +197,11 @@ class QueryTime:
     """
 
     def __init__(self, program: PeProgram, directories: Directories) -> None:
-        """Begin without watermarks."""
+        """Begin without watermarks.
+
+        Raises:
+            ImplementationError: see `frame_parameters`.
+        """
         self._program = program
         self._directories = directories
         self._operators = {

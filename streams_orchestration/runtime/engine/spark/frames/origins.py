@@ -103,7 +103,11 @@ class _Walk:
             self.influences |= {(port, name, use) for port, name in self._inputs_of(expression, seen).inputs}
 
     def _made(self, node: Any, kind: str, scopes: list[Scope], seen: Scope) -> dict[int, ColumnOrigin]:
-        """Return the origin of each output column of a node, by the number of the column."""
+        """Return the origin of each output column of a node, by the number of the column.
+
+        A column of a union has the origins of all branches. A column that the node neither names nor passes on comes
+        from the node's generator, or else from whole rows of the node's inputs.
+        """
         columns = [_id(column) for column in each(node.output())]
         if kind == "CTERelationRef":
             return dict(zip(columns, self._common.get(node.cteId(), ()), strict=False))

@@ -48,6 +48,9 @@ def watermarked_ports(program: PeProgram) -> dict[str, str]:
     """Return the names of input ports that have a watermark and are fed from outside, by their keys `operator:port`.
 
     The names consist of operator name and port, since a redeploy may give operators other numbers.
+
+    Raises:
+        ImplementationError: see `frame_parameters`.
     """
     outside = {(stream.operator, stream.port) for stream in program.inputs} | set(program.imports)
     marked: dict[str, str] = {}

@@ -51,7 +51,11 @@ class ProgressNote:
         self._noted = StateProgress()
 
     def take(self, query: Any) -> None:
-        """Note the new progress of a running Spark query; do nothing without a new batch."""
+        """Write down the new progress of a running Spark query; do nothing without a new batch.
+
+        Raises:
+            OSError: the file of the note cannot be written.
+        """
         last = query.lastProgress
         if last is None or last.batchId <= self._noted.batch:
             return

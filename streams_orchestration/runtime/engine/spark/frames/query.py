@@ -138,7 +138,7 @@ class FrameQuery(SparkQuery):
 
         Raises:
             WithinEpochError: the last commit did not end an epoch, so it has no checkpoint.
-            CheckpointError: see `restore_checkpoint`.
+            CheckpointError, OSError: see `restore_checkpoint`, `continue_after` and `name_own_schemas`.
         """
         checkpoint = Path(self._scratch.checkpoint)
         shutil.rmtree(checkpoint, ignore_errors=True)

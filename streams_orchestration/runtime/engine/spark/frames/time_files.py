@@ -50,6 +50,9 @@ class TimeFiles:
         """Write a state, or its changes, at the end of a batch, and remove the files that are replaced.
 
         Nothing is written if the state has not changed.
+
+        Raises:
+            OSError: a file cannot be written or removed.
         """
         chain = self._chain()
         files = [(int(path.stem), path.stat().st_size) for path in chain]
