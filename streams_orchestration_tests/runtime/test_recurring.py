@@ -75,7 +75,7 @@ def test_a_hold_is_renewed_after_an_unexpected_error(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(draining, "HOLD_SECONDS", 0.003)
     monkeypatch.setattr(draining, "hold", lambda *_, **__: None if next(first, None) else renewed())
     monkeypatch.setattr(draining, "release", lambda *_: None)
-    with draining.held(None, "app", ["region-0"]):  # type: ignore[arg-type]
+    with draining.units_on_hold(None, "app", ["region-0"]):  # type: ignore[arg-type]
         assert renewed.is_reached()
 
 
