@@ -23,7 +23,7 @@ from streams_orchestration.runtime import api
 def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
     """Register this machine, and run its agent until Ctrl-C or SIGTERM; return the exit status, 0.
 
-    The default name is that of the host, the default number of cores that of its processors.
+    The default name is the name of the host, the default number of cores the number of its processors.
 
     Raises:
         MachineError: the catalog is not in PostgreSQL.
