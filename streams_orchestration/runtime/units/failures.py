@@ -162,6 +162,8 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
         near = at or next((each for each in pes if each.state != "COMPLETED"), None)
         log = status.logs if near is None else near.log if at is not None else near.log.parent
         outside = pe.outside if pe is not None else unit.give_up_at is not None and kind == unit.kind
+        if unit.state == LIMIT:
+            outside = unit.give_up_at is not None
         fragile = [each for each in pes if each.host in dead or each.state == "FAILED"]
         return UnitFailure(
             status.application, unit.name, unit.generation, unit.attempts, unit.max_attempts, reason, log,
@@ -200,8 +202,11 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
 def _is_used_up(unit: UnitStatus, kind: str, now: float) -> bool:
     """Return True if no attempt or no time is left for a kind of cause.
 
-    False for another kind than the unit's current one, since each kind has attempts of its own.
+    A unit that is given up stays so whatever happens to it then. Otherwise each kind has attempts of its own: False for
+    another kind than the unit's current one.
     """
+    if unit.state == LIMIT:
+        return True
     if unit.kind not in ("", kind):
         return False
     return unit.attempts >= unit.max_attempts if unit.give_up_at is None else now >= unit.give_up_at

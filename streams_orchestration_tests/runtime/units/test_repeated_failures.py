@@ -127,6 +127,13 @@ def test_another_cause_neither_waits_for_the_first_one_nor_has_fewer_attempts():
     assert other.due_at <= NOW
 
 
+def test_a_unit_that_is_given_up_stays_so_when_it_fails_for_another_cause():
+    given_up = replace(UNIT, state="MAXIMUM_RESET_ATTEMPTS_REACHED", kind="host 0", attempts=5)
+    failure = failed(given_up, NOW, kind="b", outside=True)
+    assert failure.hopeless == "5 of 5 resets in a row have failed"
+    assert "--force" in failure.remedy
+
+
 def test_an_outage_of_a_minute_is_answered_within_a_minute_of_its_end_and_an_outage_of_hours_is_not_given_up():
     assert max(waits(200, outside=True)) == DEFAULT_RESTART.pause <= 60.0
     for attempts in (5, 50, 500):
