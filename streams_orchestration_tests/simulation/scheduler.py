@@ -359,7 +359,10 @@ class Scheduler:
                 count = None if count is None else count - 1
 
     def run(self, done: Callable[[], bool], limit: float) -> bool:
-        """Run all processes until something is done, or for some simulated seconds; return True if it is done."""
+        """Run all processes until something is done, or for some simulated seconds; return True if it is done.
+
+        The seconds pass also if no process is left.
+        """
         self._until = until = self.now + limit
         while self._queue and not done():
             at, ticket, thread = heapq.heappop(self._queue)
@@ -383,6 +386,8 @@ class Scheduler:
             if thread.loop is not None:
                 _set_running_loop(None)
             self.current = None
+        if not done():
+            self.now = max(self.now, until)
         return done()
 
     def _running(self) -> SimulatedThread:

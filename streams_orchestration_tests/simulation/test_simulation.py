@@ -17,9 +17,11 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration_tests.simulation.choices import Choices
 from streams_orchestration_tests.simulation.mutant_table import MOST_FAULTS, SUITED
 from streams_orchestration_tests.simulation.mutants import MUTANTS
 from streams_orchestration_tests.simulation.replays import MORE_STEPS
+from streams_orchestration_tests.simulation.scheduler import Scheduler
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("simulation")]  # one process has all that is compiled
 
@@ -262,6 +264,12 @@ def test_a_run_is_repeated_to_the_step_in_another_process(tmp_path: Path):
     (first,) = simulate("--seed", "7", "--rate", "0.03", "--keep", str(tmp_path / "run.json"))
     (second,) = simulate("--replay", str(tmp_path / "run.json"))
     assert (first["mark"], first["steps"], first["faults"]) == (second["mark"], second["steps"], second["faults"])
+
+
+def test_simulated_time_passes_also_if_no_process_is_left():
+    scheduler = Scheduler(Choices(None))
+    assert not scheduler.run(lambda: False, 90.0)
+    assert scheduler.now == 90.0
 
 
 def test_a_wrong_run_is_shrunk_to_a_few_faults(tmp_path: Path):
