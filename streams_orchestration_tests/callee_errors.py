@@ -72,12 +72,12 @@ def errors_in(text: str) -> frozenset[str]:
 
 
 def bases_of(found: list[Module]) -> dict[str, set[str]]:
-    """Map the name of each class of the product to the names of its bases, theirs, and itself."""
+    """Map the name of each class of errors to its own name and the names of all classes that it derives from."""
     direct = {
-        node.name: [ast.unparse(base) for base in node.bases]
+        node.name: [ast.unparse(base).rpartition(".")[2] for base in node.bases]
         for module in found
         for node in ast.walk(module.tree)
-        if isinstance(node, ast.ClassDef)
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Error")
     }
 
     def all_of(name: str) -> set[str]:
@@ -100,24 +100,25 @@ def left_out() -> Iterator[tuple[str, str, str]]:
             text = ast.get_docstring(each)
             if text is None or GENERAL.search(f"{text} {around}"):
                 continue
-            for callee, error in sorted(set(_raised(each, frozenset(), module, owner, named))):
+            for callee, error, caught in sorted(set(_raised(each, frozenset(), module, owner, named)), key=str):
                 kinds = bases.get(error, {error})
-                if error not in EXPECTED and not any(kind in f"{text} {around}" for kind in kinds):
+                is_named = any(kind in f"{text} {around}" for kind in kinds)
+                is_caught = caught & (kinds | {"Exception", "BaseException"})
+                if error not in EXPECTED and not is_named and not is_caught:
                     yield f"{module.name}:{each.lineno} {each.name}", callee, error
 
 
 def _raised(
     node: ast.AST, caught: frozenset[str], module: Module, owner: str, named: Named
-) -> Iterator[tuple[str, str]]:
-    """Yield callees and errors of the calls below a node, without the ones that a handler around them catches."""
+) -> Iterator[tuple[str, str, frozenset[str]]]:
+    """Yield callee and error of each call below a node, with the names of the errors that handlers around it catch."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.Lambda | ast.ClassDef):
             continue
         inside = caught | _caught(node, child)
         if isinstance(child, ast.Call):
             name, errors = _callee(child, module, owner, named)
-            if not inside & {"Exception", "BaseException", "StreamsRuntimeError", "ValueError"}:
-                yield from ((name, error) for error in errors if error not in inside)
+            yield from ((name, error, inside) for error in errors)
         yield from _raised(child, inside, module, owner, named)
 
 
@@ -127,7 +128,9 @@ def _caught(node: ast.AST, child: ast.AST) -> frozenset[str]:
         case ast.Try(body=body, handlers=handlers) if child in body:
             types = ["Exception" if each.type is None else ast.unparse(each.type) for each in handlers]
         case ast.With(items=items, body=body) if child in body:
-            types = [ast.unparse(each.context_expr) for each in items if "suppress(" in ast.unparse(each.context_expr)]
+            written = [ast.unparse(each.context_expr) for each in items]
+            types = [each for each in written if "suppress(" in each]
+            types += ["Exception" for each in written if "survived(" in each]
         case _:
             types = []
     return frozenset(re.findall(r"\w+", " ".join(types)))

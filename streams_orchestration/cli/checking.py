@@ -65,7 +65,11 @@ def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
 
 
 def _finding(spec: Path, options: Options, *, queries: bool) -> Finding:
-    """Check one application and return its finding, without showing it."""
+    """Check one application and return its finding, without showing it.
+
+    Raises:
+        ApplicationError: the spec cannot be read. Its later errors are in the finding.
+    """
     read = read_application(spec)
     name = read.name
     diagnostics: tuple[Diagnostic, ...] = ()

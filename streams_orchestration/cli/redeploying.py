@@ -118,7 +118,7 @@ def _redeploy(home: api.Home, wanted: Deployable, request: api.Request, spec: Pa
         try:
             outcome = api.bring_up(home, lock, wanted, request).redeployment
             assert outcome is not None, "it is deployed, and nothing drops it under the start lock"
-            # a plan that is unchanged, or whose last hosts have ended meanwhile, has not been launched yet
+            # `bring_up` starts no hosts if the plan is unchanged
             api.launch(api.Catalog(home), name, asked_at=api.this_process_began())
             if spec is not None:
                 jobs.record_deployment(spec, wanted.compilation)

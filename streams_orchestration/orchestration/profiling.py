@@ -222,7 +222,11 @@ def _undecoupled(store: ArtifactStore, application: str) -> Progress:
 
 
 def _parted(done: Progress, document: Mapping[str, Any]) -> Progress:
-    """Return the stages with the decision of a document applied to their fusion; findings are left out."""
+    """Return the stages with the decision of a document applied to their fusion; findings are left out.
+
+    Raises:
+        ApplicationError: the document is not a decision.
+    """
     plan = need(done.logical), need(done.physical), need(done.regions), need(done.fusion)
     parted, _ = decouple(*plan, replace(done.options, decoupling=assignment_from_mapping(document)))
     return replace(done, fusion=parted)

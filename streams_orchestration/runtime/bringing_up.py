@@ -98,6 +98,6 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
         return BroughtUp()
     elif request.replaces:
         redeployment = redeploy(opened, drop=request.drop, within=request.within)
-    # the kind of run, and the Imports and Exports of this plan, are declared for a restored or redeployed one too
+    # records the kind of run, and the Imports and Exports of the plan that is deployed now
     go_on(opened)
     return BroughtUp(redeployment, restored)

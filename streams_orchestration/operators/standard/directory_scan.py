@@ -31,7 +31,7 @@ Fact = Literal["path", "name", "directory", "size", "modified"]
 
 
 def _is_away(error: Exception) -> bool:
-    """Return True for an error after which the scan is repeated: a store that is away, or one of the system."""
+    """Return True for an error after which the scan is repeated: the store is away, or the system reports an error."""
     return isinstance(error, OutsideError | OSError)
 
 

@@ -96,7 +96,7 @@ class ExpressionTyping(OperationTyping):
                 return self.wrong(written)
 
     def _with_values(self, written: tree.Expression, values: frozenset[int]) -> tree.Expression | None:
-        """Parse an expression again, knowing which of its names are values; None if that leaves tokens over."""
+        """Parse an expression again, with some names known to be values, and return it; None if tokens do not fit."""
         try:
             again = expression_at(self.source.tokens, written.first, values)
         except (FaultError, NestingError):
