@@ -65,11 +65,7 @@ def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
 
 
 def _finding(spec: Path, options: Options, *, queries: bool) -> Finding:
-    """Check one application and return its finding, without showing it.
-
-    Raises:
-        ApplicationError: the spec cannot be read. Its later errors are in the finding.
-    """
+    """Check one application and return its finding, which has the errors of the spec too, without showing it."""
     read = read_application(spec)
     name = read.name
     diagnostics: tuple[Diagnostic, ...] = ()
