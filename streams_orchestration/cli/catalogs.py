@@ -26,7 +26,7 @@ def show() -> int:
 
 
 def upgrade() -> int:
-    """Upgrade the catalog to this version of the product.
+    """Upgrade the catalog to this version of the product, if it is older; return the exit status, 0.
 
     Raises:
         CatalogMissingError, CatalogVersionError: there is no catalog, or it cannot be upgraded now.

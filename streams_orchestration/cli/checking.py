@@ -35,7 +35,9 @@ Finding = dict[str, Any]
 
 
 def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
-    """Check whether applications can run, and report all errors; return the exit status.
+    """Check whether applications can run, and report all errors; return the exit status, 1 if one cannot run.
+
+    Several specs are checked in processes of their own.
 
     Raises:
         UsageError: options of the compiler are given for several specs.
@@ -90,7 +92,7 @@ def _ask_spark(wanted: Deployable) -> None:
 
     Raises:
         ApplicationError: Spark refuses a query.
-        AnalysisError, JavaError: Spark cannot be used here.
+        AnalysisError, JavaError, HostLaunchError: Spark cannot be used here.
     """
     # loads the catalog and its tables, which nothing else needs here
 

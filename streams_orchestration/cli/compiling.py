@@ -26,7 +26,7 @@ from streams_orchestration.runtime import api
 def compile_application(spec: Path, options: Options, format_: str, output: Path | None) -> int:
     """Compile an application and show the plan, or report its errors; return the exit status, 1 for errors.
 
-    A note names checks that only `streams check` makes.
+    A note names checks that only `streams check` makes. Raises BadParameter if `output` cannot be written.
     """
     read = read_application(spec)
     try:

@@ -16,7 +16,7 @@ from streams_orchestration.runtime import api
 def console(
     shown: tuple[str | Path, ...], options: Options, host: str, port: int, token: str | None, *, allow_actions: bool
 ) -> int:
-    """Serve the console until Ctrl-C, and write its address to standard output.
+    """Serve the console until Ctrl-C, and write its address to standard output; return the exit status, 0.
 
     Raises:
         UsageError: several applications are given, or options of the compiler without exactly one spec.

@@ -17,7 +17,10 @@ from streams_orchestration.model.diagnostics import errors_of, in_order
 
 
 def convert(spec: Path, options: Options, output: Path | None) -> int:
-    """Write the document of an application as YAML, unless it has errors, and report these; return the exit status."""
+    """Write the document of an application as YAML, unless it has errors, and report these; return the exit status.
+
+    Raises BadParameter if `output` cannot be written.
+    """
     tree, diagnostics = read_tree(spec)
     report_diagnostics(in_order(diagnostics))
     if tree is None or errors_of(diagnostics):

@@ -48,7 +48,8 @@ def decouple(
 
     Raises:
         ApplicationError: the application or problem has errors, or there is no decision; see `solve` and `decide`.
-        UsageError: options that need a spec are given for a bare problem, or a spec is given without a profile.
+        UsageError: options that need a spec are given for a bare problem, a spec is given without a profile, or the
+            output cannot be written.
     """
     effort = {"solver": solver.lower(), "seconds": seconds, "gap": gap}
     if is_python(problem):

@@ -30,7 +30,8 @@ def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tu
 
     Raises:
         UsageError: `drop_state` is given without `origin`.
-        ApplicationError, StreamsRuntimeError: the application has errors, or cannot be started here.
+        ApplicationError, StreamsRuntimeError, OSError: the application has errors, or cannot be started here; see
+            `bring_up_in_background`.
     """
     require_origin(origin, drop_state)
     read, goes_on = read_application(spec), not fresh and origin is None
@@ -54,6 +55,7 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
     Raises:
         JavaError: this machine has no Java that Spark can use.
         StreamsRuntimeError, ApplicationError: the application cannot be deployed, or its PEs do not run in time.
+        OSError: the request is `fresh`, and a published result cannot be removed.
     """
     name = wanted.name
     api.require_java()
@@ -98,11 +100,12 @@ def cancel(application: str, timeout: float) -> int:
 def reset(application: str, unit: str | None, *, force: bool) -> int:
     """Reset one unit, or all failed units, to the last complete epoch; return the exit status.
 
-    A unit that is complete or cannot be reset is reported, the others are reset, and the exit status is 1. Orphaned
-    hosts are stopped first.
+    A unit that is complete or cannot be reset is reported, the others are reset, and the exit status is 1. Before that,
+    the command waits until it is known if hosts on silent machines live (`await_unheard`), and stops orphaned hosts.
 
     Raises:
         NotDeployedError: the application is not deployed.
+        NothingFailedError: no unit is named, and none has failed.
     """
     home = api.Home.default()
     current().application = application

@@ -30,6 +30,7 @@ def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_:
     Raises:
         ApplicationError: the application has errors with the old widths or the new ones.
         ImplementationError: the class of an operator cannot be imported.
+        BadParameter: the output cannot be written.
     """
     read = read_application(spec)
     old = compiled_and_reported(read, options)

@@ -26,8 +26,10 @@ def graph(spec: Path, options: Options, format_: str | None, output: Path | None
     Without a format, an output that ends in .svg or .html has that format, and any other is text.
 
     Raises:
-        BadParameter: no format is given, and the ending of the output is another kind of picture.
+        BadParameter: no format is given, and the ending of the output is another kind of picture; or the output cannot
+            be written.
         ApplicationError: the application has errors.
+        ImplementationError: the format is HTML, and the class of an operator cannot be imported.
     """
     ending = output.suffix if output is not None and format_ is None else ""
     if ending in _OTHER_PICTURES:
@@ -51,6 +53,8 @@ def lineage(application: str, name: str, options: Options, format_: str, output:
         NotDeployedError: no application and no spec have this name.
         ApplicationError: the spec has errors.
         OtherVersionError: another version of the product deployed the plan.
+        ImplementationError: the class of an operator cannot be imported.
+        BadParameter: the output cannot be written.
     """
     whole = api.lineage_graph(_compilation(application, options))
     current().application = whole.graph["application"]
@@ -65,6 +69,7 @@ def _compilation(application: str, options: Options) -> Compilation:
 
     Raises:
         NotDeployedError: no application and no spec have this name.
+        OtherVersionError: another version of the product deployed the plan.
         ApplicationError: the spec has errors.
     """
     if file_of(application).is_file():

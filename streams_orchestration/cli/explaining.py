@@ -37,7 +37,7 @@ def explain_part(spec: Path | str, what: tuple[str, ...], options: Options, form
         output: the file to write to; None for standard output.
 
     Raises:
-        UsageError: no part is named.
+        UsageError: no part is named, or the output cannot be written.
         ApplicationError: the application has errors, and the part is not a diagnostic code.
         StreamsRuntimeError: the application has no part of that name, or the class of an operator can no longer be
             imported.

@@ -136,11 +136,17 @@ class Foreground:
         self._jobs.cancel()
 
     def settle(self) -> None:
-        """Wait until the hosts of an application that has stopped by itself have ended."""
+        """Wait until the hosts of an application that has stopped by itself have ended; see `cancel` of the runtime.
+
+        A host that does not end in time is killed.
+        """
         api.cancel(self._catalog, self._name)
 
     def begin_reset(self, failure: api.UnitFailure) -> None:
-        """Begin the reset of a failed unit, unless another process has done so. Resets run in parallel."""
+        """Begin the reset of a failed unit, unless another process has done so. Resets run in parallel.
+
+        Errors are as of `reset` in `runtime.deployment.reset`.
+        """
         api.reset(self._home, self._name, failure.unit, generation=failure.generation)
 
     def record_reset(self, failure: api.UnitFailure) -> None:
@@ -148,7 +154,7 @@ class Foreground:
         self._jobs.record_reset(failure)
 
     def status(self) -> api.ApplicationStatus:
-        """Update the states of the application's units, then return its status."""
+        """Update the states of the application's units, then return its status. Raises as `observed_status` does."""
         return api.observed_status(self._catalog, self._name)
 
     def ended(self) -> bool:

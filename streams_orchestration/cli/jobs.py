@@ -31,7 +31,8 @@ _ONE_JOB = threading.Lock()
 class Jobs:
     """The jobs of one application; every call of a job blocks until it is done, and raises its error.
 
-    If Dagster's storage fails, that is a StateDirectoryError.
+    If Dagster's storage fails, that is a StateDirectoryError. Creating the object raises StageMissingError if the
+    stored keys of the assets cannot be read.
     """
 
     def __init__(self, home: api.Home, application: str) -> None:
@@ -57,7 +58,7 @@ class Jobs:
     def reset(self, unit: str, *, generation: int | None = None, force: bool = False) -> None:
         """Reset a unit to its last complete epoch, and wait until its PEs work again.
 
-        If the unit is in a later generation than the given one, nothing is done.
+        If the unit is in a later generation than the given one, it is not reset again.
         """
         config = {"unit": unit, "force": force, **({} if generation is None else {"generation": generation})}
         self._run(
@@ -77,7 +78,7 @@ class Jobs:
         self._run(reset_job(self._application, RESOURCE_KEY, self._keys), {"claim": claim}, tags)
 
     def status(self) -> api.ApplicationStatus:
-        """Update the states of the application's units, then return its status."""
+        """Update the states of the application's units, then return its status. Raises as `observed_status` does."""
         return api.observed_status(api.opened_catalog(self._home, self._application), self._application)
 
     def _run(

@@ -88,7 +88,7 @@ def show_status(application: str | None, timeline: Path | None, format_: str, *,
     again until an interrupt.
 
     Raises:
-        UsageError: options cannot be combined, or need a single application.
+        UsageError: options cannot be combined, or need a single application; or the drawing cannot be written.
         NotDeployedError: the application is not deployed.
     """
     if watch and (format_ == "json" or timeline is not None):
@@ -170,7 +170,10 @@ def status_if_deployed(home: api.Home, application: str) -> api.ApplicationStatu
 
 
 def status_document(home: api.Home, status: api.ApplicationStatus) -> dict[str, Any]:
-    """Return the status document, with the measurements until now."""
+    """Return the status document, with the measurements until now.
+
+    Raises NotDeployedError if the application was dropped meanwhile.
+    """
     now = api.now()
     return api.document(status, api.read_metrics(home, status.application, now), now)
 

@@ -39,9 +39,10 @@ def measure_profile(
     `compare`, also show the measurement beside the prediction of that decision, and store the comparison.
 
     Raises:
-        BadParameter: the decision has no prediction, or the application does not run with it.
+        BadParameter: the decision has no prediction, or the application does not run with it; or the output cannot be
+            written.
         ApplicationError: the document to compare with is not a decision.
-        StreamsRuntimeError: the application does not run.
+        StreamsRuntimeError: the application does not run or carried no tuples, or the comparison cannot be stored.
     """
     current().application = application
 
@@ -94,6 +95,9 @@ def _compare(home: api.Home, application: str, profile: Profile, decision: dict[
 
     Raises:
         BadParameter: the application does not run with the decision.
+        NotDeployedError, OtherVersionError: see `deployed_compilation`.
+        ApplicationError: the profile has no costs.
+        OutcomesError: the stored comparisons cannot be read or written.
     """
     outcome = api.outcome_of(api.deployed_compilation(home, application), profile, decision)
     if outcome is None:
@@ -123,7 +127,7 @@ def comparison_table(outcome: Outcome) -> RenderableType:
 
 
 def profile_text(profile: Profile, form: str) -> str:
-    """Return the document as `yaml` or `json`."""
+    """Return the document of a profile as a text in the format `yaml` or `json`."""
     document = mapping_of(profile)
     if form == "json":
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

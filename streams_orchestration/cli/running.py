@@ -80,6 +80,7 @@ def _deployed_before(home: api.Home, compiled: Identified) -> tuple[api.Applicat
 
     Raises:
         ApplicationChangedError: the deployed application differs from the compiled one.
+        OtherVersionError: it differs, and another version of the product deployed it.
         BeingStartedError, StateDirectoryError, CatalogError: see `locked_start`.
     """
     if not home.root.exists() and api.Catalog(home).version() is None:

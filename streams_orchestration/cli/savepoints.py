@@ -24,6 +24,7 @@ def create(application: str, name: str | None, within: float) -> int:
         NotDeployedError: the application is not deployed.
         SavepointError: the name is taken, or the application reaches no cut in time.
         BeingStartedError, StateDirectoryError, CatalogError: see `locked_start`.
+        StreamsRuntimeError, OperatorError: for further reasons see `create_savepoint`.
     """
     home = api.Home.default()
     current().application = application
@@ -39,7 +40,8 @@ def create(application: str, name: str | None, within: float) -> int:
 def list_(application: str | None) -> int:
     """List the savepoints of one application, or of all; return the exit status, 0.
 
-    A savepoint that cannot be read is listed with its error.
+    A savepoint that cannot be read is listed with its error. Raises SavepointError if a directory of savepoints cannot
+    be listed.
     """
     home = api.Home.default()
     current().application = application
@@ -53,7 +55,10 @@ def list_(application: str | None) -> int:
 
 
 def show(reference: str) -> int:
-    """Show the states, positions and sinks in a savepoint. Raises SavepointError if it cannot be read."""
+    """Show the states, positions and sinks in a savepoint; return the exit status, 0.
+
+    Raises SavepointError if the savepoint does not exist or cannot be read.
+    """
     place = api.savepoint_of(api.Home.default(), reference)
     manifest = api.read_manifest(place)
     current().application = manifest.application
@@ -63,7 +68,7 @@ def show(reference: str) -> int:
 
 
 def export(reference: str, directory: Path) -> int:
-    """Export a savepoint into a directory. Raises SavepointError if that is not possible."""
+    """Export a savepoint into a directory; return the exit status, 0. Raises SavepointError as `export_savepoint`."""
     copied = api.export_savepoint(api.Home.default(), reference, directory)
     current().application = copied.manifest.application
     text = f"{copied.manifest.title} is in {copied.place}: {_holds(copied.manifest)}."
@@ -73,8 +78,12 @@ def export(reference: str, directory: Path) -> int:
 def import_(directory: Path, name: str | None) -> int:
     """Import an exported savepoint into this state directory; copy nothing if it was imported before.
 
+    Returns:
+        The exit status, 0.
+
     Raises:
-        SavepointError: the savepoint is damaged, or another one has its name.
+        SavepointError: the savepoint is damaged or cannot be written, or another one has its name.
+        BeingStartedError: another process holds the start lock of its application.
     """
     copied = api.import_savepoint(api.Home.default(), directory, name)
     current().application = copied.manifest.application
@@ -85,7 +94,12 @@ def import_(directory: Path, name: str | None) -> int:
 
 
 def remove(reference: str) -> int:
-    """Remove a savepoint. Raises SavepointError if there is no such savepoint."""
+    """Remove a savepoint; return the exit status, 0.
+
+    Raises:
+        SavepointError: there is no such savepoint, or it cannot be removed.
+        BeingStartedError: see `remove_savepoint`.
+    """
     title = api.remove_savepoint(api.Home.default(), reference)
     current().application = title.partition("/")[0]
     return answer(lambda: {"removed": title}, f"{title} is removed.")

@@ -13,7 +13,7 @@ from streams_orchestration.runtime import api
 
 
 def ui(port: int, specs: Path, hosts: tuple[str, ...]) -> int:
-    """Serve Dagster's UI and daemon on this machine until Ctrl-C.
+    """Serve Dagster's UI and daemon on this machine until Ctrl-C; return the exit status, 0.
 
     Raises:
         BadParameter: an allowed host is not an address.

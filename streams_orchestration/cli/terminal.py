@@ -58,7 +58,7 @@ def rendered(what: RenderableType, *, colour: bool, width: int | None = None) ->
 
 
 def write_table(what: RenderableType, output: Path | None) -> None:
-    """Write a table to the file that `--output` names, else to standard output."""
+    """Write a table to the file that `--output` names, else to standard output. Raises as `write_output` does."""
     write_output(rendered(what, colour=output is None and sys.stdout.isatty()), output, rendered=True)
 
 

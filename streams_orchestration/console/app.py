@@ -207,7 +207,8 @@ def _session(access: Access) -> Answer:
 def _reset(reader: SnapshotReader, access: Access) -> Answer:
     """Return the handler of POST {unit, force}, which stops orphaned hosts and resets a unit.
 
-    It answers status 403 unless actions are allowed, 404 for an unknown application, and 409 if the unit is not reset.
+    It answers status 403 unless actions are allowed, 400 for a wrong request, 404 for an unknown application, and 409
+    if the unit is not reset.
     """
     from starlette.responses import JSONResponse
 

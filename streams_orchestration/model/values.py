@@ -41,7 +41,7 @@ def _wrong(expected: str, value: object) -> NoReturn:
 
 
 def show(value: object) -> str:
-    """Return a value as text of at most 60 characters for a message; a mapping or list is only called so."""
+    """Return a value as text of at most 60 characters for a message; of a mapping or list, only the kind is named."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):

@@ -186,7 +186,10 @@ def _keep_keys(store: ArtifactStore, application: str, keys: dict[str, list[str]
 
 
 def described_as(file: Path) -> tuple[str, str]:
-    """Return the name of a spec's application, and the problem if its code does not end in time, else an empty text."""
+    """Return the name of a spec's application, and the problem if its code does not end in time, else an empty text.
+
+    With a problem, the name is made from the file's name.
+    """
     try:
         return application_name(file), ""
     except SpecTimeoutError as error:

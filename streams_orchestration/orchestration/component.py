@@ -222,6 +222,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         Raises:
             ApplicationError: the spec has errors, and `strict` is set; or the profile or decision cannot be read.
             SpecTimeoutError: with `strict`, the code of a spec in Python does not end in time.
+            StateDirectoryError: see `place`.
         """
         together = _components(context)
         alone = all(each is not self for each in together)
@@ -277,14 +278,17 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         return {name: replace(spec, keys=self._keys) for name, spec in watched_specs(files).items()}
 
     def place(self) -> tuple[StreamsResource, str]:
-        """Return the resource with the state directory, and the resource's key. Raises as `resource_of` does."""
+        """Return the resource with the state directory, and the resource's key.
+
+        Raises StateDirectoryError as `resource_of` does.
+        """
         resource = resource_of(self.home if self.resource is None else self.resource)
         return resource, self.resource_key or resource.key()
 
     def exports(self, spec: WatchedSpec) -> list[dg.AssetSpec]:
         """Return the assets of the application's Exports, on which Imports of other components may depend.
 
-        The first answer is kept. There are none if the application cannot be built.
+        The first answer is kept. There are none if the application cannot be built. Raises as `place` does.
 
         Args:
             spec: the spec of the application.

@@ -68,6 +68,7 @@ def keep_applied(store: ArtifactStore, compilation: Compilation) -> None:
 
     Raises:
         StageMissingError, ApplicationError: the stored decision cannot be read, or is not valid.
+        StateDirectoryError, OSError: see `ArtifactStore.put`.
     """
     application = compilation.logical.application
     document = store.get(application, DECISION)

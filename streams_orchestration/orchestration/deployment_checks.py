@@ -55,7 +55,11 @@ def deployment_checks(application: str, key: str, keys: AssetKeys) -> dg.AssetCh
 
 
 def evaluation(keys: AssetKeys, application: str, judgement: Judgement) -> dg.AssetCheckEvaluation:
-    """Return the result of a check as the event that Dagster records."""
+    """Return the result of a check as the event that Dagster records.
+
+    A failed check is an error if the application cannot recover or has to be mended (`RESTORABLE`, `MENDED`, `STABLE`),
+    and a warning otherwise.
+    """
     return dg.AssetCheckEvaluation(
         asset_key=keys.of(application, "deployment"),
         check_name=judgement.name,

@@ -29,7 +29,7 @@ def deploy_compiled(
 ) -> api.BroughtUp:
     """Write a compiled application to the catalog as the wanted plan under its name, and return the effects.
 
-    If a plan is replaced, the hosts are started, too; `runtime.bringing_up.bring_up` says more, and names the errors.
+    If a plan is replaced, the hosts are started, too; see `bring_up` in `runtime.bringing_up`, also for further errors.
 
     Args:
         home: the state directory.
@@ -39,6 +39,10 @@ def deploy_compiled(
         replaces: replace another deployed plan of the application and keep its state.
         drop: the operators whose state may be lost.
         available_now: process the data that is available now, then stop.
+
+    Raises:
+        ApplicationError: the application cannot run here.
+        BeingStartedError: another process holds the start lock of the application.
     """
     home = home.prepare()
     run = api.RunKind(bounded=available_now)

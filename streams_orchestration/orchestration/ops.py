@@ -142,6 +142,7 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
         Failure: a value is set besides `revert` that it excludes; or see `put_in_place`.
         StagesOutOfStepError: the compiled stages do not belong to one compilation.
         StageMissingError, ApplicationError: see `ArtifactStore.compilation`.
+        StreamsRuntimeError: see `deploy_compiled`, and with `revert` see `restore_previous_plan`.
     """
     application, home = application_of(context), streams.directory()
     if config.revert:
@@ -182,6 +183,7 @@ def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: S
     Raises:
         Failure: the run may have a container of its own, and no machine is registered.
         HostLaunchError, JavaError: a host cannot be started on this machine.
+        NotDeployedError, OtherVersionError, StreamsRuntimeError: see `launch`.
     """
     application, home = application_of(context), streams.directory()
     require_lasting(context, application, home)
@@ -248,6 +250,8 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
     Raises:
         Failure: a unit has no attempt left or the time is over, and the application was stopped; or another command has
             stopped it.
+        NotDeployedError: the application is not deployed.
+        HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: see `reset` and `observed_status`.
     """
     known, until = dict[str, api.Known](), time.monotonic() + timeout
     catalog = api.opened_catalog(home, application)
@@ -292,6 +296,9 @@ def record_status(
         home: the state directory.
         status: the status to record.
         timeline: the SVG drawing of the timeline, after a reset.
+
+    Raises:
+        NotDeployedError: the application was dropped meanwhile.
     """
     metrics = api.read_metrics(home, status.application)
     drawn = {} if timeline is None else {"streams/timeline": dg.MetadataValue.md(image("timeline", timeline))}

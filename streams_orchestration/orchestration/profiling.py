@@ -103,7 +103,7 @@ def measure(context: dg.OpExecutionContext, config: ProfileOptions, streams: Str
     """Measure the running application, and store and record its profile.
 
     Raises:
-        StreamsRuntimeError: the application does not run.
+        StreamsRuntimeError: the application does not run, or carried no tuples; see `api.measure`.
     """
     application = application_of(context)
     measurement = api.measure(streams.directory(), application, config.seconds, _pause)
@@ -121,6 +121,7 @@ def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: Str
     Raises:
         Failure: no decision can be made from the profile.
         StageMissingError: the application was not profiled or not compiled.
+        ApplicationError: the stored profile is not valid.
     """
     # loaded on use: they bring the solvers, which a process that only shows assets does without
     from streams_orchestration.compiler.decoupling.application_decision import decide as decision_of
@@ -153,7 +154,10 @@ def compare(context: dg.OpExecutionContext, streams: StreamsResource, keys: Asse
 
     Raises:
         StageMissingError: the application was not profiled.
-        NotDeployedError: a decision was applied, and the application is not deployed.
+        NotDeployedError, OtherVersionError: a decision was applied, and the application is not deployed, or another
+            version of the product deployed it.
+        ApplicationError: the stored profile or decision is not valid, or the profile has no costs.
+        OutcomesError: the stored comparisons cannot be read or written.
     """
     application, home = application_of(context), streams.directory()
     applied = streams.artifacts.get(application, APPLIED)

@@ -112,7 +112,11 @@ def _profile(store: ArtifactStore, application: str, cursor: RescaleCursor, now:
 
 
 def _busy(instance: dg.DagsterInstance, home: api.Home, application: str) -> str | None:
-    """Return why a change must wait: the application does not run normally, or another run changes it; else None."""
+    """Return why a change must wait: the application does not run normally, or another run changes it; else None.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+    """
     status = api.read_status(home, application)
     if status.state != "RUNNING":
         return f"{application} is {status.state}"

@@ -149,6 +149,8 @@ def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams:
     Raises:
         HostLaunchError: a unit does not work after the timeout, which counts for each, or needs another reset.
         Failure: the run does not have the tag of `claim`.
+        NotDeployedError: the application is not deployed.
+        JavaError, OtherVersionError, StreamsRuntimeError: see `reset` and `await_running`.
     """
     application, home = application_of(context), streams.directory()
     catalog = api.opened_catalog(home, application)

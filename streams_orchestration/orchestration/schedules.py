@@ -90,6 +90,8 @@ def available_schedule(
 ) -> dg.ScheduleDefinition:
     """Return a schedule that requests bounded runs, unless the application runs; it is off until someone starts it.
 
+    A tick is skipped also if the catalog cannot be read.
+
     Args:
         application: the application's name.
         cron: the cron expression.

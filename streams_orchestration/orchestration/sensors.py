@@ -217,7 +217,8 @@ class _Tick:
     def look_late(self, application: str) -> list[api.UnitFailure]:
         """Note the application's failures and the runs that their resets owe, and return those whose reset is due.
 
-        There are none if the application is no longer deployed. Other changes are left to the next tick.
+        There are none if the application is no longer deployed. Other changes are left to the next tick. Raises
+        StreamsRuntimeError as `observed_status` does.
         """
         try:
             status = api.observed_status(api.opened_catalog(self.home, application), application)
@@ -238,6 +239,10 @@ class _Tick:
         Args:
             application: the application's name.
             mark: the mark of the application's pulse, to recognise later news.
+
+        Raises:
+            StreamsRuntimeError: see `observed_status`.
+            NotDeployedError: the application was dropped during the look.
         """
         try:
             status = api.observed_status(api.opened_catalog(self.home, application), application)

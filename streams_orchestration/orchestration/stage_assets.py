@@ -312,6 +312,8 @@ def chosen(
 
     Raises:
         NotDecoupledError: the stored decision promises too little, or does not exist.
+        StageMissingError, ApplicationError: the stored decision cannot be read, or is not valid.
+        ApplicationError: the profile or the decoupling decision in the config is not valid.
         CatalogError: with `keep` or `decision_gain`, the catalog cannot be read.
     """
     gain = config.decision_gain

@@ -185,11 +185,9 @@ def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...
 
 
 def to_look_at(memories: Mapping[str, Memory], pulses: Mapping[str, api.Pulse], now: float) -> list[str]:
-    """Return the applications to look at now: all with news.
+    """Return the applications to look at now: all with news, or else the due one that was looked at longest ago.
 
-    If none has news, the due one that was looked at longest ago.
-
-    Only one is returned then, because many looks in a row would delay news.
+    Of the due ones only one is returned, because many looks in a row would delay news.
     """
     known = [name for name in memories if name in pulses]
     news = [name for name in known if memories[name].has_news(pulses[name], now)]

@@ -72,6 +72,8 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
 
     Raises:
         NotDeployableError: see `open_application`, `deploy`, `redeploy` and `go_on`.
+        ImplementationError, ValidationError: see `open_application` and `deploy`.
+        OSError: the request is `fresh`, and a published result cannot be removed; see `forget`.
         ApplicationChangedError: another plan is deployed, and the request does not replace it.
         OtherVersionError: another version of the product wrote the deployed plan.
         RedeployRefusedError, RevertedError, NotDrainedError, NotWrittenError, OnTrialError, NotDeployedError,

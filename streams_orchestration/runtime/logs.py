@@ -28,6 +28,8 @@ _AGAIN_SECONDS = 5.0
 def pe_logger(path: str, limit: int = LOG_BYTES) -> logging.Logger:
     """Open the log of one PE for its host and its planner, and return its logger; arguments as in `operator_logger`.
 
+    A log of the same name that this process has open for another application is closed.
+
     Raises:
         OSError: the log or its directory cannot be created.
     """

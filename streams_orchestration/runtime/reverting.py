@@ -57,7 +57,9 @@ def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
 
     Raises:
         NotDeployedError: the catalog does not know the application.
-        HostLaunchError, JavaError: a host cannot be started; the previous plan is restored all the same.
+        BrokenPromiseError: see `revert_open`.
+        HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: see `launch`; the previous plan is restored
+            all the same.
     """
     if revert_open(catalog, application, BY_HAND) is None:
         return False
@@ -99,7 +101,7 @@ def begin_revert(catalog: Catalog, application: str) -> Deployable | None:
 
     Raises:
         NotRevertedError, NotDeployedError, OtherVersionError, ApplicationError: see `previous_plan`.
-        HostLaunchError, JavaError: see `end_trial_by_hand`.
+        BrokenPromiseError, HostLaunchError, JavaError, StreamsRuntimeError: see `end_trial_by_hand`.
     """
     return None if end_trial_by_hand(catalog, application) else previous_plan(catalog, application)
 

@@ -50,7 +50,7 @@ class EngineSettings:
     conf: str = ""
     """The file of Spark's properties for this engine, as for `spark-submit --properties-file`; empty for none."""
     queries: bool = False
-    """True if some of its PEs are Spark queries, whose rows the JVM processes."""
+    """True if some PEs of the host are Spark queries, whose rows the JVM processes."""
 
     @property
     def cluster(self) -> bool:
@@ -130,7 +130,7 @@ class Settings:
         Args:
             tags: the tags of the host's pool. The first tag with a master decides; without one it is the master for
                 all hosts, or else `LOCAL`.
-            queries: True if some of its PEs are Spark queries.
+            queries: True if some PEs of the host are Spark queries.
         """
         words = self.master.split()
         usual = next((word for word in words if re.fullmatch(_MASTERS, word)), LOCAL)

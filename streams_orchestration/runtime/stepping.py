@@ -60,9 +60,9 @@ class StepError(StreamsRuntimeError):
 class SteppedApplication:
     """A deployed application for tests, whose PEs run one batch at a time on request.
 
-    Its creation deploys the application, or continues it if it is deployed, and starts no host; see `bring_up` for
-    errors. It raises StepError if there are Spark queries and no engine. As a context manager, it stops its queries at
-    the end.
+    Its creation checks the application, deploys it, or continues it if it is deployed, and starts no host; see
+    `deployable`, `open_application`, `deploy` and `go_on` for errors. It raises StepError if there are Spark queries
+    and no engine. As a context manager, it stops its queries at the end.
     """
 
     home: Home
@@ -144,6 +144,7 @@ class SteppedApplication:
 
         Raises:
             StepError: an operator raised, or a Spark query has failed or makes no batch in time.
+            StaleGenerationError: the PE is no longer deployed.
             StreamsRuntimeError: see `commit_batch`.
             OutputError: an output cannot become visible.
         """
@@ -166,6 +167,7 @@ class SteppedApplication:
 
         Raises:
             StepError: the query has failed, or makes no batch within `QUERY_SECONDS`.
+            StaleGenerationError: the PE is no longer deployed.
             OutputError: an output cannot become visible.
         """
         before = read_view(self.catalog, program)
@@ -198,10 +200,11 @@ class SteppedApplication:
         return query
 
     def publish(self) -> None:
-        """Make all outputs visible that can become visible.
+        """Remove retracted outputs, make all outputs visible that can become visible, and mark complete directories.
 
         Raises:
-            OutputError: an output cannot become visible.
+            OutputError: an output cannot become visible or cannot be removed, or a directory cannot be marked.
+            BrokenPromiseError: see `publish_files`.
         """
         waiting = outstanding(self.catalog, self.name, deliveries=True).deliveries
         for sink, rows in itertools.groupby(waiting, key=lambda row: row.operator):
@@ -212,7 +215,10 @@ class SteppedApplication:
                 deliverer.deliver([])
 
     def report_running(self) -> None:
-        """Record that all PEs run in the generation of their unit, as hosts would report, and update the units."""
+        """Record that all PEs run in the generation of their unit, as hosts would report, and update the units.
+
+        Raises StreamsRuntimeError as `observe` does.
+        """
         p, u = tables.pe, tables.unit
         with self.catalog.write() as connection:
             for unit in connection.execute(select(u).where(u.c.application == self.name)).all():
@@ -223,7 +229,7 @@ class SteppedApplication:
     def trigger(self) -> None:
         """Trigger the end of an epoch in every region whose period runs, as if it had passed, and update the units.
 
-        Before that, all PEs are recorded as running; see `report_running`.
+        Before that, all PEs are recorded as running; see `report_running`, also for errors.
         """
         self.report_running()
         u = tables.unit
@@ -262,7 +268,7 @@ class SteppedApplication:
     def is_over(self) -> bool:
         """Mark finished units as complete, bring a bounded run nearer to its end; return True if all has ended.
 
-        All has ended if the application is complete or stopped.
+        All has ended if the application is complete or stopped. Raises StreamsRuntimeError as `end_bounded_run` does.
         """
         ended = complete(self.catalog, self.name)
         end_bounded_run(self.catalog, self.name, self.programs)

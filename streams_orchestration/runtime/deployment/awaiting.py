@@ -48,13 +48,15 @@ def await_running(
         application: name of the application.
         timeout: most seconds to wait.
         unit: wait for this unit's PEs only, while another process resets it whenever it fails; None for all units.
-        failed: the failed generation of the unit. Return as soon as the unit has recovered from it.
+        failed: the failed generation of the unit. Return as soon as the unit has recovered from it. None to wait until
+            the PEs run.
 
     Raises:
         HostLaunchError: a host or a PE failed, a unit needs a reset (again), the application was stopped, or the time
             ran out; the message names the log. If no machine takes a host, it is a WaitingForMachineError. A failure
             counts once it has lasted for `FAILING_SECONDS`, or `HEALING_SECONDS` with `unit`; one of `unit` that is
             not reset automatically counts at once.
+        StreamsRuntimeError: see `observe`.
         NotDeployedError: the application is not deployed.
         CatalogUnavailableError: the catalog cannot be used at the end.
     """

@@ -54,8 +54,9 @@ class Chosen:
 def choose_missing(connection: Connection, home: Home, row: ApplicationRow, asked_at: float | None) -> Chosen:
     """Mark missing hosts with unfinished PEs, and these PEs, as STARTING; return the hosts by who starts them.
 
-    If machines are registered, their agents start the hosts. A host that no machine takes is marked as WAITING. Failed
-    PEs stay FAILED.
+    A host is missing if its process is gone, or it is COMPLETED although it has unfinished PEs. If machines are
+    registered, their agents start the hosts. A host that no machine takes is marked as WAITING, and its PEs as WANTED.
+    Failed PEs stay FAILED.
 
     Args:
         connection: a connection in a write transaction.
@@ -126,8 +127,8 @@ def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Cla
     If a host was stopped or claimed by another process meanwhile, the new process is killed.
 
     Raises:
-        HostLaunchError, JavaError: a host could not be started. Its rows and the rows of the hosts after it are
-            restored.
+        HostLaunchError, JavaError, OtherVersionError: see `require_references` and `HostLauncher.launch`. Hosts before
+            the failed one stay started; the rows of the failed host and of the hosts after it are restored.
     """
     h = tables.host
     started: list[str] = []

@@ -38,15 +38,15 @@ def launch(
 ) -> tuple[str, ...]:
     """Start every missing host of an application that is wanted to run. Concurrent callers start each host once.
 
-    The states of the units are updated first. Orphans of dead hosts are killed while the new hosts come up; they can no
-    longer commit.
+    The states of the units are updated first. Orphans of dead hosts are killed while the new hosts come up, also if no
+    host is to be started; they can no longer commit.
 
     Args:
         catalog: the catalog.
         application: name of the application.
         asked_at: the time at which the command was entered, in unix seconds; the start-up time counts from there.
         launcher: starts the hosts; None for processes on this machine.
-        heal: also take up the resets that units need, for example because their host died.
+        heal: also take up the resets that units need, and mark the units of dead hosts as failed.
 
     Returns:
         The hosts in words. `host 0, pid 4711` was started here; an agent starts `host 0 on north`; `host 0 waits: ...`
@@ -109,8 +109,9 @@ def _lost(connection: Connection, application: str) -> list[str]:
 def cancel(catalog: Catalog, application: str, timeout: float = STOP_SECONDS) -> UnitsStatus:
     """Stop an application, and return its status then. It keeps its state, and continues from it when deployed again.
 
-    Hosts finish the batches under way. A host that does not end within `timeout` seconds is killed, without data loss;
-    hosts on other machines end by themselves. If a unit has failed for good, OpenLineage is told first.
+    A complete application stays COMPLETED. Hosts finish the batches under way. A host that does not end within
+    `timeout` seconds is killed, without data loss; hosts on other machines end by themselves. Processes that hosts have
+    left, and empty directories of pending files, are removed. If a unit has failed for good, OpenLineage is told first.
 
     Raises:
         NotDeployedError: the application is not deployed.

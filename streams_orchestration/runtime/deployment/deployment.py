@@ -44,7 +44,7 @@ def deploy(opened: OpenedApplication, *, fresh: bool = False, asks_spark: bool =
 
     Args:
         opened: the application. It is not deployed, unless `fresh` is set; see `go_on`.
-        fresh: drop all its kept state and published results first.
+        fresh: first stop its hosts, and drop its state, logs and published results (`forget`).
         asks_spark: analyse its dataframe queries with Spark.
 
     Raises:
@@ -77,6 +77,8 @@ def deploy(opened: OpenedApplication, *, fresh: bool = False, asks_spark: bool =
 def go_on(opened: OpenedApplication) -> None:
     """Mark a deployed application as wanted to run, so that it continues from its state; `launch` starts its hosts.
 
+    Record the kind of run, reopen complete parts if the run may continue them, and connect Imports and Exports again.
+
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
         OtherVersionError: see `_continue_deployed`.
@@ -92,6 +94,9 @@ def go_on(opened: OpenedApplication) -> None:
 
 def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Compilation:
     """Mark a deployed application as wanted to run; return its compilation with the deployed numbers of its PEs.
+
+    Record the kind of run, reopen the application if the run may, and replace the stored compilation and, unless the
+    application was redeployed, the stored programs.
 
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
@@ -201,9 +206,9 @@ def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
 def resume(connection: Connection, application: str, state: str, settings: Settings) -> None:
     """Mark an application as wanted to run, without a limit of time.
 
-    If it had stopped, every PE continues after its last commit, in a new generation that fences off old processes. Its
-    hosts then get the given settings, and an open trial begins its time again. A unit with a Spark query that has
-    stopped within an epoch is marked for a reset.
+    If it had stopped, by its former `state` or because a bounded run has ended, every PE continues after its last
+    commit, in a new generation that fences off old processes. Its hosts then get the given settings, and an open trial
+    begins its time again. A unit with a Spark query that has stopped within an epoch is marked for a reset.
 
     Raises:
         OtherVersionError: another version of the product wrote the program of a PE.

@@ -55,8 +55,8 @@ def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKi
         run: the kind of run that begins.
 
     Raises:
-        NotDeployableError: a stage of the compiler is wrong, which is a bug; the kind of run is not possible; or this
-            machine cannot resolve a reference of an operator.
+        NotDeployableError: a stage of the compiler is wrong, which is a bug; the kind of run is not possible; or no
+            machines are registered, and this one cannot resolve a reference of an operator.
         ImplementationError, ValidationError: the run is bounded, and an operator cannot be used; see `operators_of`.
         SettingError: a setting in the environment cannot be used.
         StateDirectoryError, CatalogError, StorageSettingError: see `create_catalog`.

@@ -55,7 +55,8 @@ def reset(
         home: the state directory.
         application: name of the application.
         unit: `region-0`, or `pe-3` for a PE in no region.
-        generation: the failed generation. If the unit has a later one already, nothing is done.
+        generation: the failed generation; None for the current one. If the unit has a later one already, it is not
+            reset again, but missing hosts are started.
         force: reset even if no attempts are left, and add the configured number of attempts to the limit (B3). Also
             reset if a file of the cut seems to be missing.
         launcher: starts missing hosts; see `launch`.
@@ -69,6 +70,7 @@ def reset(
         NotDeployedError: the application is not deployed.
         StorageSettingError, CatalogError: see `Catalog.exists`.
         HostLaunchError, JavaError: a missing host could not be started on this machine.
+        OtherVersionError: see `launch`.
     """
     catalog = opened_catalog(home, application)
     status = read_units(catalog, application)

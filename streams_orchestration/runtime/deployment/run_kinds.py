@@ -166,8 +166,8 @@ def _sources(program: PeProgram) -> Iterator[tuple[int, str, type[SourceOperator
 def sources_with_more(home: Home, application: str) -> Sequence[str]:
     """Return the names of sources of a complete application that have more input than they had at its end.
 
-    The sources run in this process, and their tuples are discarded. The directory of the spec is added to the module
-    search path.
+    The sources run in this process, one after the other, and their tuples are discarded. A source that is still reading
+    after `LOOK_SECONDS` counts, an endless one does not. The directory of the spec is added to the module search path.
 
     Raises:
         NotDeployedError: the catalog does not know the application.
@@ -192,7 +192,8 @@ def sources_with_more(home: Home, application: str) -> Sequence[str]:
 def _has_more(home: Home, base: str, program: PeProgram, name: str, offset: Offset) -> bool:
     """Return True if a source has tuples after an offset, or is still reading after `LOOK_SECONDS`.
 
-    False if no operator of the program has this name, or if the source is endless. Errors of the source are raised.
+    False if no operator of the program has this name, or if the source is endless. Errors of the source, and of
+    `operators_of` and `make_operator`, are raised.
     """
     for each, kind, context, parameters in operators_of(home, program):
         if each != name or not issubclass(kind, SourceOperator) or kind.endless(parameters):

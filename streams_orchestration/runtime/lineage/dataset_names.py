@@ -53,7 +53,8 @@ def dataset_names(operator: type[Operator], context: OperatorContext, parameters
 def names_of_place(place: str, base: Path) -> tuple[DatasetName, ...]:
     """Return the dataset of a path or an address; empty for an empty text, or a description, as some operators have.
 
-    A path is taken relative to `base`. With wildcards, it gives the directory before the first of them.
+    A text with the word `at` or `in` counts as a description. A path is taken relative to `base`. With wildcards, it
+    gives the directory before the first of them.
     """
     if is_address(place):
         return (_of_address(place),)

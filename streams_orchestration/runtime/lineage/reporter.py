@@ -121,7 +121,9 @@ class Reporter:
             self._thread.join(END_SECONDS)
 
     def look(self, *, last: bool = False) -> None:
-        """Look at the application, and send the events that are due, in at most `STEPS` steps, if this process tells.
+        """Look at the application, and send the events that are due, in at most `STEPS` steps.
+
+        Do nothing if the application is not deployed, or another process sends its events.
 
         Args:
             last: True when the reporter stops, so that an application that is not wanted to run counts as ended.

@@ -175,6 +175,7 @@ class Planner:
 
         Raises:
             StreamsRuntimeError: this planner has not planned the batch, so running it would skip tuples.
+            OSError: see `Scratch.plan`.
         """
         if self._planned is None or self._planned.batch != batch:
             message = f"the engine asks for batch {batch}, which this reader has not planned"
@@ -190,7 +191,10 @@ class Planner:
         return plan
 
     def _answers(self, plan: BatchPlan) -> list[TaskResult]:
-        """Take the results of a batch that the engine has run, one for each task that has answered."""
+        """Return the results of a batch that the engine has run, one for each task that has answered.
+
+        The files of the results are removed.
+        """
         return take_answers(self.scratch.answers, plan.batch, self.scratch.launched.program.tasks)
 
     def stop(self) -> None:

@@ -57,7 +57,7 @@ class GivenUp:
     """True if the cause is a file that this machine cannot use."""
 
     def error(self) -> StreamsRuntimeError:
-        """Return the error to report for the query."""
+        """Return the error to report for the query: a DiskFailure, an OutsideFailure or a plain StreamsRuntimeError."""
         if self.disk:
             return DiskFailure(self.message)
         return (OutsideFailure if self.outside else StreamsRuntimeError)(self.message)

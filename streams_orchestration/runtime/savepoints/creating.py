@@ -107,8 +107,10 @@ def create_savepoint(
             or the savepoint cannot be written. Nothing is left of the savepoint.
         OnTrialError: its last redeploy is on trial, and the application is stopped.
         OperatorError: a state cannot be read.
+        ValidationError: see `sinks`.
         OtherVersionError: another version of the product wrote the deployed plan.
         HostLaunchError, JavaError, SettingError: hosts that are needed to reach a cut cannot be started.
+        StreamsRuntimeError, BrokenPromiseError: see `await_trial`, `drain` and `launch`.
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     application = lock.application
@@ -139,6 +141,7 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
         SavepointError: an operator may change Imports and Exports, a unit is no longer reset, or the application does
             not come to rest in time.
         HostLaunchError, JavaError, SettingError: a host cannot be started.
+        OtherVersionError, StreamsRuntimeError, BrokenPromiseError: see `drain` and `launch`.
         NotDeployedError: the application was removed meanwhile.
     """
     changing = next((each.name for p in programs for each in p.operators.values() if each.links is not None), None)
@@ -221,6 +224,8 @@ def _take(catalog: Catalog, application: str, programs: Sequence[PeProgram], dir
 
     Raises:
         SavepointError: the application processed more batches meanwhile, or the files of a sink cannot be listed.
+        ValidationError: see `sinks`.
+        NotDeployedError: the application was removed meanwhile.
         OtherVersionError: another version of the product wrote the deployed plan.
         OSError: a state cannot be copied.
     """

@@ -173,7 +173,10 @@ class Manifest(_Part):
 
 
 def write_manifest(place: SavepointPlace, manifest: Manifest) -> None:
-    """Write the manifest durably, with a checksum of its own. It is the last file of a savepoint to be written."""
+    """Write the manifest durably, with a checksum of its own. It is the last file of a savepoint to be written.
+
+    Raises OSError if it cannot be written.
+    """
     content = manifest.document()
     text = json.dumps(content | {"checksum": _checksum(content)}, indent=2, ensure_ascii=False)
     (place / MANIFEST).write(text.encode() + b"\n")
@@ -250,7 +253,10 @@ def read_file(place: SavepointPlace, file: SavedFile) -> bytes:
 
 
 def write_plan(place: SavepointPlace, plan: Compilation) -> SavedFile:
-    """Write the plan of the saved application, with its PE programs; return the manifest's entry for the file."""
+    """Write the plan of the saved application, with its PE programs; return the manifest's entry for the file.
+
+    Raises OSError if the file cannot be written.
+    """
     content = dump(plan)
     (place / PLAN).write(content)
     return SavedFile(name=PLAN, size=len(content), checksum=zlib.crc32(content))

@@ -168,7 +168,7 @@ def new_directory(place: SavepointPlace) -> Generator[SavepointPlace]:
     caller must hold the application's start lock, and write the manifest last.
 
     Raises:
-        SavepointError: the directory cannot be written, or another process is making it.
+        SavepointError: the directory cannot be written, another process is making it, or the block raises an OSError.
     """
     try:
         if place.path is None:

@@ -79,7 +79,7 @@ class Gatherer:
         return self._directories.marks
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
-        """Return True if the sink has work to do for these outputs of `outstanding`.
+        """Return True if the sink has work to do: outputs of `outstanding` to publish or merge, or directories to mark.
 
         Read the watermark, and note which outputs are seen for the first time.
         """

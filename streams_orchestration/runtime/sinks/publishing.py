@@ -310,9 +310,9 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | Non
     Args:
         catalog: the catalog of the application.
         application: the name of the application.
-        sweep: removes the files that no commit names, and returns False if the application is not to be marked yet.
-            Afterwards nobody starts a host that was killed meanwhile, or looks for files. By default, only files of
-            killed publishers are removed.
+        sweep: removes the files that no commit names, and returns False if nothing is to be marked yet. Afterwards
+            nobody starts a host that was killed meanwhile, or looks for files. By default, only files of killed
+            publishers are removed.
 
     Returns:
         True if the application is completed.
