@@ -64,10 +64,14 @@ class QueryStart:
     def make_scratch(self, *, apart: bool = False) -> Scratch:
         """Create the query's directory, in which the host, the planner and the tasks exchange files.
 
-        Directories of earlier queries of the PE, which killed hosts have left, are removed.
+        The program and the settings of the query are written there. Directories of all earlier queries of the PE, which
+        killed hosts have left, are removed.
 
         Args:
             apart: True if the tasks need not be on one machine; only then their processes watch `hang_limit`.
+
+        Raises:
+            FileExistsError: the directory exists, since this was called before.
         """
         path = Path(self.scratch.path)
         for left in path.parent.glob(f"pe-{self.program.pe}-g*"):
@@ -77,7 +81,7 @@ class QueryStart:
         return Scratch.create(path, Launched(self.program, self.directories, self.measured, apart, limit))
 
     def planner_options(self, scratch: Scratch) -> dict[str, str]:
-        """Return the options from which the query's `Planner` is made."""
+        """Return the options from which the query's `Planner` is made, as texts."""
         return {
             "home": str(self.home.root),
             "scratch": scratch.path,
@@ -91,10 +95,10 @@ class Query(Protocol):
     """A running query: one generation of one PE. It ends by itself only if it fails; `stop` ends it."""
 
     permanent: bool
-    """True if the failure comes from the data, so that the same input would fail again."""
+    """True if the failure that `failure` has returned comes from the data, so that the same input would fail again."""
 
     cause: OperatorFailure | None
-    """The failure of the operator that ended the query; None if no operator failed."""
+    """The failure of the operator that ended the query; None if no operator failed, and before `failure` is called."""
 
     @property
     def generation(self) -> int:
@@ -117,11 +121,17 @@ class Query(Protocol):
         ...
 
     def busy(self) -> list[int]:
-        """Return the pids of the processes that still have tasks of the current batch to run, without waiting."""
+        """Return the pids of the processes that still have tasks of the current batch to run, without waiting.
+
+        The result is empty if no batch runs, or if the tasks may be on other machines.
+        """
         ...
 
     def failure(self) -> StreamsRuntimeError | None:
-        """Return the error that ended the query; None while it runs, or is to be started again."""
+        """Return the error that ended the query; None while it runs, or is to be started again.
+
+        This also sets `permanent` and `cause`. A query that could not start yet may be started again by this call.
+        """
         ...
 
     def stop(self) -> None:
@@ -157,7 +167,11 @@ class Engine(Protocol):
         ...
 
     def ping(self) -> object:
-        """Ask the engine's process for a sign of life, and return as soon as it answers."""
+        """Ask the engine's process for a sign of life, and return as soon as it answers, which may be never.
+
+        Raises:
+            Exception: the engine could not start, or its process has failed.
+        """
         ...
 
     def ended(self, patience: float = 0.0) -> str | None:
@@ -169,11 +183,21 @@ class Engine(Protocol):
         ...
 
     def query(self, start: QueryStart) -> Query:
-        """Wait until the engine is up, and start a query; raise the error that kept the engine from starting."""
+        """Wait until the engine is up, and start a query.
+
+        An error of the query that a reset cannot mend may be left to `Query.failure`.
+
+        Raises:
+            Exception: the error that kept the engine from starting, or that keeps the query from starting.
+        """
         ...
 
     def stop(self) -> None:
-        """Stop all work; the engine's processes end with the host."""
+        """Wait until the engine is up, and stop all work; the engine's processes end with the host.
+
+        Raises:
+            Exception: the error that kept the engine from starting.
+        """
         ...
 
     def tidy(self, wanted: Callable[[], bool]) -> None:

@@ -23,4 +23,4 @@ class QueryAnalysis:
 
     refusals: tuple[QueryRefusal, ...] = ()
     columns: Mapping[int, OperatorColumns] = field(default_factory=dict[int, OperatorColumns])
-    """Number of an operator in the physical graph -> the origins of its columns."""
+    """Number of an operator in the physical graph -> the origins of its columns, if they are known."""

@@ -13,22 +13,22 @@ _ERRNOS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.E
 
 
 class FileTrouble(NamedTuple):
-    """The trouble of a host with files of its machine that it cannot use."""
+    """The time for which a host has been unable to use files of its machine, and the reason."""
 
     seconds: float
-    """Duration of the trouble."""
+    """The seconds since the first failure."""
     reason: str
 
 
 def is_of_disk(error: BaseException) -> bool:
-    """Return True if an error is outside of the application, and its cause is a file that this machine cannot use.
+    """Return True if a disk or mount of this machine has caused an error: it is full, read-only, gone or defective.
 
-    An error of an object store, or of a storage that cannot be reached at all, is not one of this machine.
+    An error of the application, or of a storage (`StoreError`), does not count.
     """
     causes = (each for each in chain(error) if isinstance(each, OSError) and not isinstance(each, StoreError))
     return is_outside(error) and any(each.errno in _ERRNOS for each in causes)
 
 
 def is_of_files(error: BaseException) -> bool:
-    """Return True if the cause of an error is a file that this machine cannot use, in the storage or on a disk."""
+    """Return True if a storage (`StoreError`), or a disk or mount of this machine, has caused an error."""
     return is_of_disk(error) or any(isinstance(each, StoreError) for each in chain(error))

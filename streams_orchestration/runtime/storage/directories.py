@@ -29,13 +29,13 @@ class Directories:
     waiting: str
     """The address of the directory for files of sinks."""
     here: frozenset[str] = frozenset()
-    """Streams that only processes of this machine read, and that a reset makes again."""
+    """Streams that only processes of this machine read, and whose segments a reset writes again."""
     compression: str | None = None
     """The compression of written segments: `lz4` or `zstd`; None for none."""
     application: str = ""
     """The name of the deployed application."""
     names: str = ""
-    """The directory with the names of servers."""
+    """The directory with the names under which servers are reached."""
     log_size: int = LOG_BYTES
     """The size in bytes at which the log is rotated; 0 for never."""
 

@@ -34,10 +34,12 @@ class Home:
 
     @classmethod
     def default(cls) -> Home:
-        """Return the state directory that the environment names.
+        """Return the state directory that STREAMS_HOME names, or else `.streams` in the working directory.
+
+        The directory is not created.
 
         Raises:
-            StateDirectoryError: there is a file in its place.
+            StateDirectoryError: a file is in the place of the directory, or of one of its parents.
         """
         home = cls(Path(os.environ.get("STREAMS_HOME") or ".streams").absolute())
         home._check_place()
@@ -83,7 +85,7 @@ class Home:
         return self.root / "names"
 
     def start_lock(self, application: str) -> Path:
-        """Return the file that is locked by the process that starts the application."""
+        """Return the path of the file that a process locks while it starts the application."""
         return self.root / "locks" / f"{application}.lock"
 
     def data(self, application: str) -> Path:
@@ -106,9 +108,9 @@ class Home:
         return self.logs(".standby") / f"{machine}.log"
 
     def results(self, application: str) -> Path:
-        """Return the directory for sinks of an application with a relative path.
+        """Return the directory against which relative paths of an application's sinks are resolved.
 
-        It is in the storage if that is a directory, otherwise in the state directory.
+        It is in the storage if STREAMS_STORAGE names a directory, otherwise in the state directory.
 
         Raises:
             StorageSettingError: see `store`.
@@ -116,7 +118,7 @@ class Home:
         return (self.store.path("results") or self.root / "results") / application
 
     def prepare(self) -> Home:
-        """Create the directory for its user only, check that it is writable, and return this object.
+        """Create the directory for its user only, check that a file can be written there, and return this object.
 
         An existing directory keeps its mode.
 
@@ -139,5 +141,5 @@ class Home:
 
 
 def data_of(application: str) -> str:
-    """Return the address of the directory with streams and states of an application."""
+    """Return the store's address for an application's streams, states, and files of sinks that wait."""
     return f"data/{application}"

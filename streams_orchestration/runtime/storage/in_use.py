@@ -16,6 +16,8 @@ MARK = ".in-use"
 def use(directory: Path) -> IO[str]:
     """Mark a directory as used by this process, for as long as the returned file is open.
 
+    The mark replaces a mark of another process.
+
     Args:
         directory: an existing directory.
 
@@ -30,7 +32,10 @@ def use(directory: Path) -> IO[str]:
 
 
 def is_left(directory: Path) -> bool:
-    """Return True if a directory was marked by a process that has ended; False if it was never marked."""
+    """Return True if a directory was marked by a process that has ended.
+
+    False while that process lives, and if the directory has no mark or the mark cannot be opened.
+    """
     try:
         with (directory / MARK).open("r+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

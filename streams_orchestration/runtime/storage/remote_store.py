@@ -41,13 +41,15 @@ log = logging.getLogger("streams.files")
 class RemoteStore(Store):
     """Files in an object store, below the address `root`. A file is written completely or not at all.
 
-    Methods raise StoreError if the storage stays unavailable or refuses, and FileNotFoundError for a missing file.
+    Addresses of this machine (`HERE`, absolute paths) name files of its disks, as in `Store`. For all other addresses,
+    methods raise StoreError if the storage stays unavailable or refuses, or if its address or options cannot be used,
+    and FileNotFoundError for a missing file.
     """
 
     options: str = "{}"
     """The access to the object store: `StorageOptions` as JSON, with references for secrets."""
     is_patient: bool = True
-    """True if requests are repeated while the storage is unavailable."""
+    """True if requests are repeated for `PATIENCE_SECONDS` while the storage is unavailable."""
 
     @property
     def address(self) -> str:
@@ -55,7 +57,7 @@ class RemoteStore(Store):
         return self.root
 
     def path(self, address: str) -> Path | None:
-        """Return the path of a file of this machine; None for a file in the object store."""
+        """Return the path for an address of this machine; None for a file in the object store."""
         return super().path(address) if address.startswith((HERE, "/")) else None
 
     def title(self, address: str) -> str:
@@ -63,14 +65,14 @@ class RemoteStore(Store):
         return super().title(address) if self.path(address) is not None else self._place(address)
 
     def hasty(self) -> Store:
-        """Return this store without repeated attempts: it gives up at once while the storage is unavailable."""
+        """Return a copy of this store that does not repeat requests: it fails at once if the storage is unavailable."""
         return replace(self, is_patient=False)
 
     def reach(self) -> None:
         """Check by one list request, without repeated attempts, that the storage can be reached.
 
         Raises:
-            StoreError: the storage refuses the request, or cannot be reached.
+            StoreError: the storage refuses the request or cannot be reached, or its address or options are wrong.
         """
         options = StorageOptions.model_validate_json(self.options)
         where = f" (endpoint {options.endpoint})" if options.endpoint is not None else ""
@@ -85,7 +87,7 @@ class RemoteStore(Store):
             raise StoreError(message) from error
 
     def write(self, address: str, *parts: bytes | pa.Buffer) -> None:
-        """Write a file of some parts; a small file is written in one request."""
+        """Write a file from its parts, or replace it; a small file is written in one request."""
         if self.path(address) is not None:
             return super().write(address, *parts)
         data = parts[0] if len(parts) == 1 else b"".join(parts)
@@ -98,30 +100,36 @@ class RemoteStore(Store):
         return self._tried(lambda storage: storage.get(self._place(address)))
 
     def size(self, address: str) -> int:
-        """Return the size of a file, by one request."""
+        """Return the size of a file in bytes, by one request."""
         if self.path(address) is not None:
             return super().size(address)
         return self._tried(lambda storage: storage.file(self._place(address)).stat().st_size)
 
     def sizes(self, directory: str) -> dict[str, int] | None:
-        """Return the sizes of all files of a directory, by one list request; never None."""
+        """Return the size in bytes of each file below a directory of the object store, by address; never None.
+
+        All sizes come from one list request. Files of this machine are left out.
+        """
         sizes = self._tried(lambda storage: storage.sizes(self._place(directory)))
         return {name.removeprefix(f"{self.root}/"): size for name, size in sizes.items()}
 
     def below(self, directory: str) -> list[str]:
-        """Return the addresses of all files in a directory: those on this machine, then those in the store."""
+        """Return the addresses of all files below a directory, first of files of this machine, then of stored ones."""
         if self.path(directory) is not None:
             return super().below(directory)
         return [*super().below(HERE + directory), *sorted(self.sizes(directory) or ())]
 
     def remove(self, address: str) -> None:
-        """Remove a file, by one request."""
+        """Remove a file, by one request; do nothing if it does not exist."""
         if self.path(address) is not None:
             return super().remove(address)
         return self._tried(lambda storage: storage.file(self._place(address)).unlink(missing_ok=True))
 
     def remove_all(self, directory: str) -> None:
-        """Remove all files of a directory, one after another, up to one that cannot be removed, which is logged."""
+        """Remove a directory on this machine as far as possible, then its files in the object store one after another.
+
+        The first failure in the object store is logged, and ends the removal. No error is raised.
+        """
         super().remove_all(HERE + directory)
         try:
             for address in sorted(self.sizes(directory) or ()):
@@ -130,13 +138,16 @@ class RemoteStore(Store):
             log.warning("files that are no longer needed cannot be removed: %s", error)
 
     def keep(self, path: Path, address: str) -> None:
-        """Store a file in the object store; if the address is of this machine, link it."""
+        """Upload a file to the object store, replacing a file with the same address.
+
+        If the address is of this machine, the file is linked; see `Store.keep`.
+        """
         if self.path(address) is not None:
             return super().keep(path, address)
         return self.write(address, path.read_bytes())
 
     def copy(self, source: str, target: str) -> None:
-        """Copy a file. If both addresses are in the object store, the store copies it by one request.
+        """Copy a file. If both addresses are in the object store, the store itself copies the file if it can.
 
         If one address is of this machine, the file is uploaded or downloaded; if both are, it is linked.
         """
@@ -147,7 +158,9 @@ class RemoteStore(Store):
         return self._tried(lambda storage: storage.copy(self._place(source), self._place(target)))
 
     def fetch(self, address: str, path: Path) -> None:
-        """Get a file from the object store; if the address is of this machine, link it.
+        """Download a file from the object store, replacing a file at the path.
+
+        If the address is of this machine, the file is linked; see `Store.fetch`.
 
         Raises:
             OSError: the file cannot be read from the store, or written on this machine.
@@ -161,12 +174,13 @@ class RemoteStore(Store):
         return f"{self.root}/{address}"
 
     def _tried(self, action: Callable[[Storage], T]) -> T:
-        """Return the result of an action; a patient store repeats it while the storage is unavailable.
+        """Run an action in the storage, and return its result.
 
-        It does so for `PATIENCE_SECONDS`.
+        While the storage is unavailable, a patient store repeats the action for `PATIENCE_SECONDS`, and logs each
+        failure.
 
         Raises:
-            StoreError: the storage stays unavailable, or refuses.
+            StoreError: the storage stays unavailable or refuses, or its address or options cannot be used.
             FileNotFoundError: the file does not exist.
         """
         try:

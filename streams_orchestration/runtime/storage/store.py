@@ -31,15 +31,15 @@ HERE = "here:"
 """Prefix of the address of a file that only processes of one machine read; after a reset, the file is written again."""
 
 FAILED_REMOVALS = 5
-"""Requests in a row that a storage has refused or not answered, after which no more files are removed for now."""
+"""The number of removals in a row that a storage fails to do before `remove_files` skips the remaining files."""
 SLOW_SECONDS = 1.0
-"""Seconds of one failed request after which no more files are removed for now."""
+"""The seconds of one removal that the storage fails to do after which `remove_files` skips the remaining files."""
 
 log = logging.getLogger("streams.files")
 
 
 class StoreError(OSError):
-    """The storage cannot be reached, or refuses; `strerror` names the file and the remedy."""
+    """The storage cannot be reached or refuses, or its settings are wrong; `strerror` names place and remedy."""
 
     def __init__(self, message: str) -> None:
         super().__init__(errno.EIO, message)
@@ -52,8 +52,8 @@ class StoreError(OSError):
 class Store:
     """Files in a directory of this machine, or in a directory that all machines mount; the object is sent to tasks.
 
-    New files are durable only after `sync`, on which a commit that names them relies. All methods raise OSError, and
-    FileNotFoundError for a file that does not exist.
+    New files are durable only after `sync`, on which a commit that names them relies. Methods that read or write files
+    raise OSError, and FileNotFoundError for a file that does not exist.
     """
 
     root: str
@@ -67,7 +67,7 @@ class Store:
         return "" if self.root == self.here else self.root
 
     def path(self, address: str) -> Path | None:
-        """Return the path of a file on this machine; None for a file in an object store."""
+        """Return the path of a file on this machine, which need not exist; None for a file in an object store."""
         if address.startswith(HERE):
             return Path(self.here) / address.removeprefix(HERE)
         return Path(self.root) / address
@@ -77,18 +77,18 @@ class Store:
         return str(self.path(address))
 
     def check(self) -> None:
-        """Check that the store can be written and read, by a file that is removed again.
+        """Check that the store can be written and read: write, sync, read and remove a file of 4 KiB.
 
         Do nothing for the state directory.
 
         Raises:
-            OSError: it cannot, or other data are read than were written.
+            OSError: the file cannot be written, read or removed, or its content differs from the written data.
         """
         if self.address:
             _proved(self)
 
     def hasty(self) -> Store:
-        """Return this store without repeated attempts: it gives up at once while the storage is unavailable."""
+        """Return a store of the same files that fails at once while the storage is unavailable; here, this store."""
         return self
 
     def reach(self) -> None:
@@ -102,7 +102,10 @@ class Store:
             raise StoreError(message)
 
     def write(self, address: str, *parts: bytes | pa.Buffer) -> None:
-        """Write a new file from its parts, durable after `sync`. If writing fails, no part of the file remains."""
+        """Write a new file from its parts, and create its directories; the file is durable after `sync`.
+
+        If writing fails, no part of the file remains.
+        """
         path = self._local(address)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_durably(path, *parts, synced=False)
@@ -140,12 +143,15 @@ class Store:
         return self._local(address).stat().st_size
 
     def sizes(self, directory: str) -> dict[str, int] | None:
-        """Return the files below a directory with their sizes in bytes; None if asking for each file is cheaper."""
+        """Return the files below a directory with their sizes in bytes; None, as always here, if `size` is cheaper."""
         del directory
         return None
 
     def below(self, directory: str) -> list[str]:
-        """Return the addresses of all files in a directory, including files of this machine only."""
+        """Return the addresses of all files below a directory; none if it does not exist.
+
+        Addresses of `HERE` come first, if the store is not the state directory.
+        """
         files = [*_below(self._local(directory), directory)]
         return files if not self.address or directory.startswith(HERE) else [*self.below(HERE + directory), *files]
 
@@ -154,7 +160,7 @@ class Store:
         self._local(address).unlink(missing_ok=True)
 
     def remove_all(self, directory: str) -> None:
-        """Remove a directory, as far as possible."""
+        """Remove a directory with its files as far as possible; no error is raised."""
         shutil.rmtree(self._local(directory), ignore_errors=True)
         forget_names(self._local(directory))
 
@@ -187,14 +193,15 @@ class Store:
 
 
 def remove_files(store: Store, addresses: Iterable[str]) -> int:
-    """Remove files, whose names are never used again.
+    """Remove files whose rows were deleted; log failures instead of raising errors.
 
-    So this may happen at any time after their rows were deleted. A file that cannot be removed is skipped; it is swept
-    when its PE starts again. The rest is skipped, too, if the storage is away, since each file would be waited for. It
-    counts as away after `FAILED_REMOVALS` failures in a row, or one that took more than `SLOW_SECONDS`.
+    Names of files are never used again, so the removal may happen at any time. A file that cannot be removed is
+    skipped, and is swept when its PE starts again. All remaining files are skipped if the storage is away, since each
+    of them would be waited for. The storage counts as away after `FAILED_REMOVALS` errors of the storage in a row, or
+    one that took more than `SLOW_SECONDS`.
 
     Returns:
-        The number of files that are gone for certain.
+        The number of files that are gone for certain, including files that did not exist.
     """
     count, failures, hasty = 0, 0, store.hasty()
     for address in addresses:

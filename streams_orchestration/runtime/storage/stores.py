@@ -15,7 +15,7 @@ STORAGE, STORAGE_OPTIONS = "STREAMS_STORAGE", "STREAMS_STORAGE_OPTIONS"
 
 @functools.lru_cache(maxsize=64)
 def store_at(home: Path, place: str, options: str) -> Store:
-    """Return the store of a state directory.
+    """Return the store of a state directory; nothing is read, written or connected.
 
     Args:
         home: the state directory.
@@ -23,7 +23,7 @@ def store_at(home: Path, place: str, options: str) -> Store:
         options: words for `StorageOptions`, as in `endpoint=http://host:9000 accessKey=${env:KEY}`.
 
     Raises:
-        StorageSettingError: a value cannot be used.
+        StorageSettingError: the place or an option cannot be used, or there are options without a place.
     """
     here = str(home)
     if not is_address(place):

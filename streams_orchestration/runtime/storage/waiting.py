@@ -42,7 +42,8 @@ def remove_abandoned(store: Store, application: str, directories: Iterable[Path]
         directories: the directories of this machine in which its sinks keep pending files.
 
     Returns:
-        False if there may be such files still, since one could not be removed, or a directory not be listed.
+        False if some of these files may remain, since a file could not be removed or a directory not be listed. The
+        reason is logged.
     """
     left: list[str] = []
     is_listed = True
@@ -62,12 +63,14 @@ def remove_abandoned(store: Store, application: str, directories: Iterable[Path]
 
 
 def hand_over(store: Store, path: Path, directory: str) -> str:
-    """Make a finished file available to all machines, and return its address for the catalog. The path stays valid.
+    """Return the address of a finished file for the catalog; if machines share a storage, first store the file there.
+
+    The file stays at its path. It is not stored, and the address is the path, without a shared storage or if the path
+    is outside of the state directory, since a user chose that place.
 
     Args:
         store: the store of the application.
-        path: the file on this machine. Outside of the state directory it stays where it is, since a user chose the
-            place.
+        path: the file on this machine.
         directory: the result of `waiting_of`.
 
     Raises:
@@ -81,14 +84,16 @@ def hand_over(store: Store, path: Path, directory: str) -> str:
 
 
 def path_of(store: Store, pending: str) -> Path:
-    """Return the path of a waiting file on this machine; the file need not be there."""
+    """Return the path that a waiting file has, or would have after `taken`, on this machine."""
     if Path(pending).is_absolute():
         return Path(pending)
     return Path(store.here, *Path(pending).parts[_DEPTH:])
 
 
 def taken(store: Store, pending: str) -> Path:
-    """Return the path of a waiting file on this machine, fetching the file if needed; it may not exist anywhere.
+    """Fetch a waiting file from the storage if this machine lacks it, and return its path on this machine.
+
+    If the storage lacks the file, too, there is none at the path.
 
     Raises:
         OSError: the storage cannot be read.
@@ -102,7 +107,7 @@ def taken(store: Store, pending: str) -> Path:
 
 
 def take_away(store: Store, pending: str) -> None:
-    """Remove a waiting file, and its copy on this machine.
+    """Remove a waiting file from the storage, and its copy on this machine; a missing file is not an error.
 
     Raises:
         OSError: the file cannot be removed.
@@ -112,5 +117,5 @@ def take_away(store: Store, pending: str) -> None:
 
 
 def forget_file(store: Store, pending: str) -> None:
-    """Remove a waiting file that was delivered or merged; if that fails, it is swept later."""
+    """Remove a waiting file and its copy on this machine; a failure is logged, and the file is swept later."""
     remove_files(store, {pending, str(path_of(store, pending))})

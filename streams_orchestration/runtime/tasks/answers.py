@@ -30,7 +30,7 @@ def answered(directory: str, batch: int, task: Task) -> bool:
 
 
 def take_answers(directory: str, batch: int, tasks: Iterable[Task]) -> list[TaskResult]:
-    """Return the results of those tasks of a batch that have answered, and remove their files.
+    """Return the results of some tasks of a batch, and remove their files; leave out tasks that have not answered.
 
     Files are opened by name, since the list of a directory that is mounted over a network may be out of date.
     """
@@ -39,7 +39,7 @@ def take_answers(directory: str, batch: int, tasks: Iterable[Task]) -> list[Task
 
 
 def take_all_answers(directory: str, batch: int) -> list[TaskResult]:
-    """Return the results of a batch whose tasks are not known beforehand, and remove their files.
+    """Return all results of a batch whose tasks are not known beforehand, and remove their files; empty without any.
 
     The directory must be of this machine.
     """

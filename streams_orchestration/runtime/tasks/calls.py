@@ -51,16 +51,16 @@ class OperatorCalls:
         call: Callable[[], T],
         at: Callable[[OperatorFailure, BaseException], OperatorFailure] | None = None,
     ) -> T:
-        """Call into an operator, charge the processor time to it, and return the result.
+        """Call into an operator, charge the processor time to it, and return the result of the call.
 
         Args:
             program: the program of the operator.
             call: the function to call.
-            at: adds the place in the operator's streams to an exception.
+            at: adds the place in the operator's streams to the failure, which an exception becomes.
 
         Raises:
-            OperatorError: the operator raised, or an operator that it submitted to; the error names the innermost
-                operator.
+            OperatorError: the operator raised an exception or SystemExit, or an operator that it submitted to did; the
+                error names the operator whose own call raised.
         """
         paying = self.meter.enter(program.index)
         try:

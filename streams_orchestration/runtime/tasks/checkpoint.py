@@ -19,7 +19,7 @@ from streams_orchestration.runtime.tasks.state_files import small_state, state_d
 
 
 class Checkpoint:
-    """The states and sink files that a task has stored when it ends."""
+    """The states and sink files that a task stores when it ends, for its result."""
 
     def __init__(self, pe: PeProgram, plan: BatchPlan, directories: Directories, calls: OperatorCalls) -> None:
         """Create an empty checkpoint.
@@ -40,9 +40,11 @@ class Checkpoint:
         """Addresses of written files that are not durable yet."""
 
     def take(self, program: OperatorProgram, instance: OperatorInstance, *, changed: bool) -> None:
-        """Store the state of one operator, hand over its finished sink files, and add both to this checkpoint.
+        """Let one operator finish its sink files, hand them over, and store its state; add both to this checkpoint.
 
-        The next batch can use the operator's object, unless that is a `FlooredOperator` whose objects are now joined.
+        The state is left out if the operator is not stateful, was not called, or has the same state as before. The
+        files in `written` are not durable yet. The next batch can use the operator's object, unless that is a
+        `FlooredOperator` whose objects are now joined.
 
         Args:
             program: the program of the operator.
@@ -80,7 +82,7 @@ class Checkpoint:
         instance.dirty = isinstance(operator, FlooredOperator) and operator.passed
 
     def _store(self, program: OperatorProgram, state: dict[str, Any], instance: OperatorInstance) -> StoredState | None:
-        """Store the state, and return it; None if it has not changed since it was stored.
+        """Store the state as the instance's newest one, and return it; None if it has not changed since it was stored.
 
         Raises:
             OperatorError: the state has a value that cannot be stored.

@@ -15,7 +15,10 @@ from streams_orchestration.runtime.tasks.calls import OperatorCalls
 
 
 class ClockCalls:
-    """The operators of a task that use the clock, and the times of their next calls."""
+    """The operators of a task that use the clock, and the times of their next calls.
+
+    There are none in a task that only forwards items. The creation raises ImplementationError; see `goes_by_clock`.
+    """
 
     def __init__(
         self,
@@ -28,7 +31,7 @@ class ClockCalls:
         self._calls = calls
         self._operator = operator
         self.now = plan.planned_at or world.now()
-        """The time of the batch in unix seconds."""
+        """The time at which the batch was planned, in unix seconds; the current time if that is unknown."""
         own = (program.operators[index] for index in task.owns) if not task.forwards else ()
         self.programs = [each for each in own if goes_by_clock(each)]
 
@@ -43,7 +46,7 @@ class ClockCalls:
             self._calls.call(program, lambda run=operator.on_time: check_nothing(run(), "on_time"))
 
     def wakes(self) -> float | None:
-        """Ask the operators that use the clock; return the earliest unix time at which one wants to be called, or None.
+        """Ask the operators that use the clock for their next calls, and return the earliest unix time; None for never.
 
         Raises:
             OperatorError: an operator raised.

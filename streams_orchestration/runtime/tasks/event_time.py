@@ -47,9 +47,12 @@ class EventTimeCalls:
         self._send = send
 
     def call(self, program: OperatorProgram, instance: OperatorInstance, port: int, batch: TupleBatch) -> None:
-        """Call an operator with a batch and the watermarks among its tuples, and send its results and watermarks.
+        """Call an operator with a batch and its watermarks, and send the watermarks that follow.
 
-        Do nothing for a batch with neither.
+        By default the operator is called for the tuples up to each watermark, then for the watermark. It gets all
+        tuples in one call if it sets `keeps_places`, or if it neither looks at watermarks nor has output ports in the
+        graph. It gets one tuple at a time if it makes watermarks for several output ports, or if kept tuples hold its
+        watermark back and tuples of the port may release them. Do nothing for a batch without tuples and watermarks.
         """
         steps, operator, watermark = batch.watermarks, instance.operator, instance.watermark
         if steps is None and not len(batch):
@@ -85,14 +88,20 @@ class EventTimeCalls:
             self._gather(program, instance, partial(call_between, batch, process, reached))
 
     def let_go(self, programs: Iterable[OperatorProgram], instance_of: Callable[[int], OperatorInstance]) -> None:
-        """Send the watermarks that follow when operators have released tuples by the clock or at a marker (EV62)."""
+        """Send the watermarks that follow if operators have released kept tuples by the clock or at a marker (EV62).
+
+        Do nothing for operators whose watermark does not depend on kept tuples, or that set `keeps_places`.
+        """
         for program in programs:
             instance = instance_of(program.index)
             if instance.keeps_tuples and not instance.operator.keeps_places:
                 self._reached(program, instance, None)
 
     def _gather(self, program: OperatorProgram, instance: OperatorInstance, call: Callable[[], None]) -> None:
-        """Call an operator, then send all its results with their watermarks as one batch for each output port."""
+        """Call an operator, then send all its results with their watermarks as one batch for each output port.
+
+        If the call raises, the results are dropped.
+        """
         gathered = instance.gathered = Gathered(partial(self._send, program))
         try:
             call()
@@ -101,7 +110,10 @@ class EventTimeCalls:
         gathered.flush()
 
     def end(self, program: OperatorProgram, instance: OperatorInstance) -> None:
-        """Advance an operator's watermark to its end, unless that was done before, and send the watermarks (EV25)."""
+        """Advance an operator's watermark to its end, call the operator for that, and send the watermarks (EV25).
+
+        Do nothing if that was done before. In the mode `manual`, the watermark that the operator sets ends, too.
+        """
         role, watermark = program.event_time, instance.watermark
         assert role is not None
         assert watermark is not None
@@ -118,7 +130,8 @@ class EventTimeCalls:
     ) -> None:
         """Connect operators with the watermarks of the streams that their Imports read in this batch (EV48).
 
-        Send the watermarks that follow from the new connections, and to new readers that an operator is idle.
+        Call the operators for the changes of their watermarks, and send the watermarks that follow. If the streams have
+        new readers, also send again that an operator is idle. Do nothing in a task that only forwards items.
 
         Args:
             task: the task.
@@ -141,7 +154,10 @@ class EventTimeCalls:
                 self._reach(program, instance, steps)
 
     def declare(self, task: Task, instance_of: Callable[[int], OperatorInstance]) -> None:
-        """Send to new readers that operators which set their own watermarks have declared themselves idle (EV51)."""
+        """Send again that operators in the mode `manual` have declared themselves idle, once for new readers (EV51).
+
+        Do nothing in a task that only forwards items.
+        """
         for index in () if task.forwards else task.owns:
             program = self._program.operators[index]
             if program.event_time is not None and program.event_time.mode == "manual":
@@ -150,7 +166,10 @@ class EventTimeCalls:
                 self.submit(program, instance.watermark.declared(), instance.outputs)
 
     def set(self, program: OperatorProgram, instance: OperatorInstance, watermark: int) -> None:
-        """Send the watermark, in ticks, that an operator in the mode `manual` sets; none outside event-time graphs."""
+        """Set the watermark, in ticks, of an operator in the mode `manual`, and send it if it rises enough (EV23).
+
+        Do nothing outside of event-time graphs.
+        """
         if instance.watermark is not None:
             self._submit_to_all(program, instance, instance.watermark.set(watermark))
 
@@ -164,7 +183,9 @@ class EventTimeCalls:
 
     @staticmethod
     def begin(source: OperatorInstance, decisions: list[IdleDecision], slowest: int | None) -> None:
-        """Prepare a source in an event-time graph for producing tuples.
+        """Prepare a source for producing tuples: how far it may run ahead of others, and which partitions are idle.
+
+        Do nothing outside of event-time graphs.
 
         Args:
             source: the source.
@@ -178,7 +199,10 @@ class EventTimeCalls:
             source.idleness.repeat(decisions)
 
     def produced(self, program: OperatorProgram, instance: OperatorInstance, *, moved: bool) -> None:
-        """Send the watermarks that follow if partitions of a source were without tuples long enough to be idle (EV51).
+        """Ask a source which partitions are at their end, and send the watermarks that follow from idle ones (EV51).
+
+        A partition is idle if it was without tuples for long enough. While its server is away, a source is not asked,
+        and no time counts. Do nothing for a source whose partitions are never idle.
 
         Args:
             program: the program of the source.
@@ -201,7 +225,10 @@ class EventTimeCalls:
 
     @staticmethod
     def clocks(program: PeProgram, instances: Mapping[int, OperatorInstance]) -> dict[str, int]:
-        """Return the watermarks of sources for which others may have to wait, as in `Position` (EV65)."""
+        """Return the watermarks of sources for which others may have to wait, as in `Position` (EV65).
+
+        A source without a watermark so far is left out.
+        """
         found: dict[str, int] = {}
         for index, instance in instances.items():
             watermark = instance.watermark
@@ -215,7 +242,10 @@ class EventTimeCalls:
 
     @staticmethod
     def report(instance: OperatorInstance) -> None:
-        """Set the gauges `watermark` (EV27) and `timers`, and count and log tuples whose times are doubtful."""
+        """Set the gauges `watermark` (EV27), in unix seconds, and `timers`; count and log tuples with doubtful times.
+
+        Do nothing outside of event-time graphs. The end of the watermark does not change its gauge.
+        """
         if instance.watermark is not None:
             context = instance.operator.context
             for name, (about, number) in instance.watermark.observed().items():
@@ -238,7 +268,7 @@ class EventTimeCalls:
 
     @staticmethod
     def reached_by_sinks(program: PeProgram, instances: Mapping[int, OperatorInstance]) -> dict[str, dict[str, int]]:
-        """Return the watermarks in microseconds of operators without output ports, as in `Position`."""
+        """Return the watermarks of operators without output ports by connection, in microseconds; see `Position`."""
         reached: dict[str, dict[str, int]] = {}
         for index, instance in instances.items():
             if instance.watermark is not None and not program.operators[index].outputs:
@@ -254,7 +284,7 @@ class EventTimeCalls:
             self._send(program, port, TupleBatch.bearing(steps, arrow_schema(program.outputs[port] or "")))
 
     def _reach(self, program: OperatorProgram, instance: OperatorInstance, steps: Watermarks) -> None:
-        """Call an operator with watermarks that arrive without tuples, as if at its first event-time port, if any."""
+        """Call an operator with watermarks alone, as if at its first event-time port; do nothing if it has none."""
         assert program.event_time is not None
         if program.event_time.ports:
             port = program.event_time.ports[0]

@@ -47,7 +47,8 @@ from streams_orchestration.runtime.transport.segments import Item, SegmentError,
 class TaskRun:
     """One task of one batch.
 
-    Methods that call an operator raise OperatorError if that operator raises, or one that it submits to.
+    Methods that call an operator raise OperatorError if that operator raises, or one that it submits to. The creation
+    may raise Python's recursion limit, and raises ImplementationError if an operator's class cannot be imported.
     """
 
     def __init__(
@@ -96,7 +97,9 @@ class TaskRun:
     def run(self, inputs: TaskInput | None, received: Iterator[tuple[int, int, Item]]) -> TaskResult:
         """Run the task on its sources and streams (level 0), or on the items from exchanges; return its result.
 
-        Also call the operators that use the clock, and at the end of an epoch drain operators, or end the last epoch.
+        First call the operators that use the clock. At the end of an epoch drain the operators; in the last batch also
+        send final punctuation. Then write the segments, the sink files and the changed states, and flush their contents
+        to disk. Items for later levels stay in `outbox`. The result has neither seconds nor metrics.
 
         Args:
             inputs: the sources and segments of a task of level 0.
@@ -106,7 +109,7 @@ class TaskRun:
             OperatorError: an operator raised.
             SegmentError: a segment is gone or altered, or has tuples of another type.
             DataError: the filter of an Import cannot be evaluated for a tuple.
-            OSError: a file cannot be written.
+            OSError: a file cannot be read or written.
         """
         self._clock.tell(self.changed)
         self._event_time.let_go(self._clock.programs, self._instance)
@@ -134,8 +137,10 @@ class TaskRun:
     def _result(self) -> TaskResult:
         """Write the segments, take the checkpoint of the operators, sync the files, and return the task's result.
 
+        Before that, set the gauges of the operators; see `EventTimeCalls.report`.
+
         Raises:
-            OperatorError, OSError: see `Checkpoint.take`.
+            OperatorError, OSError: see `Checkpoint.take`; or an operator raised when it was asked for its next call.
         """
         segments = tuple(self.outbox.segments())
         checkpoint = Checkpoint(self.program, self.plan, self.directories, self._calls)
@@ -170,7 +175,7 @@ class TaskRun:
         )
 
     def _links(self) -> dict[str, list[LinkChange]]:
-        """Return for each operator that has changed an Import or Export in this batch all that it has ever changed."""
+        """Return the changes of all batches for each operator that has changed an Import or Export in this batch."""
         changed: dict[str, list[LinkChange]] = {}
         for index in self.prepared:
             links = self.instances[index].operator.context.links
@@ -217,7 +222,10 @@ class TaskRun:
             self._call(operator, port, frozen(item), connection)
 
     def _close(self) -> None:
-        """Send final punctuation in the final batch, and drain operators at an epoch's end, in topological order."""
+        """End watermarks and send final punctuation in the final batch, and drain operators at the end of an epoch.
+
+        This is done for one operator after the other, in topological order.
+        """
         for index in self.task.owns:
             program = self.program.operators[index]
             if self.plan.final:
@@ -231,9 +239,10 @@ class TaskRun:
                     self._calls.call(program, lambda run=operator.drain: check_nothing(run(), "drain"))
 
     def _call(self, index: int, port: int, item: Item, connection: str) -> None:
-        """Call an operator with an item from a connection, and pass on window marks.
+        """Count an item from a connection, call an operator with it, and pass a window mark on to its output ports.
 
-        Only watermarks need the connection's name. Outside of event time, an empty batch is dropped.
+        The operator is made if needed. Only watermarks need the connection's name. Outside of event time, an empty
+        batch is counted and causes no call.
         """
         program = self.program.operators[index]
         instance = self._instance(index)
@@ -269,7 +278,9 @@ class TaskRun:
             self._event_time.end(program, self._instance(program.index))
 
     def _instance(self, index: int) -> OperatorInstance:
-        """Return the operator object with the state that the plan names; make and prepare it if that is not done.
+        """Return the operator object with the state that the plan names, prepared for this batch.
+
+        A new object is made if there is none, if it holds another state, or if a batch that used it did not end.
 
         Raises:
             OperatorError: the object cannot be made; see `make_instance`.
@@ -371,11 +382,14 @@ class TaskRun:
 
     @property
     def seconds(self) -> float:
-        """The seconds until now, without those for making operators."""
+        """The seconds since this object was created, without the seconds for making operators."""
         return world.monotonic() - self.began - self.setup_seconds
 
     def counts(self) -> Counts:
-        """Return the counts of the task up to now, and take the custom metrics; empty if measuring is off."""
+        """Return the counts of the task up to now, with the watermarks of operators; empty if measuring is off.
+
+        The custom metrics of the operators are taken, so the next call does not return them again.
+        """
         used = {index: instance for index, instance in self.instances.items() if index in self.prepared}
         objects = {index: instance.operator for index, instance in used.items()}
         if counts := self.meter.counts(self.outbox.copies, self.outbox.enqueued, objects):

@@ -68,7 +68,7 @@ class FlooredOperator(Operator):
     stateful = True
 
     def __init__(self, kind: type[Operator], context: OperatorContext, parameters: Any, floors: Floors) -> None:
-        """Make one object for each watermark.
+        """Make one object for each watermark. Errors of the operator's own code are raised as they are.
 
         Args:
             kind: the class of the operator.
@@ -141,7 +141,7 @@ class FlooredOperator(Operator):
             check_nothing(part.drain(), "drain")
 
     def checkpoint(self) -> State:
-        """Return the states of all objects, or the joined state if one object suffices."""
+        """Return the states of all objects and the floors; only the joined state if one object suffices."""
         states = [part.checkpoint() for part in self.parts]
         if self.passed:
             (state,) = self.parts[0].rescale(states, _OneChannel())
@@ -156,7 +156,7 @@ class FlooredOperator(Operator):
                 part.restore(own)
 
     def code_modules(self) -> tuple[str, ...]:
-        """Return the modules of the operator's code."""
+        """Return the modules with the code of the operator whose objects these are."""
         return self.parts[0].code_modules()
 
     def _divide(self, port: int, tuples: TupleBatch) -> None:

@@ -25,7 +25,7 @@ class Gathered:
         self._send = send
 
     def add(self, port: int, part: TupleBatch) -> None:
-        """Add tuples, watermarks or both, after those that the port has; if the schema differs, send these first."""
+        """Add tuples, watermarks or both after the gathered ones of a port; first send these if the schema differs."""
         known = self._ports.get(port)
         if known is not None and known.schema != part.schema:
             self._send(port, self._ports.pop(port).joined())
@@ -46,7 +46,7 @@ class Gathered:
         known.mark(steps)
 
     def flush(self) -> None:
-        """Send the gathered tuples of every port, as before a punctuation or after the last call."""
+        """Send the gathered tuples and watermarks of every port, as before a punctuation, and begin with none again."""
         gathered, self._ports = self._ports, {}
         for port, known in gathered.items():
             self._send(port, known.joined())

@@ -66,13 +66,16 @@ class OperatorInstance:
 
 
 class InstanceCache:
-    """The operator objects of one worker, by PE and task; objects of an older generation are dropped."""
+    """The operator objects of one worker, by PE and task; objects of another life or generation are dropped."""
 
     def __init__(self) -> None:
         self._instances: dict[tuple[str, int, int], tuple[str, dict[int, OperatorInstance]]] = {}
 
     def of(self, program: PeProgram, task: Task, plan: BatchPlan) -> dict[int, OperatorInstance]:
-        """Return the objects of one task, by the number of the operator; none in a new generation, to be filled."""
+        """Return the map from operator numbers to objects for one task, which the caller fills and changes.
+
+        The map is empty if the task's last call was in another life or generation, or there was none.
+        """
         key, version = (program.application, program.pe, task.home), f"{plan.life}/{plan.generation}"
         if self._instances.get(key, ("", {}))[0] != version:
             self._instances[key] = (version, {})
@@ -82,14 +85,16 @@ class InstanceCache:
 def make_instance(
     program: OperatorProgram, stored: StoredState | None, directories: Directories, resets: int = 0
 ) -> OperatorInstance:
-    """Return a new operator object with a stored state, or with the initial one; open its PE's log.
+    """Make an operator object with a stored state, or with the initial one, and set it up; open the log of its PE.
 
-    Errors of the operator's own code are raised as they are. `resets` is the number of resets of the operator's unit.
+    Secrets among its parameters are hidden in messages from now on. Errors of the operator's own code are raised as
+    they are. `resets` is the number of resets of the operator's unit.
 
     Raises:
         ImplementationError: its class cannot be imported.
         ResultError: its class lacks what every operator needs.
         OperatorError: the stored state is gone or was altered, or cannot be read.
+        OSError: the log cannot be opened.
     """
     implementation = import_operator(program.implementation)
     context = operator_context(program, directories)

@@ -123,7 +123,7 @@ class Meter:
         self._since = clock()
 
     def switch(self, account: Account) -> Account:
-        """Add processor time to another account from now on, and return the account until now."""
+        """Add processor time to another account from now on, and return the account that got it until now."""
         now = clock()
         paying = self._paying
         paying.cpu += now - self._since
@@ -131,7 +131,7 @@ class Meter:
         return paying
 
     def charge(self, account: Account, call: Callable[[], Result]) -> Result:
-        """Call a function, add its processor time to the account, and return the result."""
+        """Call a function, add its processor time to an account even if it raises, and return its result."""
         paying = self.switch(account)
         try:
             return call()
@@ -148,7 +148,7 @@ class Meter:
         return paying
 
     def arrives(self, operator: int, port: int, item: Item) -> None:
-        """Count a call of an operator with an item."""
+        """Count a call of an operator, and the item that arrives at its input port."""
         account = self.operators[operator]
         account.calls += 1
         account.inputs[port].add(item)
@@ -182,7 +182,7 @@ class Meter:
         self.waited[operator, port] += world.now_ns()
 
     def reading(self, segment: Segment, items: Iterator[Item]) -> Iterator[Item]:
-        """Yield the items of a segment; add its size, its tuples and the time to read it to its stream's account."""
+        """Yield the items of a segment; add its size, and their tuples and reading time, to its stream's account."""
         return self._taking(self.read[segment.stream], items, segment.size)
 
     def receiving(self, operator: int, port: int, items: Iterator[Item], size: int) -> Iterator[Item]:
@@ -219,7 +219,7 @@ class Meter:
         return payload
 
     def counts(self, copies: Mapping[int, int], enqueued: Mapping[int, int], objects: Mapping[int, Operator]) -> Counts:
-        """Return all counts up to now, and take the custom metrics.
+        """Return all counts up to now, and take the custom metrics, which the next call does not return again.
 
         Args:
             copies: connection -> number of batches that its sender copied.

@@ -53,7 +53,10 @@ class Outbox:
         self._meter = meter
 
     def passed(self, delivery: Direct, item: Item) -> Item:
-        """Return the item for a direct call: a counted copy if the copy plan has one, else the data itself."""
+        """Return the item for a direct call: a copy if the copy plan has one, which is counted, else the data itself.
+
+        A batch is read-only unless it is a copy, or the receiver may write to it.
+        """
         if not isinstance(item, TupleBatch):
             return item
         if delivery.copies:
@@ -89,7 +92,7 @@ class Outbox:
         self._meter.sending(operator, port, item, partial(sender.send, item))
 
     def send(self, delivery: Remote, ddl: str | None, item: Item) -> None:
-        """Add an item to a stream that other PEs read."""
+        """Add an item, made read-only, to a stream that other PEs read; `segments` writes it."""
         self._schemas[delivery.stream] = ddl or ""
         self._remote[delivery.stream].append(frozen(item))
 
@@ -99,7 +102,9 @@ class Outbox:
             yield operator, port, self._meter.sent_all(operator, port, sender.payload)
 
     def segments(self) -> Iterator[Segment]:
-        """Write the items of each stream as one segment, and yield the segments.
+        """Write the items of each stream as one segment, and yield the segments; nothing for a stream without items.
+
+        A segment is written only when it is taken from the iterator.
 
         Raises:
             OSError: a segment cannot be written.

@@ -35,8 +35,8 @@ class ArrivedTuples:
     def located(self, failure: OperatorFailure, operator: Operator, error: BaseException) -> OperatorFailure:
         """Return a failure with the port, the tuples and the origin at which the operator failed.
 
-        The range of tuples is narrowed as far as possible; a `pure` operator is called again for that. For a single
-        tuple, the failure has its values, too.
+        The range of tuples is narrowed as far as possible; a `pure` operator is called again for that, for at most
+        about `SEARCH_SECONDS`. For a single tuple, the failure has its values, too.
         """
         first, count = self._culprits(operator, error)
         number = self.before + first + 1

@@ -28,7 +28,7 @@ class ChangeableLinks:
         self.load(())
 
     def load(self, changes: Iterable[LinkChange]) -> None:
-        """Return to the declared Imports and Exports with the changes of earlier batches, as a batch begins."""
+        """Begin a batch with the declared Imports and Exports, changed as earlier batches have changed them."""
         imports, exports = self._declared.imports, self._declared.exports
         self._imports = {
             port: LinkChange(each.name, port, each.subscription, each.filter) for port, each in imports.items()
@@ -53,7 +53,7 @@ class ChangeableLinks:
         self.is_changed = True
 
     def subscription(self, port: int) -> str | None:
-        """Return the subscription of an Import; None for a port without one."""
+        """Return the subscription of an Import; None for an Import of a named stream and a port without an Import."""
         return None if port not in self._imports else self._imports[port].subscription
 
     def subscribe(self, port: int, subscription: str) -> int:
@@ -93,7 +93,7 @@ class ChangeableLinks:
         return DONE
 
     def properties(self, port: int) -> dict[str, Any] | None:
-        """Return the properties of an Export; None for a port without any."""
+        """Return the properties of an Export; None for a port without an Export."""
         return None if port not in self._exports else self._exports[port].properties
 
     def offer(self, port: int, properties: dict[str, Any]) -> int:

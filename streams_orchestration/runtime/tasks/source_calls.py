@@ -73,7 +73,8 @@ class SourceCalls:
     def produce(self, name: str, inputs: TaskInput) -> OperatorProgram | None:
         """Let a source produce its tuples of the batch, and note its offset, and its pause or its end.
 
-        Return its program if it has no more tuples for good; None otherwise, and at the end of a bounded run.
+        In a bounded run, a source that does not know its end yet only keeps its offset. Return the program of a source
+        that has no more tuples for good; None otherwise, and at the end of a bounded run.
 
         Raises:
             OperatorError: the source raised, or an operator to which it submitted.

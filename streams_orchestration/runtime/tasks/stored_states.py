@@ -59,13 +59,13 @@ def at_boundary(connection: Connection, application: str, pe: int) -> bool:
 
 
 def state_files(connection: Connection, application: str) -> set[str]:
-    """Return the paths of all files of stored states, and of those kept for the trial of a redeploy."""
+    """Return the addresses of all files of stored states, including files that are kept for the trial of a redeploy."""
     stored = connection.scalars(_FILES, {"of": application})
     return files_of(stored) | kept_files(connection, application)
 
 
 def kept_files(connection: Connection, application: str) -> set[str]:
-    """Return the paths of the state files that are kept so that the trial of a redeploy can be reverted."""
+    """Return the addresses of the state files that are kept so that the trial of a redeploy can be reverted."""
     kept = connection.scalars(_KEPT, {"of": application})
     return {path for paths in kept for path in paths}
 

@@ -33,7 +33,10 @@ class UnheededMarks:
         context.count_marks = partial(self._count, operator)
 
     def _found(self, operator: int, port: int) -> bool:
-        """Return True if no operator downstream of an output port handles window marks."""
+        """Return True if window marks of an output port reach only operators of this task, and none handles them.
+
+        Operators downstream are made if they do not exist yet.
+        """
         if (operator, port) not in self._unheeded and not self._heeded(operator, port):
             self._unheeded.add((operator, port))
         return (operator, port) in self._unheeded

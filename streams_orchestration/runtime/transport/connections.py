@@ -48,10 +48,11 @@ class _Link(NamedTuple):
 def declare(connection: Connection, compilation: Compilation) -> None:
     """Replace the recorded Exports and Imports of a deployed application, one for every replica; may be repeated.
 
-    The changes that its operators have committed are made again. `connect` has to follow.
+    The changes that its operators have committed while they ran are made again. `connect` has to follow in the same
+    write transaction.
 
-    If the tuple type of a stream has changed, its connections are ended. If only its event time has changed, the
-    connections that take its watermarks are ended.
+    If the tuple type of an exported stream has changed, its connections are ended: their readers get only the tuples
+    that are visible now. If only its event time has changed, the connections that take its watermarks are ended.
     """
     application, pe_of = compilation.logical.application, compilation.fusion.pe_of
     former = ExportRow.all(connection, select(_e).where(_e.c.application == application))
@@ -101,7 +102,9 @@ def declare(connection: Connection, compilation: Compilation) -> None:
 
 
 def change_links(connection: Connection, application: str, changes: Mapping[str, Iterable[LinkChange]]) -> None:
-    """Change the Imports and Exports of operators as their programs have changed them; `connect` has to follow.
+    """Record changed properties of Exports, and changed subscriptions and filters of Imports; `connect` has to follow.
+
+    A change of an Import or Export that is not recorded has no effect.
 
     Args:
         connection: a connection in a write transaction.
@@ -132,9 +135,11 @@ def _change_again(connection: Connection, application: str) -> None:
 def connect(connection: Connection, cause: str = "") -> None:
     """Connect every Import with all exported streams that it matches, and end the connections that no longer match.
 
-    Existing connections keep their position, and get the present facts of both sides. Ended ones that are not read to
-    their end go to the PE that has the Import now. Connections of an Import that is gone are removed. The exporters of
-    new or changed connections that take watermarks send again which of their streams are idle.
+    A new connection begins after the tuples that are visible now. If its tuple types or event times differ, it is
+    recorded with the problem, and nothing flows. Existing connections keep their position, and get the present facts of
+    both sides. Ended ones that are not read to their end go to the PE that has the Import now. Connections of an Import
+    that is gone are removed. The exporters of new or changed connections that take watermarks send again which of their
+    streams are idle.
 
     Args:
         connection: a connection in a write transaction.
@@ -180,7 +185,7 @@ def connect(connection: Connection, cause: str = "") -> None:
 def _connect(
     connection: Connection, link: _Link, row: ImportRow, export: ExportRow, former: ConnectionRow | None, cause: str
 ) -> bool:
-    """Insert a connection, or bring it up to date; return True if it is new or has changed."""
+    """Insert a connection, or update its facts; return True if it is new or has changed."""
     uncommitted = export.uncommitted and not row.consistent
     facts = {
         "pe": row.pe,
@@ -232,7 +237,8 @@ def _end_all(connection: Connection, exporter: str, stream: str, *, timed: bool 
 def _end(connection: Connection, row: ConnectionRow) -> None:
     """End a connection. Its reader may still read the tuples that are visible now, but gets no later ones.
 
-    If none are visible, or nothing flows because of a problem, the connection is removed.
+    The exporter no longer waits for the reader. If no tuples are visible, or nothing flows because of a problem, the
+    connection is removed.
     """
     s = tables.segment
     visible = [s.c.application == row.exporter, s.c.stream == row.stream, ~s.c.retracted]
@@ -260,7 +266,7 @@ def carry_connections(
         formers: operator of the new plan -> its name in the old plan, for operators that continue.
 
     Returns:
-        Operator of the new plan -> the keys of its connections, each with the PE that reads it now.
+        Operator of the new plan -> the keys of its connections, each with the PE of the old plan that reads it.
     """
     carried: dict[str, dict[str, int]] = {}
     after = {former: operator for operator, former in formers.items()}

@@ -66,8 +66,8 @@ def outstanding(
     """Return the largest lag of a reader that a PE waits for, in segments, over all streams that it writes, or 0.
 
     A reader outside of the region cannot read the open epoch, so only segments of earlier epochs count for it. If the
-    PE waited for more, the epoch would never end. A result below OUTSTANDING_LIMIT may count segments that a reader
-    cannot read, since waiting would not help.
+    PE waited for more, the epoch would never end. A PE never waits for itself. A result below OUTSTANDING_LIMIT may
+    also count segments that a reader cannot read, since only results from this limit on make the PE wait.
 
     Args:
         connection: the connection of a transaction.
@@ -170,7 +170,7 @@ def _importing_before(connection: Connection, exporter: str) -> Iterator[tuple[s
 
 
 def _cut(connection: Connection, application: str, pe: int, completed: int) -> StoredPosition | None:
-    """Return the position to which a reset would take an importing PE back; None for its start."""
+    """Return the position to which a reset would take an importing PE back; None if it would begin at its start."""
     c = tables.commit
     return connection.scalar(
         select(c.c.position).where(c.c.application == application, c.c.pe == pe, c.c.boundary, c.c.epoch == completed)
@@ -178,9 +178,10 @@ def _cut(connection: Connection, application: str, pe: int, completed: int) -> S
 
 
 def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str, int], now: float) -> list[str]:
-    """Delete the segments of exported streams that readers no longer need, and ended connections that are read.
+    """Delete the segments of exported streams that no reader needs, and the ended connections that are read to the end.
 
-    Tuples that are deleted before a reader has read them are added to its connection's count of lost ones.
+    Readers for which the exporter does not wait may lose tuples: these are added to the connection's count of lost
+    ones. Files are not removed here.
 
     Args:
         connection: a connection in a write transaction.
@@ -224,6 +225,8 @@ def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str
 def drop_unread_exports(connection: Connection, exporter: str, written: Collection[str]) -> list[str]:
     """Delete the segments of exported streams that a redeploy has ended, and that no Import still reads.
 
+    Imports of a previous plan that may be restored count as readers. Files are not removed here.
+
     Args:
         connection: a connection in a write transaction.
         exporter: the exporting application.
@@ -265,9 +268,9 @@ def _last_epoch(connection: Connection, application: str, stream: str, end: int)
 
 
 def exporters_done(connection: Connection, application: str) -> Iterable[str]:
-    """Return the completed applications from which this one imports.
+    """Return the completed applications from which this one imports, without order.
 
-    A completed application no longer collects garbage.
+    A completed application no longer collects garbage, so its importers do.
     """
     c, a = tables.stream_connection, tables.application
     return connection.scalars(

@@ -29,7 +29,7 @@ Item = TupleBatch | Punctuation
 
 
 class SegmentError(StreamsRuntimeError):
-    """The file of a committed segment is gone or was altered."""
+    """The file of a committed segment is gone, was altered, cannot be read, or has tuples of another type."""
 
 
 def write_segment(
@@ -50,7 +50,7 @@ def write_segment(
 
 
 def read_segment(store: Store, segment: Segment) -> Iterator[Item]:
-    """Yield the items of a segment.
+    """Read the file of a segment as a whole, check its size and checksum, and yield its items.
 
     Raises:
         SegmentError: the file is gone, truncated or altered, or cannot be read.
@@ -70,7 +70,7 @@ def read_segment(store: Store, segment: Segment) -> Iterator[Item]:
 
 
 def encode(items: list[Item], schema: pa.Schema, compression: str | None = None) -> pa.Buffer:
-    """Encode items as one Arrow IPC stream.
+    """Encode items, with the watermarks, origins and connections of batches, as one Arrow IPC stream.
 
     Args:
         items: the items in their order.
@@ -90,7 +90,11 @@ def writer_options(compression: str | None = None) -> pa.ipc.IpcWriteOptions:
 
 
 def write_item(writer: pa.ipc.RecordBatchStreamWriter, item: Item, schema: pa.Schema) -> None:
-    """Add an item to an Arrow IPC stream; a punctuation is an empty record batch with metadata."""
+    """Add an item to an Arrow IPC stream.
+
+    A punctuation becomes an empty record batch with metadata. The watermarks, origin and connection of a batch of
+    tuples become its metadata.
+    """
     if isinstance(item, Punctuation):
         empty = pa.RecordBatch.from_pylist([], schema=schema)
         writer.write_batch(empty, custom_metadata={_MARK: item.value.encode()})
@@ -99,7 +103,7 @@ def write_item(writer: pa.ipc.RecordBatchStreamWriter, item: Item, schema: pa.Sc
 
 
 def decode(data: pa.Buffer | bytes | pa.NativeFile) -> Iterator[Item]:
-    """Yield the items of one Arrow IPC stream; a file is read only as far as the items are taken."""
+    """Yield the items that `write_item` has put into an Arrow IPC stream; a file is read only as items are taken."""
     with pa.ipc.open_stream(data) as reader:
         while True:
             try:
@@ -119,7 +123,7 @@ def decode(data: pa.Buffer | bytes | pa.NativeFile) -> Iterator[Item]:
 
 
 def _metadata(item: TupleBatch) -> dict[bytes, bytes] | None:
-    """Return the metadata of a record batch; None if it has no metadata."""
+    """Return origin, connection and watermarks of a batch as metadata; None if it has none of the three."""
     metadata: dict[bytes, bytes] = {}
     if item.origin:
         metadata[_ORIGIN] = item.origin.encode()

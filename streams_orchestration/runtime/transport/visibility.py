@@ -34,7 +34,7 @@ class Producer:
 
     @property
     def ended(self) -> bool:
-        """True if nothing more will become visible."""
+        """True if the PE has made its last commit, and the reader sees all its epochs."""
         return self.final and self.completed >= self.epoch - 1
 
 
@@ -65,9 +65,10 @@ def completed_of(connection: Connection, application: str, pe: int) -> int | Non
 
 
 def visible_end(connection: Connection, application: str, stream: str) -> int:
-    """Return the number of the first segment of an exported stream that is not in a complete epoch.
+    """Return the number of the first segment of an exported stream whose epoch is not visible outside.
 
-    It is the number of the next segment if all are in complete epochs.
+    Only complete epochs are visible, and of a redeploy on trial only the epochs before it. If all segments are visible,
+    the result is the number of the next segment.
 
     Raises:
         NoResultFound: the stream is not exported.
@@ -119,7 +120,7 @@ def end_of_epoch(connection: Connection, application: str, stream: str, epoch: i
 
 
 def readable_segments(connection: Connection, application: str, stream: str, number: int, completed: int | None) -> int:
-    """Return how many segments of a stream may be read from a number on.
+    """Return the number of segments of a stream that a reader can see from a segment on, without retracted ones.
 
     Args:
         connection: the connection of a transaction.

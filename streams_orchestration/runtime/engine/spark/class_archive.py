@@ -41,10 +41,10 @@ class ClassArchive:
 
     @classmethod
     def find(cls, java: Path, options: str, home: Path, directory: Path | None = None) -> ClassArchive:
-        """Find the archive for a JVM, and mark it as used.
+        """Find the archive for a JVM, and mark it as used by its modification time.
 
         If it is missing, its directory is created. The JVM is to write it if the directory can be written, and has more
-        than `FREE_BYTES` free on its disk.
+        than `FREE_BYTES` free on its disk. Otherwise the JVM starts without an archive.
 
         Args:
             java: the program of the JVM.
@@ -75,7 +75,7 @@ class ClassArchive:
         return f"-XX:SharedArchiveFile={self.path} {QUIET}" if self.path.exists() else ""
 
     def write(self, gateway: Any) -> None:
-        """Make the JVM write the archive to `writes`, as `jcmd VM.cds static_dump` does.
+        """Make the JVM write the archive to `writes`, as `jcmd VM.cds static_dump` does, and wait until it has done so.
 
         An option to write it when the JVM ends would slow down the JVM by seconds; this takes time only afterwards. An
         error of the JVM is raised as Py4J's.

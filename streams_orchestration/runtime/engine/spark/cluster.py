@@ -72,7 +72,7 @@ def ship(directory: Path, python: str | None) -> tuple[Path, Path]:
     """Write the files that executors get, and return them: the script that runs Python, and the product for it.
 
     Args:
-        directory: the directory for the files, which is created.
+        directory: the directory for the files, which is created; existing files are replaced.
         python: the path of Python in the executors, or in an archive; None for the Python of this process.
     """
     directory.mkdir(parents=True, exist_ok=True)

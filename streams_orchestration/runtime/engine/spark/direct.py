@@ -51,9 +51,11 @@ class DirectBatches:
         self._until = 0.0
 
     def advance(self, batch: int) -> int:
-        """Commit the last batch, run direct batches until Spark has to run one, and return the number of that batch.
+        """Commit the last batch, run and commit direct batches until Spark has to run one, and return its number.
 
-        Return `batch` if there is nothing to do for a while, or the planner plans no more.
+        Spark has to run a batch if its last batch ended more than `SECONDS` ago or took longer than that, or if the
+        owners cannot run the batch. Return `batch` if there is nothing to do for a while, the catalog cannot be
+        reached, or the planner plans no more; direct batches may have been committed before that.
 
         Args:
             batch: the query's current batch according to Spark, which may be lower than the number in the catalog.
@@ -81,8 +83,11 @@ class DirectBatches:
     def _run(self, batch: int) -> bool:
         """Run a batch by the owners of its tasks; return False, without effect, if Spark has to run it.
 
+        Spark has to run it if a task has no reachable owner, or if the queries of the host take all slots.
+
         Raises:
-            StreamsRuntimeError: an owner has ended, or could not run a task; the scratch directory has the reason.
+            StreamsRuntimeError: an owner has ended, or could not run a task. The scratch directory has the reason, and
+                an executor that is silent is marked; see `Owners.suspect`.
         """
         connections = self._connections()
         if connections is None:
@@ -120,7 +125,7 @@ class DirectBatches:
 
 
 def _answers(pending: list[tuple[OwnerConnection, TaskRequest]]) -> list[Row]:
-    """Have the owners run requests, in parallel but each one at a time, and return the rows that they produce.
+    """Have the owners run requests in parallel, each owner one at a time, and return the rows that they produce.
 
     Raises:
         StreamsRuntimeError: an owner has ended, or could not run a request.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.engine.spark.query import SparkQuery
 
 ARCHIVE_SECONDS = 600.0
-"""The longest time in seconds that a JVM takes to write its archive, minutes on a busy machine; then it has failed."""
+"""Seconds after which a JVM that still writes its archive is killed; writing takes minutes on a busy machine."""
 WANTED_SECONDS = 0.25
 SWITCH_SECONDS = 0.0005
 """The interval in which Python switches threads while a session is made, whose many short calls to the JVM wait for it.
@@ -46,8 +46,9 @@ log = logging.getLogger("streams.spark")
 class SparkEngine:
     """A Spark session, which starts on a thread with its JVM and its workers.
 
-    Its creation starts the JVM. It raises JavaError without a Java, SettingError if a file of Spark's properties cannot
-    be used, and StreamsRuntimeError if a host on a cluster cannot run programs from its directory.
+    Its creation starts the JVM, and removes directories of the host's earlier starts. It raises JavaError without a
+    Java, SettingError if a file of Spark's properties cannot be used, StreamsRuntimeError if a host on a cluster cannot
+    run programs from its directory, and OSError if Spark cannot be run or a directory cannot be written.
     """
 
     def __init__(self, start: EngineStart) -> None:
@@ -123,7 +124,7 @@ class SparkEngine:
 
     @property
     def session(self) -> SparkSession:
-        """The session, once it is up.
+        """The session; reading this property waits until the session is up.
 
         Raises:
             Exception: the error that kept the session from starting.
@@ -149,11 +150,18 @@ class SparkEngine:
         return self.session.sparkContext
 
     def ping(self) -> object:
-        """Ask the JVM for the time of its start, and return it; wait until the session is up."""
+        """Ask the JVM for the time of its start, and return it; wait until the session is up, and for the answer.
+
+        Raises:
+            Exception: the error that kept the session from starting, or Py4J's if the JVM has ended.
+        """
         return self._context._jsc.startTime()
 
     def ended(self, patience: float = 0.0) -> str | None:
-        """Return how the JVM or its Spark application has ended, in words; None if both run for `patience` seconds."""
+        """Return how the JVM or its Spark application has ended, in words; None if the JVM runs for `patience` seconds.
+
+        The end of the Spark application, as on a cluster, is only known after `watch` has noticed it.
+        """
         if self._given_up:
             return f"its Spark application on {self._master} has ended; see the host's log, and the cluster's"
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -161,7 +169,7 @@ class SparkEngine:
         return None
 
     def watch(self, wake: Callable[[], None]) -> None:
-        """Start a thread that calls `wake` after each end of a query, and after the end of the JVM."""
+        """Start a thread that calls `wake` after each end of a query, and at last after the end of the JVM."""
         threading.Thread(target=self._await_ends, args=(wake,), name="query-ends", daemon=True).start()
 
     def _await_ends(self, wake: Callable[[], None]) -> None:
@@ -179,6 +187,8 @@ class SparkEngine:
 
     def query(self, start: QueryStart) -> SparkQuery:
         """Wait until the session is up, and start a query of it; on a cluster, first give up lost executors.
+
+        A query of `Sql` and `DataFrame` operators may have failed when it is returned; see `FrameQuery.start`.
 
         Raises:
             Exception: the error that kept the session from starting, or one of Spark's for the query.
@@ -208,13 +218,18 @@ class SparkEngine:
             forget_workers(self._workers, living)
 
     def stop(self) -> None:
-        """Stop the session; its JVM lives as long as this process."""
+        """Wait until the session is up, and stop it; its JVM lives as long as this process.
+
+        Raises:
+            Exception: the error that kept the session from starting.
+        """
         self.session.stop()
 
     def tidy(self, wanted: Callable[[], bool]) -> None:
-        """Make the JVM archive its classes if there is no archive yet, as long as `wanted` returns True.
+        """Make the JVM archive its classes, and wait for it as long as `wanted` returns True.
 
-        If it returns False, or after `ARCHIVE_SECONDS`, the JVM is killed and the incomplete archive removed.
+        Do nothing if there is an archive or it cannot be written. When `wanted` returns False, or after
+        `ARCHIVE_SECONDS`, the JVM is killed and the incomplete archive removed. A failure of the JVM is only logged.
         """
         if self._archive.writes is None:
             return
@@ -240,9 +255,9 @@ class SparkEngine:
 
 
 def no_session(master: str, error: Exception) -> Exception:
-    """Return the error to raise for the one that kept a session from starting.
+    """Return the error to raise in place of the error that kept a session from starting.
 
-    With the master `local` it is the same error, else one that names the cluster.
+    With the master `local` it is the same error, else a StreamsRuntimeError that names the cluster and the reason.
     """
     if master == LOCAL:
         return error

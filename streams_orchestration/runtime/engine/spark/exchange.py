@@ -87,7 +87,7 @@ class RowSender:
 
 
 def take_over(payload: bytes, take: Callable[[bytes], pa.Buffer]) -> pa.Buffer:
-    """Return the Arrow IPC stream of a payload; call this once for a payload, since its file is then removed.
+    """Return the Arrow IPC stream of a payload, and remove its file; call this once for a payload.
 
     Args:
         payload: the payload of the row.

@@ -43,7 +43,7 @@ IMPORTED = (
     "streams_orchestration.runtime.queries.planner",
 )
 REQUEST_SECONDS = 10.0
-"""Seconds within which a client must have sent its whole request."""
+"""Seconds without data after which a request that a client has not sent completely is refused."""
 FULL_SECONDS = 0.1
 """Seconds between two tries to accept a client while the process has no free file descriptor."""
 STREAMS = ("standard input", "standard output", "standard error")
@@ -55,7 +55,7 @@ def expect_fork_server(directory: Path) -> socket.socket | None:
     Call this before the JVM starts, which inherits that variable.
 
     Directories of the host's earlier starts are removed. Requests that come before the server is up wait for it. Its
-    processes work in the working directory of this process.
+    processes work in the working directory of this process, which is another one for a moment during this call.
 
     Args:
         directory: the directory of this server alone, which replaces an existing one.
@@ -63,6 +63,9 @@ def expect_fork_server(directory: Path) -> socket.socket | None:
     Returns:
         The socket on which the server is to listen; None if no program may be run from the directory. The variable is
         not set then, and Spark starts ordinary Pythons.
+
+    Raises:
+        OSError: the directory cannot be written.
     """
     for old in directory.parent.glob(f"{directory.name.rpartition('-')[0]}-*"):
         shutil.rmtree(old, ignore_errors=True)
@@ -125,7 +128,7 @@ class ForkServer:
         self._selector = selectors.DefaultSelector()
 
     def serve(self) -> None:
-        """Serve requests until the host has ended."""
+        """Serve requests until the host has ended and so closed standard input; call this on the main thread."""
         signal.signal(signal.SIGCHLD, _ignore)
         signal.set_wakeup_fd(self._wakes.fileno(), warn_on_full_buffer=False)
         for source in (sys.stdin, self._listener, self._ended):
@@ -204,11 +207,11 @@ class ForkRequest(NamedTuple):
 
     @classmethod
     def received(cls, client: socket.socket) -> ForkRequest:
-        """Receive the request that a client sends.
+        """Receive the request that a client sends; on an error close the streams that came with it.
 
         Raises:
-            OSError: the client has gone, or sends nothing for `REQUEST_SECONDS`.
-            EOFError, ValueError, TypeError: the request is incomplete or wrong.
+            OSError: the connection has failed, or the client sends nothing for `REQUEST_SECONDS`.
+            EOFError, ValueError, TypeError: the request is incomplete or wrong, or the client has gone.
         """
         client.settimeout(REQUEST_SECONDS)
         size, streams, _, _ = socket.recv_fds(client, 4, 3)
@@ -230,7 +233,7 @@ class ForkRequest(NamedTuple):
         _close(self.streams)
 
     def become(self) -> NoReturn:
-        """Turn the process that was just forked into the requested one; this never returns."""
+        """Turn the process that was just forked into the requested one, and end it with the status of its module."""
         status = 1
         try:
             signal.set_wakeup_fd(-1)

@@ -14,14 +14,14 @@ import socket
 import sys
 
 ANSWER_SECONDS = 60.0
-"""Seconds within which a fork server must answer, imports included; otherwise it counts as broken."""
+"""Seconds within which a fork server must answer, imports included; otherwise no fork is requested from it."""
 
 
 def main(directory: str, arguments: list[str]) -> int:
     """Request a forked process, wait for its end, and return its exit status; pass SIGTERM on to it.
 
-    Without a server, or with a program other than `-m MODULE`, this process becomes an ordinary Python. If the server
-    ends meanwhile, the forked process is killed, and the status is 1.
+    If no server answers, or with a program other than `-m MODULE`, this process becomes an ordinary Python. If the
+    server ends after its answer, the forked process is killed, and the status is 1.
     """
     connection = _connect(directory) if arguments[:1] == ["-m"] else None
     pid = None if connection is None else _request(connection, arguments)

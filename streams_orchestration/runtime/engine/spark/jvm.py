@@ -44,6 +44,8 @@ class Jvm:
     def gateway(self) -> Any:
         """Wait until the JVM is up, and return PySpark's connection to it; call this once, since its file is removed.
 
+        The wait has no limit while the JVM runs. PySpark's own errors are raised as they are.
+
         Raises:
             StreamsRuntimeError: the JVM has ended; the message has the reason, if the output shows it.
         """
@@ -106,7 +108,10 @@ class OutputMark:
 
 
 def telling_line(output: str) -> str:
-    """Return the line of a JVM's output that says why it ended; empty if there is no output."""
+    """Return the line of a JVM's output that probably says why it ended; empty if there is no output.
+
+    It is the last line with a word such as `Error`, or else the last line that is not of a stack trace.
+    """
     lines = [line.strip() for line in output.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     lines = [line for line in lines if line not in FRAMES]
     errors = [line for line in lines if _TELLING.search(line)]

@@ -43,7 +43,13 @@ FAILURES = (OSError, EOFError, AssertionError, AuthenticationError)
 
 
 def listen() -> tuple[str, socket.socket]:
-    """Listen on a new address of this process; return it, and the socket that accepts connections, keys unchecked."""
+    """Listen on a new address of this process; return the address, and the socket that accepts connections.
+
+    Accepted connections may come from anyone; see `admit`.
+
+    Raises:
+        OSError: the socket cannot be opened.
+    """
     name = f"streams-{os.getpid()}-{secrets.token_hex(8)}"
     if driver := os.environ.get(DRIVER):
         listener = socket.create_server((_own_address(driver), 0), backlog=BACKLOG)
@@ -139,12 +145,12 @@ class OwnerConnection:
         return self._connection.recv()
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; the owner keeps running."""
         self._connection.close()
 
 
 def answered(connections: Iterable[OwnerConnection]) -> list[OwnerConnection]:
-    """Wait until an owner has answered or has ended, and return the connections to all such owners."""
+    """Wait until one of some owners has answered or has ended, and return the connections of all that have."""
     waits = {each: connection for connection in connections for each in connection.waits_for}
     return list({waits[each] for each in wait(list(waits))})  # type: ignore[index]
 

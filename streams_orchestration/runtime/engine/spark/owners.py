@@ -103,7 +103,7 @@ def take_silent(workers: Path) -> list[str]:
 
 
 def owner_pids(registers: Iterable[str]) -> list[int]:
-    """Return the pids in registers of this machine; skip registers that are still being written."""
+    """Return the pids in registers that name a process of this machine; skip incomplete registers."""
     lines = (register.split("\n") for register in registers)
     here = (line[0] for line in lines if len(line) == REGISTER_LINES and is_here(line[-1]))
     return [pid for address in here if (pid := pid_of(address)) is not None]
@@ -127,7 +127,10 @@ class Owners:
         self._connections: dict[str, OwnerConnection] = {}
 
     def connection(self, owner: str) -> OwnerConnection | None:
-        """Return the connection to an owner, made if needed; None if the owner has ended or does not answer."""
+        """Return the connection to an owner, which is made if there is none, and kept.
+
+        None if the owner has ended, or does not prove within `HANDSHAKE_SECONDS` that it knows its key.
+        """
         connection = self._connections.get(owner)
         if connection is not None and not connection.ended:
             return connection
@@ -139,9 +142,9 @@ class Owners:
         return connection
 
     def suspect(self, connection: OwnerConnection) -> None:
-        """Mark the executor at the other end as silent, so that the host gives it no more tasks.
+        """Mark the executor at the other end of a connection as silent, so that the host gives it no more tasks.
 
-        Do nothing if it is not known.
+        Do nothing for a process that has announced itself outside of an executor, or is no longer announced.
         """
         owner = next((owner for owner, known in self._connections.items() if known is connection), None)
         workers = Path(os.environ.get(DIRECTORY, ""))
@@ -156,7 +159,7 @@ def send(connection: OwnerConnection, request: Any) -> None:
     """Send a request to an owner, which must have answered the previous one.
 
     Raises:
-        StreamsRuntimeError: the owner has ended.
+        StreamsRuntimeError: the owner has ended; a `SilentOwnerError` if its machine no longer answers.
     """
     try:
         connection.send(request)
@@ -168,7 +171,8 @@ def receive(connection: OwnerConnection) -> Any:
     """Wait for the answer of an owner to a request, and return it.
 
     Raises:
-        StreamsRuntimeError: the owner has ended, or an error was raised while it ran the request.
+        StreamsRuntimeError: the owner has ended, or an error was raised while it ran the request; a `SilentOwnerError`
+            if its machine no longer answers.
     """
     try:
         done, result = connection.receive()
@@ -197,8 +201,9 @@ class Worker:
     def run(self, register: Path, request: Any) -> Any:
         """Have the owner of a task run a request, and return the result; choose an owner if the task has none.
 
-        An owner on a machine that no longer answers is marked as silent. If this process is the owner, errors of `work`
-        are raised as they are.
+        An owner that cannot be reached is replaced. This process is announced before an owner is chosen. An owner on a
+        machine that stops answering while it runs the request is marked as silent. If this process is the owner, errors
+        of `work` are raised as they are.
 
         Args:
             register: the file that names the owner of the task, `.../QUERY/owners/LEVEL-PARTITION`.

@@ -27,7 +27,7 @@ class StandstillWatch:
     Time is counted in looks, so a process that was stopped with all its threads gets its full time afterwards.
 
     Args:
-        end: called when a task makes no progress; None to end the process.
+        end: called with the limit when the tasks make no progress for so long; None to log that and kill the process.
     """
 
     def __init__(self, end: Callable[[int], None] | None = None) -> None:
@@ -41,7 +41,9 @@ class StandstillWatch:
 
     @contextmanager
     def task(self, limit: int) -> Generator[None]:
-        """Watch a task that runs within the block.
+        """Watch a task that runs within the block, by a thread that is started once and never ends.
+
+        The limit of the task that began last holds for all tasks.
 
         Args:
             limit: seconds without progress until the process is ended; 0 for never.

@@ -98,7 +98,10 @@ class SparkQuery(ScratchQuery):
         self.start()
 
     def start(self) -> None:
-        """Start the query with a checkpoint directory of this generation; an error of Spark's is raised as it is."""
+        """Start the query with the checkpoint directory of its scratch directory, and count and log the start.
+
+        An error of Spark's is raised as it is.
+        """
         self._starts += 1
         self._again_at = None
         self._query = self._begin()
@@ -121,9 +124,10 @@ class SparkQuery(ScratchQuery):
         return self._query is not None and self._query.isActive
 
     def failure(self) -> StreamsRuntimeError | None:
-        """Return the error that ended the query, and set `permanent` and `cause` by it.
+        """Return the error that ended the query; None while the query runs or is about to be started again.
 
-        Return None while the query runs or is about to be started again.
+        The reason that the planner has recorded, which also sets `permanent` and `cause`, has priority over Spark's.
+        Spark's reason is logged once.
 
         A query that could not start because Python was slow to start is started again by this call, after a pause, up
         to `MOST_STARTS` times.

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 def spark_session(settings: Mapping[str, str], gateway: Any) -> SparkSession:
     """Start the Spark session of this process, and return it. This takes seconds, so call it on a thread.
 
+    The directory for temporary files of Spark is created. Errors of Spark are raised as they are.
+
     Args:
         settings: the settings, as from `session_settings`.
         gateway: the connection to a JVM that was started with the same settings.
@@ -37,7 +39,10 @@ def register_source(session: SparkSession) -> None:
 
 
 def warm_up(session: SparkSession) -> None:
-    """Start the workers of a session, one for each core, before the first batch needs them; this takes seconds."""
+    """Start the workers of a session, one for each core, before the first batch needs them, and announce them.
+
+    This takes seconds. Errors of Spark are raised as they are.
+    """
     cores = session.sparkContext.defaultParallelism
     session.range(0, cores, 1, cores).mapInArrow(_announced, "id bigint").write.format("noop").mode("overwrite").save()
 

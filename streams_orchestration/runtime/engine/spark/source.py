@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PeSource(DataSource):
-    """The format `spark.readStream.format("streams_pe")`, with the options home, scratch, generation and limit."""
+    """The format `spark.readStream.format("streams_pe")`, with the options of `QueryStart.planner_options`."""
 
     @classmethod
     def name(cls) -> str:
@@ -81,7 +81,7 @@ class PeReader(DataSourceStreamReader):
         yield from PeLevel(Scratch(self.options["scratch"]), 0)(rows)
 
     def stop(self) -> None:
-        """Stop the planner with the query."""
+        """Stop the planner with the query; do nothing if this reader has made no planner."""
         if self._made is not None:
             self._made.stop()
 

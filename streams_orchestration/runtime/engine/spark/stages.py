@@ -54,8 +54,9 @@ class PeLevel:
 
         Raises:
             StreamsRuntimeError: Spark has lost the results of a task and runs it again, while other tasks may have them
-                already, and only a reset undoes all of them; or a process that ran a task has ended. An error of an
-                operator is not raised; see `run_task`.
+                already, and only a reset undoes all of them; or a process that ran a task has ended, or raised an error
+                that `run_task` raises. An error of an operator is not raised; see `run_task`.
+            ImplementationError, OSError: see `run_task`, for a task that this process runs.
         """
         if self.scratch.launched.apart:
             _require_first_run()
@@ -73,9 +74,11 @@ def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) ->
     """Run a task in this process, which is its owner, and return the rows that it sends to other tasks.
 
     The task's result goes into an answer for the planner. If the task fails, the failure is logged and in the answer,
-    and it sends no tuples. The first task of level 0 also sends the plan to all tasks of later levels.
+    and it sends no tuples. The first task of level 0 also sends the plan to all tasks of later levels, even if it
+    fails. Payloads of the task's earlier batches are dropped.
 
     Raises:
+        ImplementationError: the class of an operator cannot be imported.
         OSError: the answer cannot be written.
     """
     launched = scratch.launched

@@ -64,10 +64,13 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path, session: SparkSes
         base: the directory of the spec, whose modules can be imported.
         session: the session that analyses them; None for one in a process of its own.
 
+    An operator whose query cannot run is a refusal in the result, not an error. Programs whose queries Spark cannot
+    distinguish are analysed once. In a process of its own, the progress is logged every `TELL_SECONDS`.
+
     Raises:
-        AnalysisError: Spark does not start, fails, or takes more than `SECONDS`.
-        JavaError: there is no Java.
-        HostLaunchError: this process may have too few files open.
+        AnalysisError: Spark does not start, fails, or takes more than `SECONDS`, in a process of its own.
+        JavaError: there is no Java for that process.
+        HostLaunchError: this process may have too few files open for that.
     """
     alike = _alike(program for program in programs if program.engine == "dataframe")
     if not alike:
@@ -82,7 +85,7 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path, session: SparkSes
 
 
 def _analysed_apart(programs: list[PeProgram], base: Path, directory: Path) -> QueryAnalysis:
-    """Analyse programs in a process of its own, which gets and leaves files in a directory.
+    """Analyse programs in a process of its own, which gets and leaves files in a directory and is then killed.
 
     Raises:
         AnalysisError: Spark does not start, fails, or takes more than `SECONDS`.
@@ -176,6 +179,7 @@ def _analysed_here(directory: Path) -> QueryAnalysis:
 
     Raises:
         StreamsRuntimeError: there is no Java, or the JVM has ended.
+        OSError: Spark cannot be run.
     """
     from streams_orchestration.runtime.engine.spark.session import spark_session
 
@@ -218,7 +222,7 @@ def _analysed(session: SparkSession, programs: list[PeProgram], base: str, direc
 
 
 class _EmptySource:
-    """A source of input ports for the analysis: they get no tuples."""
+    """A source of input ports for the analysis: they get no tuples. Its creation creates the directory."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir()

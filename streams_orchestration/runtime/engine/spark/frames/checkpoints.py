@@ -42,11 +42,11 @@ _MEND = "restore it from a copy, or start over with --fresh"
 
 
 class CheckpointError(OperatorError):
-    """A checkpoint is gone or was altered."""
+    """A checkpoint is gone, was altered, or cannot be read."""
 
 
 def needed(paths: Iterable[str], last: int) -> list[str]:
-    """Return the files of a checkpoint that a query needs to continue after a batch.
+    """Return the files of a checkpoint that a query needs to continue after a batch, sorted, without temporary files.
 
     Args:
         paths: all files, relative to the checkpoint.
@@ -101,7 +101,8 @@ def link_checkpoint(
 ) -> StoredState:
     """Link the files of a checkpoint to names of their own, or upload them, and return them as a stored state.
 
-    Call this while Spark runs no batch. The files are durable when this returns.
+    Call this while Spark runs no batch. The contents of the files are durable when this returns, the names of the links
+    after `Store.sync_names`. A file that Spark has removed meanwhile is left out.
 
     Args:
         checkpoint: the checkpoint of the query.
@@ -134,7 +135,7 @@ def link_checkpoint(
 
 
 def restore_checkpoint(store: Store, stored: StoredState, checkpoint: Path) -> None:
-    """Create the checkpoint of a query from a stored state.
+    """Create the checkpoint of a query from a stored state; after an error, it may be incomplete.
 
     Args:
         store: the storage of the state's files.
@@ -160,7 +161,10 @@ def restore_checkpoint(store: Store, stored: StoredState, checkpoint: Path) -> N
 
 
 def watermark_of(checkpoint: Path) -> int | None:
-    """Return the event time up to which rows are late, in milliseconds since 1970; None before the first rows."""
+    """Return Spark's watermark for the next batch, in milliseconds since 1970; None before the first rows.
+
+    Rows with an earlier event time are late.
+    """
     if not (checkpoint / "commits").is_dir():
         return None
     logs = [int(path.name) for path in (checkpoint / "commits").iterdir() if path.name.isdecimal()]

@@ -86,7 +86,7 @@ Its arguments are the session, the operator, the port, and the attribute of the 
 
 
 def segments_source(options: Mapping[str, str]) -> Source:
-    """Return the source of input ports that read the segments of the transport.
+    """Return the source of input ports that read the segments of the transport; it registers `PortSource`.
 
     Args:
         options: the options of the planner.
@@ -109,8 +109,10 @@ def segments_source(options: Mapping[str, str]) -> Source:
 class Composition:
     """The operators of a PE as DataFrames of one session.
 
+    The creation changes the settings of the session, and raises ImplementationError; see `frame_parameters`.
+
     Args:
-        spark: a session of its own, whose settings are changed.
+        spark: a session that nothing else uses.
         program: the program of the PE.
         directories: the directories of the PE.
         source: the source of the input ports that are fed from outside of the PE.
@@ -153,7 +155,9 @@ class Composition:
         return next(iter(modes))
 
     def compose(self) -> None:
-        """Make the DataFrames of all operators, without running them.
+        """Make the DataFrames of all operators, without running them; views of inputs exist only meanwhile.
+
+        A function of a `DataFrame` operator is called for that, and an error that it raises becomes an OperatorError.
 
         Raises:
             OperatorError: an operator's query cannot be composed or streamed, or its output does not fit its streams.
@@ -179,6 +183,7 @@ class Composition:
 
         Raises:
             OperatorError: see `compose`.
+            OSError: the delays cannot be written.
         """
         self.compose()
         BatchRecord(scratch).set_delays(self._delays)

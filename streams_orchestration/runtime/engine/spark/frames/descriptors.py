@@ -69,7 +69,7 @@ class BatchRecord:
         self._write("first", json.dumps(batch).encode())
 
     def first(self) -> int:
-        """Return the batch that `begin` recorded."""
+        """Return the batch that `begin` has recorded before."""
         return json.loads((self._directory / "first").read_bytes())
 
     def plan(self, batch: int, planned: FrameBatch) -> None:
@@ -82,7 +82,7 @@ class BatchRecord:
         shutil.rmtree(self.released(batch - 2), ignore_errors=True)
 
     def released(self, batch: int) -> Path:
-        """Return the directory of the tuples that have waited and go to Spark with a batch."""
+        """Return the path of the directory for the tuples that have waited and go to Spark with a batch."""
         return self._directory / f"{batch}-released"
 
     def set_delays(self, delays: dict[str, OutputDelay]) -> None:
@@ -91,7 +91,7 @@ class BatchRecord:
         self._write("delays", _delays.dump_json(delays))
 
     def delays(self) -> dict[str, OutputDelay]:
-        """Return the delays that `set_delays` recorded."""
+        """Return the delays that `set_delays` has recorded before."""
         return _delays.validate_json((self._directory / "delays").read_bytes())
 
     def is_planned(self, batch: int) -> bool:
@@ -99,7 +99,7 @@ class BatchRecord:
         return (self._directory / str(batch)).exists()
 
     def port(self, batch: int, operator: int, port: int) -> PortBatch:
-        """Return the input of a port in a recorded batch; empty if the port gets no rows."""
+        """Return the input of a port in a batch that `plan` recorded; empty if the port gets no rows."""
         return _codec.validate_json((self._directory / str(batch)).read_bytes()).ports.get(
             f"{operator}:{port}", PortBatch()
         )

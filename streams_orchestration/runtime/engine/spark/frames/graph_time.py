@@ -154,7 +154,7 @@ class _OperatorTime:
         return state
 
     def load(self, state: State) -> None:
-        """Restore what `dump` returned; do nothing if the state has no part for the operator.
+        """Restore a state that `dump` returned; do nothing if the state has no part for the operator.
 
         If another plan has other connections, each of them begins with the operator's watermark, except connections
         that have ended (EV45).
@@ -225,7 +225,9 @@ class QueryTime:
     def enter(
         self, plan: BatchPlan, watermark: int | None, delays: Mapping[str, OutputDelay], *, ended: bool
     ) -> tuple[dict[str, list[pa.RecordBatch]], list[OutputMarks]]:
-        """Process the input of a batch; in the first batch of a plan, ports that are idle are sent as idle again.
+        """Read the input of a batch, and advance the watermarks of the operators by it.
+
+        If the readers of the streams have changed since the last batch, ports that are idle are sent as idle again.
 
         Args:
             plan: the planned batch.
@@ -325,7 +327,7 @@ class QueryTime:
         return int(earlier(np.array([value], np.int64), delay.microseconds)[0])
 
     def counts(self) -> Counts:
-        """Take the counters of the operators; return them with the watermarks and what holds these, by operator."""
+        """Take the metrics of the operators; return them with the watermarks and their holders, by operator."""
         found: Counts = {}
         for each in self._operators.values():
             metrics = each.context.metrics
@@ -340,7 +342,7 @@ class QueryTime:
         return {name: part for each in self._operators.values() for name, part in each.dump().items()}
 
     def load(self, state: State) -> None:
-        """Restore what `dump` returned.
+        """Restore a state that `dump` returned; an operator without a part of the state begins without a watermark.
 
         Raises:
             OperatorError: the state counts the ticks of another attribute.

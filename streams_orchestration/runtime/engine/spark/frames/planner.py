@@ -66,8 +66,9 @@ def flush_before_end(plan: BatchPlan, operator: str, *, autonomous: bool) -> Bat
 class FramePlanner(Planner):
     """The planner of a query's batches, used by the source that plans; see `BatchRecord`.
 
-    Its creation restores the event time from the checkpoint. If that cannot be read or used, it raises OperatorError,
-    and the scratch directory has the reason.
+    Its creation restores the event time from the checkpoint. If that is damaged or cannot be used, it raises
+    OperatorError, and the scratch directory has the reason. It raises OSError if a file of the event time cannot be
+    read, and ImplementationError if an operator's class cannot be imported.
     """
 
     def __init__(self, options: dict[str, str], record: BatchRecord) -> None:
@@ -100,7 +101,7 @@ class FramePlanner(Planner):
         """The watermarks after the results of the planned batch."""
 
     def start(self) -> int:
-        """Record and return the number of the last committed batch; for errors see `Planner.start`."""
+        """Record and return the last committed batch, after which the query begins; see `Planner.start`."""
         batch = super().start()
         self._record.begin(batch)
         return batch
@@ -110,7 +111,8 @@ class FramePlanner(Planner):
 
         Raises:
             StreamsRuntimeError: see `Planner.advance`; or Spark's checkpoint is at another batch than the catalog, or
-                the input of the batch cannot be read.
+                cannot be stored, or the input of the batch cannot be read.
+            OSError: a file of the checkpoint or of the input cannot be read or written.
         """
         if not self.scratch.begun:
             self.scratch.begin()
@@ -125,6 +127,7 @@ class FramePlanner(Planner):
 
         Raises:
             OperatorError, SegmentError: see `QueryTime.enter`; the scratch directory has the reason.
+            OSError: a segment of tuples that have waited cannot be written.
         """
         try:
             return self._ports(plan)
@@ -163,7 +166,7 @@ class FramePlanner(Planner):
         """Return the input of every port in a batch, under the key `operator:port`; write tuples that have waited.
 
         Raises:
-            OperatorError, SegmentError: see `_released`.
+            OperatorError, SegmentError, OSError: see `_released`.
         """
         released = self._released(plan)
         ports = dict(released)
@@ -187,6 +190,7 @@ class FramePlanner(Planner):
 
         Raises:
             OperatorError, SegmentError: see `QueryTime.enter`.
+            OSError: a segment cannot be written.
         """
         if not self._time.looks:
             return {}
@@ -228,9 +232,9 @@ class FramePlanner(Planner):
         return plan.position.sources.get(self._name, {}).get("times", {})
 
     def _answers(self, plan: BatchPlan) -> list[TaskResult]:
-        """Write the watermarks after a batch as segments; return one result for the whole query, which names them.
+        """Take the answers of a batch, and write its watermarks as segments; return one result for the whole query.
 
-        If the batch ends the epoch, also store the event time, and link the checkpoint, which is then in the result.
+        If the batch ends the epoch, also store the event time and link the checkpoint, which is then in the result.
 
         Raises:
             CheckpointError, OSError: see `link_checkpoint`; or a file cannot be written.
@@ -303,7 +307,7 @@ class FramePlanner(Planner):
         return counts
 
     def _sources(self, plan: BatchPlan, read: list[TaskResult]) -> dict[str, dict[str, Any]]:
-        """Return the latest event times of the inputs for the catalog; nothing if Spark keeps them."""
+        """Return the latest event times of the inputs for the catalog; empty if Spark keeps them, as with one input."""
         if not self._remembers:
             return {}
         times = dict(self._times(plan))

@@ -34,6 +34,7 @@ def port_watermark(program: OperatorProgram, port: int) -> ViewWatermark | None:
 
     Raises:
         OperatorError: the port declares `eventTime`, but no event time arrives there.
+        ImplementationError: see `frame_parameters`.
     """
     declared = frame_parameters(program).watermarks.get(program.ports[port])
     if not isinstance(declared, str):

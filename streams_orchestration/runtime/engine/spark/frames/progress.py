@@ -51,7 +51,7 @@ class ProgressNote:
         self._noted = StateProgress()
 
     def take(self, query: Any) -> None:
-        """Write down the new progress of a running Spark query; do nothing without a new batch.
+        """Add the batches that a running Spark query has completed to the noted progress; do nothing without a new one.
 
         Raises:
             OSError: the file of the note cannot be written.

@@ -64,13 +64,16 @@ class FrameQuery(SparkQuery):
         return ProgressNote(self._scratch.path)
 
     def start(self) -> None:
-        """Start the query at the position in the catalog.
+        """Start the query at the position in the catalog, with the checkpoint that is stored for it.
 
-        A query that cannot be composed, or whose checkpoint is damaged, has then failed permanently; one within an
-        epoch has failed until a reset. `failure` returns the error.
+        A query that cannot be composed or started, whose checkpoint is damaged, or whose tasks run on a cluster, has
+        then failed permanently; a query within an epoch has failed until a reset. The error is logged, and `failure`
+        returns it.
 
         Raises:
             CatalogError: the catalog cannot be read.
+            OSError: the directory of the checkpoint cannot be written.
+            ImplementationError: see `frame_parameters`.
         """
         try:
             super().start()
@@ -82,9 +85,9 @@ class FrameQuery(SparkQuery):
             self.log.error("%s", self.error)
 
     def failure(self) -> StreamsRuntimeError | None:
-        """Return the error that ended the query.
+        """Return the error that ended the query; None while it runs or is to be started again.
 
-        While the query runs, return None, and note its progress every `NOTE_SECONDS`.
+        While the query runs, also note its progress every `NOTE_SECONDS`, if that succeeds.
         """
         if self._query is None:
             return self.error
@@ -96,7 +99,7 @@ class FrameQuery(SparkQuery):
         return failure
 
     def _whose(self) -> str:
-        """Return words for error messages: the operators of the query, their places and texts, and Spark's batch."""
+        """Return words for error messages: the operators of the query, their places and texts, and the batch."""
         operators = [self.program.operators[index] for index in self.program.tasks[0].operators]
         places = self._places()
         named = [

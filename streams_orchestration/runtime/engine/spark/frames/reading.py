@@ -45,7 +45,7 @@ def is_small(planned: PortBatch, attributes: str) -> bool:
 def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
     """Divide a port's batch among tasks of about `ROWS` rows, and return the share of each task as JSON.
 
-    There is none for a batch without rows.
+    There is none for a batch without segments and marker. A marker gets a task of its own, unless `whole` is set.
 
     Args:
         planned: the batch.
@@ -95,10 +95,11 @@ def released_segments(
 def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a share, with the column for markers if the port has a watermark.
 
-    Then report the latest event time of these rows to the planner.
+    After the last row, report the latest event time of the rows to the planner, if the port has a watermark.
 
     Raises:
         SegmentError, DataError: see `tuples_of`.
+        OSError: the report cannot be written.
     """
     share = port_codec.validate_json(payload)
     store = Scratch(options["scratch"]).launched.directories.store
@@ -124,7 +125,9 @@ def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBat
 def tuples_of(
     store: Store, segment: Segment, attributes: str, condition: str | None, time_zone: str
 ) -> Iterator[TupleBatch]:
-    """Yield the tuples of a segment for which a condition is true, with their watermarks.
+    """Yield the batches of a segment with the tuples for which a condition is true, with their watermarks.
+
+    A batch in which no tuple is left is yielded, too; punctuations are left out.
 
     Args:
         store: the storage of the segment.

@@ -33,7 +33,7 @@ def refuse_own_watermarks(frame: DataFrame) -> None:
     """Refuse watermarks that the parameters do not declare, since the end of the input advances only declared ones.
 
     Raises:
-        OwnWatermarkError: the query has such a watermark.
+        OwnWatermarkError: the query sets a watermark itself; the message names its column and the remedy.
     """
     for node in nodes(analysed(frame)):
         if kind_of(node) == "EventTimeWatermark":
@@ -66,7 +66,7 @@ def refuse_unrepeatable(frame: DataFrame) -> None:
     """Refuse uses of the clock, of random numbers, and of timers in processing time.
 
     Raises:
-        UnrepeatableError: there is such a use; the message names it and the remedy.
+        UnrepeatableError: the query uses one of these; the message names the use and the remedy.
     """
     for node in nodes(analysed(frame)):
         name = kind_of(node)

@@ -63,7 +63,8 @@ class PortReader(_SimpleStreamReaderWrapper):
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """Return the batch after which the query begins: the last committed one.
 
-        The reader that plans reads it from the catalog and records it; for errors see `Planner.start`.
+        The first reader that is asked becomes the one that plans, reads the batch from the catalog and records it. For
+        errors see `FramePlanner` and `Planner.start`.
         """
         planner = self._planner
         return {"batch": self._record.first() if planner is None else planner.start()}
@@ -82,7 +83,11 @@ class PortReader(_SimpleStreamReaderWrapper):
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[TaskDescriptor]:
         """Record that the batch runs, and return a descriptor for every task that reads; none if the port gets no rows.
 
-        If the rows are few, read them here, for `getCache`.
+        If the rows are few, read them here, for `getCache`, and report their latest event time. If they cannot be read
+        here, a task reads them.
+
+        Raises:
+            OSError: a file of the scratch directory cannot be read or written.
         """
         from streams_orchestration.runtime.engine.spark.frames.reading import is_small, read_share, shares
         from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -101,7 +106,7 @@ class PortReader(_SimpleStreamReaderWrapper):
         return [TaskDescriptor(number, part) for number, part in enumerate(parts)]
 
     def getCache(self, start: dict[str, int], end: dict[str, int]) -> Iterator[Any] | None:  # noqa: N802
-        """Return the rows of the batch if they are few, else None."""
+        """Return the rows of the batch if `partitions` has read them, else None."""
         return None if self._rows is None else iter(self._rows)
 
     def commit(self, end: dict[str, int]) -> None:
@@ -115,7 +120,7 @@ class PortReader(_SimpleStreamReaderWrapper):
         yield from read_share(input_partition.payload, self.options)
 
     def stop(self) -> None:
-        """Stop the planner with the query."""
+        """Stop the planner with the query; do nothing if this reader does not plan."""
         if self._made is not None:
             self._made.stop()
 

@@ -38,6 +38,7 @@ class TimeFiles:
 
         Raises:
             OperatorError: a file is damaged.
+            OSError: a file cannot be read.
         """
         try:
             state = load_state(path.read_bytes() for path in self._chain())

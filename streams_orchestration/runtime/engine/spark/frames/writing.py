@@ -53,6 +53,7 @@ class FrameWriter:
         Raises:
             StreamsRuntimeError: Spark has run a batch with rows that was not planned.
             DataError, ValueError: see `typed`.
+            OSError: a segment or the report cannot be written.
         """
         from pyspark import TaskContext
 
@@ -123,9 +124,9 @@ def _deliver(outbox: Outbox, delivery: Delivery, ddl: str | None, tuples: TupleB
 
 
 def mark_segments(program: PeProgram, directories: Directories, marks: Iterable[OutputMarks]) -> tuple[Segment, ...]:
-    """Write, sync and return the watermarks after a batch: a segment for each stream that gets any (EV26).
+    """Write the watermarks after a batch, a segment for each stream that gets any, and return the segments (EV26).
 
-    All channels of a stream get them.
+    All channels of a stream get them. The contents of the segments are durable when this returns.
 
     Raises:
         OSError: a segment cannot be written.
