@@ -37,14 +37,14 @@ _REMEDIES = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room"), errno.ENOENT: "restore the file",
     **dict.fromkeys((errno.EACCES, errno.EPERM), "give the host's user permission"),
 }  # fmt: skip
-"""System error number -> the remedy of an error of a file, if the disk is not to be repaired."""
+"""Number of a system error of a file -> its remedy. The remedy of all others is to repair the disk."""
 
 
 def explained(error: Exception) -> str:
-    """Return an error in one line.
+    """Return the text of an error for users, without a traceback.
 
-    An `OSError` of the system is its file or the network, its reason and a remedy. A `StreamsRuntimeError` is its
-    message. Any other error is its type and its message, without secrets.
+    For an `OSError` with a reason of the system, the text has the file or the network, the reason and a remedy. For a
+    `StreamsRuntimeError` it is the message. For any other error it is the type and the message, without secrets.
     """
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         where = "" if error.filename is None else f"{error.filename}: "

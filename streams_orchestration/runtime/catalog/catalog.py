@@ -104,7 +104,7 @@ class Catalog:
 
         Raises:
             CatalogPlaceError: the home has its catalog somewhere else.
-            CatalogVersionError: there are tables of unknown revision.
+            CatalogVersionError: the database has tables with names of the catalog's tables, but no revision.
             CatalogError: the database cannot be written.
             OSError: the file with the address cannot be read or written.
         """
@@ -126,11 +126,11 @@ class Catalog:
 
     @property
     def exists(self) -> bool:
-        """True if anything was ever deployed here; False while the catalog is still being created.
+        """True if there is a catalog, which the first deployment creates; False while it is still being created.
 
         Raises:
             CatalogDamagedError: the catalog's file is empty, though there are data of applications.
-            CatalogError: the database is not a catalog, or is a catalog of another version.
+            CatalogError: the database cannot be read, is not a catalog, or is a catalog of another version.
             StorageSettingError: the catalog's files are in another place than STREAMS_STORAGE says.
         """
         if self._database.exists():
@@ -171,7 +171,7 @@ class Catalog:
     def explained(self, error: Exception) -> Exception:
         """Check the database for damage that explains an unexpected error, and return a CatalogDamagedError for it.
 
-        Without damage, and for an error with a message of its own, return the error itself.
+        Without damage or without a database, return the error itself; also if it is a StreamsRuntimeError.
         """
         if isinstance(error, StreamsRuntimeError) or not self._database.exists():
             return error

@@ -235,6 +235,8 @@ class FileBell(DescriptorBell):
 class LookingBell(Bell):
     """A bell that polls a value, where the operating system cannot notify of a change.
 
+    Its creation gets the value for the first time, and raises OSError if that fails.
+
     Args:
         value: returns a value that is cheap to get and differs after every change; it may raise OSError.
         seconds: the seconds between two looks at the value.
@@ -251,7 +253,7 @@ class LookingBell(Bell):
         self._interrupted.wait(self._seconds)
 
     def interrupt(self) -> None:
-        """End the wait for the next look."""
+        """End the current wait for the next look, and all later ones."""
         self._interrupted.set()
 
     def take(self) -> Collection[str]:

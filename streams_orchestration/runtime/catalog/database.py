@@ -55,9 +55,9 @@ class Database(ABC):
     """True if the database's bell names the unit that has changed."""
 
     def listen(self) -> None:
-        """Make every transaction of the engine begin with the statement of `begin`.
+        """Make every transaction of the engine begin with `synchronise` and with the statement of `begin`.
 
-        The mode is an option of the connection.
+        Mode and unit are the execution options `mode` and `unit` of the connection; the mode is `read` by default.
         """
 
         # a driver that begins by itself could not say how, so both are in autocommit

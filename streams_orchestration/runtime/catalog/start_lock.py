@@ -81,7 +81,9 @@ class StartLock:
         return _locked(self._file) and (self._shared is None or self._shared.take())
 
     def starter(self) -> Starter | None:
-        """Return the process that holds the lock; None if it is not known. Take the file's lock if that is free.
+        """Return the process that holds the lock; None if none does, or it is not known.
+
+        This takes the file's lock if that is free.
 
         Raises:
             CatalogError: the database cannot be reached.
@@ -99,7 +101,7 @@ class StartLock:
         self._file.flush()
 
     def abandon(self) -> None:
-        """Stop waiting, and close the file and the connection of the lock."""
+        """Close the file and the connection of the lock, which releases it if this process holds it."""
         if self._shared is not None:
             self._shared.close()
         if self._file is not None:

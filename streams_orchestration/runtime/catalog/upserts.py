@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Insert, Table
 
 
 def upsert(connection: Connection, table: Table) -> Insert:
-    """Return the upsert of a table for the database of a connection; execute it with a value for every column."""
+    """Return the upsert of a table for the kind of database of a connection; it needs a value for every column."""
     return _upsert(connection.dialect.name, table)
 
 

@@ -28,13 +28,13 @@ def is_older(revision: str | None) -> bool:
 
 
 def write_version(connection: Connection) -> None:
-    """Record that the tables have the newest revision, in a table of its own."""
+    """Create the table of the revision, and record in it that the tables have the newest one."""
     _version.create(connection)
     connection.execute(_version.insert().values(version_num=newest()))
 
 
 def has_version(connection: Connection) -> bool:
-    """Return True if the database holds a catalog."""
+    """Return True if the database has the table of a catalog's revision."""
     return inspect(connection).has_table(VERSION_TABLE)
 
 

@@ -49,7 +49,8 @@ class Confirmer:
     def stop(self) -> None:
         """Stop confirming, without waiting for a call in progress.
 
-        Sources with `confirms_at_end` are first confirmed once more, if the catalog is available.
+        Sources with `confirms_at_end` are first confirmed once more, if the catalog is available. Then there are no
+        sources until the next `confirm_for`.
         """
         self._stopped.set()
         self._sources = {

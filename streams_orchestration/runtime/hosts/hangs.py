@@ -17,6 +17,8 @@ log = logging.getLogger("streams.hangs")
 class EnginePing:
     """A repeated request to the engine on a thread of its own, so that the host notices if no answer comes.
 
+    A request that raises is logged and counts as answered, since an engine that has ended is noticed elsewhere.
+
     Time is counted in calls of `beat`, not in seconds: if the whole machine was paused, the engine still has its full
     time to answer.
     """
@@ -52,6 +54,9 @@ class HungTasks:
     """Detector of workers that have a task, but whose threads were not scheduled for too long.
 
     A worker that computes, reads or writes is scheduled now and then; a worker in a deadlock is not.
+
+    Args:
+        limit: seconds without a scheduled thread after which a worker counts as hung.
     """
 
     def __init__(self, limit: float) -> None:

@@ -87,7 +87,7 @@ log = logging.getLogger("streams.host")
 
 
 class Host:
-    """The loop of one host process. It first waits until the catalog names this incarnation, and loads the plan."""
+    """The loop of one host. Creation waits for its launch in the catalog; raises as `Presence.join` and `_load` do."""
 
     def __init__(self, home: Home, application: str, number: int, incarnation: str, engine: Engine) -> None:
         self.home = home
@@ -142,8 +142,9 @@ class Host:
 
         Raises:
             StorageSettingError: this machine's setting names another storage than the catalog does.
-            UnwantedHostError, UnusableFilesError, StreamsRuntimeError: see `_follow`.
-            CatalogUnavailableError: the catalog is away for too long.
+            UnwantedHostError, UnusableFilesError, StreamsRuntimeError, ImplementationError, ValidationError, OSError:
+            see `_follow`. CatalogUnavailableError: the catalog is away for too long.
+            Exception: see `Engine.wait`.
         """
         self.outage.through(self._check_storage)
         self.heart.start()
@@ -172,7 +173,7 @@ class Host:
             check_place(connection, self.home.store)
 
     def _outlast(self, error: CatalogUnavailableError) -> None:
-        """Wait until the catalog is reachable or the engine ends; raise after too long, or if the host is unwanted."""
+        """Wait until the catalog is back, or the engine or host ends; raises UnwantedHostError or as `Outage.met`."""
         while not self.terminated and self.engine_end() is None:
             self.heart.turned()
             self.outage.met(error)
@@ -191,6 +192,7 @@ class Host:
             StreamsRuntimeError: the engine has ended; or see `observe` and `deployed_pes`.
             UnwantedHostError: this host is no longer wanted.
             UnusableFilesError: see `_require_files`.
+            ImplementationError, ValidationError, OSError: see `_load`, `_clear` and `_tidy`.
             CatalogUnavailableError: the catalog cannot be used; the call may be repeated.
         """
         collected = world.monotonic()
@@ -242,7 +244,7 @@ class Host:
             self.surveyed = now
 
     def _load(self, row: Wanted) -> None:
-        """Load a plan's programs, replace sinks and receivers, stop moved queries; raises as `deployed_pes` does."""
+        """Load a plan, replace sinks and receivers, stop moved queries. Raises as `deployed_pes`, `Receivers.serve`."""
         pes = deployed_pes(self.catalog, self.application)
         here = [pe.program for pe in pes if pe.host == self.number]
         self.queries.load(pes, row.base)
@@ -272,7 +274,7 @@ class Host:
         return all(is_alive(*process) for process in self.neighbours)
 
     def _tidy(self) -> None:
-        """Rotate logs and collect garbage; every `CUT_BEATS` times also segments here, and log cuts that lack files."""
+        """Rotate logs, collect garbage; every `CUT_BEATS` times also garbage here (or raise OSError); log lost cuts."""
         self._rotate_logs()
         if self.timed:
             self.garbage.collect()
@@ -295,7 +297,7 @@ class Host:
     def _reconcile(self) -> bool:
         """Make the queries match the catalog, and note which hosts live, the last commits, and the next deadline.
 
-        If another plan is deployed, nothing is matched.
+        If another plan is deployed, nothing is matched. Errors of `Queries.match` are raised.
 
         Returns:
             True if the state of a unit is about to change, a query has not begun, another plan is deployed, or another
@@ -354,10 +356,9 @@ class Host:
     def _done(self) -> bool:
         """Complete finished units; return True if the host's PEs made their final commits and its units are complete.
 
-        Its units are the units whose epochs it triggers.
-
-        A host does not end while a redeploy holds units, since the new plan may give the host work. If the redeploy has
-        died, its hold expires. Only then is it safe to remove the states that the redeploy has written.
+        Its units are the units whose epochs it triggers. If all units are complete, so is the application, after its
+        last sweep (`complete`). A host does not end while a redeploy holds units, since the new plan may give the host
+        work. If the redeploy has died, its hold expires. Only then may the states that it has written be removed.
         """
         if not self.finished:
             return False
@@ -393,8 +394,5 @@ class Host:
         self.queries.stop_all()
 
     def engine_end(self, patience: float = 0.0) -> str | None:
-        """Return in words how the engine ended, or None if it still runs after `patience` seconds, or is not up yet.
-
-        Once it has ended, callers ignore errors of its queries.
-        """
+        """Return in words how the engine ended, or None if it still runs after `patience` seconds, or is not up yet."""
         return self.heart.engine_end(patience)

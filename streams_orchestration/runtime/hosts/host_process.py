@@ -46,7 +46,8 @@ log = logging.getLogger("streams.host")
 def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart], Engine] | None = None) -> int:
     """Run a host until its PEs are complete or no longer wanted, and report its end in the catalog.
 
-    A host that is no longer wanted, or that fails before it has joined, reports nothing.
+    A host that is no longer wanted, whose catalog is missing, or that fails before it has joined, reports nothing. A
+    standby first waits until it is assigned to a host, and ends with its agent.
 
     Args:
         arguments: the command line's arguments; None for the arguments of this process.

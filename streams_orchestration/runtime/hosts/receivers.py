@@ -51,7 +51,7 @@ class Receiver:
         self.owner = ""
         """Id of the catalog's installation and name of the application, as `installation/application`."""
         self.former: str | None = None
-        """Id of the journal that the source's offset at its last cut refers to."""
+        """Id of the journal that the source's offset at its last cut refers to; None without one."""
         self.journal: Journal | None = None
         self._task: asyncio.Task[None] | None = None
         self._lock = world.Lock()
@@ -81,7 +81,10 @@ class Receiver:
             await asyncio.wait([self._task], timeout=1.0)
 
     def trim(self, needed: Needed) -> None:
-        """Remove the messages before the first needed one, if the journal is open and `needed` names it."""
+        """Remove the messages before the first needed one, if the journal is open and `needed` names it.
+
+        Only whole segments of the journal are removed. Raises OSError if one cannot be.
+        """
         journal = self.journal
         if journal is not None and journal.files.id == needed.journal:
             journal.trim(needed.number)
@@ -198,7 +201,7 @@ class Receivers:
             self._run_on_loop(_replace(gone, new))
 
     def trim(self) -> None:
-        """Remove from the journals the messages that cuts no longer need."""
+        """Remove from the journals the messages that cuts no longer need. Raises the errors of `Receiver.trim`."""
         if self._receivers:
             for name, needed in needed_messages(self._catalog, self._application).items():
                 if name in self._receivers:

@@ -39,7 +39,10 @@ class StorageWatch:
             world.Thread(target=self._watch, daemon=True).start()
 
     def look(self) -> None:
-        """Check once, log a failure, and report a change. If the catalog is unavailable, the next check reports it."""
+        """Check once, log the first failure after a success, and report a change of the error in the host's row.
+
+        If the catalog is unavailable, the next check reports the change.
+        """
         try:
             self._store.reach()
             error = None

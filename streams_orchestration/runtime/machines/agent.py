@@ -74,6 +74,8 @@ class Machine:
 class Agent:
     """The loop of one agent. The constructor creates a missing catalog, and upgrades an older one.
 
+    It raises the errors of `create_catalog`.
+
     Args:
         home: the state directory, on this machine, of the hosts that it starts.
         machine: this machine.
@@ -235,7 +237,9 @@ class Agent:
         return (m.c.name == self._machine.name, m.c.space == process_space(), m.c.pid == world.pid())
 
     def _start_alone(self, host: HostRow) -> None:
-        """Start a host. If its programs or an unexpected error prevent that, report why, and start the other hosts.
+        """Start a host, unless its application is no longer wanted to run.
+
+        If its programs, its launch or an unexpected error prevent the start, report why in its row.
 
         Raises:
             StreamsRuntimeError: the catalog cannot be used.

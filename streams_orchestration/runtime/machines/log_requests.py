@@ -29,7 +29,9 @@ LOOK_SECONDS = 0.25
 def ask_for_logs(
     home: Home, machine: str, application: str, names: Sequence[str], lines: int, after: Mapping[str, int]
 ) -> list[LogEnd]:
-    """Ask the agent of a machine for the last lines of logs of an application; arguments as of `read_ends`.
+    """Ask the agent of a machine for the last lines of logs of an application, and wait for its answer.
+
+    The request is deleted afterwards. The last three arguments are as of `read_ends`.
 
     Raises:
         MachineError: the machine is not up, or its agent does not answer in `ANSWER_SECONDS`. The message names the
@@ -65,7 +67,7 @@ def ask_for_logs(
 
 
 def _refusal(machine: MachineRow | None, now: float) -> str | None:
-    """Return why a machine cannot answer, or None if it can."""
+    """Return why a machine cannot answer; None if its agent is up. A machine of None is no longer registered."""
     if machine is None:
         return "the machine is no longer registered"
     if machine.state == "DOWN":

@@ -90,8 +90,9 @@ def arrange(hosts: Residents, machines: Sequence[MachineRow], now: float, *, mov
 
     Live hosts move only if that removes violations; few moves are tried first. The other hosts are in `refused`.
 
-    The hosts of the application are spread evenly over the machines. Among equal machines, the one with the fewest
-    hosts of any application per core comes first.
+    The fewest violations count first, then where the host could use files most reliably. The hosts of the application
+    are then spread evenly over the machines. Among equal machines, the one with the fewest hosts of any application per
+    core comes first.
 
     Args:
         hosts: the hosts to place.

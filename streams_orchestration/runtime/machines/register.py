@@ -53,10 +53,9 @@ def registered(connection: Connection) -> tuple[MachineRow, ...]:
 def shorten_leases(catalog: Catalog) -> None:
     """Shorten leases that last longer than a new one would, because the clock was set back since their renewal.
 
-    Up to `AHEAD_SECONDS` too long is left.
-
-    Do nothing if this process does not know the time well. The rows belong to other agents, so they are changed in a
-    `write` transaction, by the names of their machines: an agent may renew its lease meanwhile.
+    A lease that is at most `AHEAD_SECONDS` too long is left. Do nothing while this process is not sure of the shared
+    time (`clock.is_sure`). The rows belong to other agents, so they are changed in a `write` transaction, by the names
+    of their machines: an agent may renew its lease meanwhile.
     """
     if not clock.is_sure():
         return

@@ -89,7 +89,8 @@ class Standbys:
     def launch(self, start: HostStart) -> ProcessIdentity:
         """Make a standby the host, if the engine settings fit, and log that; or start a new process.
 
-        Standbys that have ended are forgotten. Errors are as of `HostLauncher.launch`.
+        Standbys that have ended are forgotten, which is logged. If a new process cannot be started, the errors of the
+        `launch` of `launcher` are raised.
         """
         self._launched = world.monotonic()
         self._forget_ended()

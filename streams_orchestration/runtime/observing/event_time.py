@@ -127,7 +127,7 @@ def event_times(
             never called, or got no watermark.
         now: unix seconds.
         imported: key of a connection with another application -> its stream.
-        clocks: the watermarks of sources in ticks, for those whose drift is limited.
+        clocks: source -> its watermark in ticks, for sources whose drift is limited.
     """
     links = imported or {}
     known = {each.operator: _read(each, reported.get(each.operator), now, links) for each in inputs}

@@ -23,12 +23,15 @@ class PortMetrics:
     bytes: int
     marks: int
     tuples_per_second: float | None = None
-    """Average over the last minute; None if the PE does not run."""
+    """Average over about the last minute; None if the PE does not run, or has no earlier total."""
 
 
 @dataclass(frozen=True, slots=True)
 class CustomMetric:
-    """A counter or gauge of an operator's own. If several tasks run the operator, the last task's gauge counts."""
+    """A counter or gauge of an operator's own.
+
+    If several tasks run the operator, their counters are added, and the last task's gauge counts.
+    """
 
     name: str
     kind: Literal["counter", "gauge"]
@@ -55,9 +58,12 @@ class OperatorMetrics:
     """Bytes written by all checkpoints."""
     custom: tuple[CustomMetric, ...]
     cores: float | None
-    """Processor seconds per second, averaged over the last minute; None if the PE does not run."""
+    """Processor seconds per second over about the last minute; None if the PE does not run, or has no earlier total."""
     tuples_per_second: float | None
-    """Tuples per second that came in, or that a source produced, averaged over the last minute."""
+    """Tuples per second that came in or, for an operator without inputs, went out, over about the last minute.
+
+    None as for `cores`.
+    """
 
 
 @dataclass(frozen=True, slots=True)

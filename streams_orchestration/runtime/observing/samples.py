@@ -74,6 +74,8 @@ class Sample:
 def read_sample(home: Home, application: str, compilation: Compilation, stream: str) -> Sample:
     """Read a sample of a stream, if its application was deployed with samples.
 
+    The sample has at most as many tuples as that setting says, and fewer if they have more than `MOST_BYTES`.
+
     Args:
         home: the state directory.
         application: name of the application.
@@ -82,7 +84,8 @@ def read_sample(home: Home, application: str, compilation: Compilation, stream: 
 
     Raises:
         NotDeployedError: the catalog does not know the application.
-        NoSampleError: samples are off, the stream is not between PEs, or it holds no tuples right now.
+        NoSampleError: samples are off, there is no such stream, or it is not between PEs.
+        NothingPassesError: the stream holds no tuples right now, or they were removed while they were read.
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     with opened_catalog(home, application).read() as connection:
@@ -211,7 +214,7 @@ class Mask:
     """Patterns for names of attributes at any depth, with `*` and `?`, case-insensitive."""
 
     def hides(self, name: str) -> bool:
-        """Return True if values of attributes with this name are hidden, also because it suggests credentials."""
+        """Return True if values of attributes with a name are hidden, by `names` or since it suggests credentials."""
         wanted = name.lower()
         if any(fnmatchcase(wanted, each.lower()) for each in self.names):
             return True

@@ -33,7 +33,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All applications and machines of a state directory, as read together."""
+    """All applications and machines of a state directory, each read in transactions of its own."""
 
     at: float
     """The time of the snapshot in unix seconds."""
@@ -49,6 +49,8 @@ class Snapshot:
 
 def read_snapshot(home: Home, application: str | None = None) -> Snapshot:
     """Read the status and metrics of applications, the machines, and the disk.
+
+    An application that is dropped meanwhile is left out, unless it is the only one to read.
 
     Args:
         home: the state directory.

@@ -70,7 +70,11 @@ class Pulse:
 def read_pulses(catalog: Catalog) -> dict[str, Pulse]:
     """Read the pulse of every deployed application, by name; there are none without a catalog.
 
-    Callers keep the catalog open, since opening one takes longer than reading.
+    Only applications that are wanted to run and do run have `troubled` units. Callers keep the catalog open, since
+    opening one takes longer than reading.
+
+    Raises:
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     if not catalog.exists:
         return {}

@@ -60,6 +60,7 @@ def preview_redeploy(
         OtherVersionError: another version of the product wrote the deployed plan.
         DropStateError: `drop` names an operator whose state would not be lost.
         OperatorError: a stored state cannot be read.
+        ImplementationError, ValueError: see `preview`.
         CatalogError: the catalog cannot be used.
     """
     application = wanted.name

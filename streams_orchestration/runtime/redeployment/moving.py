@@ -59,6 +59,7 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
         StateDirectoryError: the start of an application cannot be locked.
         OtherVersionError: another version of the product wrote the plan of an application with a host to move.
         NotDeployedError, HostLaunchError, JavaError: see `await_trial`.
+        StreamsRuntimeError: see `observe`.
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     set_state(home, name, "DRAINING")
@@ -79,6 +80,8 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
 def put_right(catalog: Catalog, application: str, *, within: float) -> tuple[Moved, ...]:
     """Move hosts of an application whose placement violates their configs, if that leaves fewer violations.
 
+    The application's start is locked, without waiting for another process that has locked it.
+
     Args:
         catalog: the catalog.
         application: name of the application.
@@ -93,6 +96,7 @@ def put_right(catalog: Catalog, application: str, *, within: float) -> tuple[Mov
         BeingStartedError: another process is starting or redeploying the application.
         StateDirectoryError: the start of the application cannot be locked.
         OtherVersionError: another version of the product wrote its plan.
+        StreamsRuntimeError: see `drain`.
     """
     with lock_start(catalog.home, application, "streams agent", limit=0.0):
         return tuple(_move(catalog, application, None, within))

@@ -67,7 +67,8 @@ def redeploy(opened: OpenedApplication, *, drop: Collection[str] = (), within: f
     """Replace the deployed plan by a new one, start the hosts that it needs, and wait until its trial is decided.
 
     Unchanged units keep running. The others are drained to their cuts, and continue there with the new plan. If a unit
-    then fails to complete an epoch, the previous plan is restored.
+    then fails to complete an epoch, the previous plan is restored, and an application that was stopped before is
+    stopped again.
 
     Args:
         opened: the application with the new plan.
@@ -75,13 +76,14 @@ def redeploy(opened: OpenedApplication, *, drop: Collection[str] = (), within: f
         within: seconds for the changed units to reach their cuts, and then to complete an epoch.
 
     Returns:
-        The redeploy, with its measured pause.
+        The redeploy, with its measured pause if units were restarted.
 
     Raises:
         RevertedError: the new plan failed its trial, and the previous plan was restored.
         RedeployRefusedError, DropStateError, NotDrainedError, NotWrittenError, NotDeployableError, StateRefusedError,
-        MisplacedKeysError, OperatorError, ApplicationError, AnalysisError, JavaError, OnTrialError, NotDeployedError,
-        OtherVersionError, HostLaunchError, CatalogError: see `begin_redeploy`.
+        MisplacedKeysError, OperatorError, ApplicationError, AnalysisError, ImplementationError, JavaError,
+        OnTrialError, NotDeployedError, OtherVersionError, HostLaunchError, StreamsRuntimeError, CatalogError: see
+        `begin_redeploy`.
     """
     catalog, application = opened.catalog, opened.name
     redeployment, stopped = begin_redeploy(opened, drop, within)
@@ -102,6 +104,7 @@ def begin_redeploy(opened: OpenedApplication, drop: Collection[str], within: flo
 
     An earlier trial is awaited first. Nothing is changed if the new plan is the deployed one. Files that the catalog
     no longer names are removed. If the redeploy of a stopped application fails, the application is stopped again.
+    Errors of an operator's constructor or `setup`, and of the wrong parameters of one, are raised.
 
     Returns:
         The redeploy, and True if it has resumed a stopped application.
@@ -120,7 +123,10 @@ def begin_redeploy(opened: OpenedApplication, drop: Collection[str], within: flo
         OnTrialError: an earlier redeploy is on trial, and the application is stopped.
         NotDeployedError: the application is not deployed.
         OtherVersionError: another version of the product wrote the deployed plan.
-        HostLaunchError: a host cannot be started, and no trial is open that could be reverted.
+        HostLaunchError: a host cannot be started, and no trial is open that could be reverted; or this process may have
+            too few files open to analyse queries.
+        ImplementationError: an operator of the new plan cannot be imported.
+        StreamsRuntimeError: see `observe` and `switch`.
         CatalogError: the catalog cannot be used.
     """
     catalog, application = opened.catalog, opened.name
@@ -180,7 +186,9 @@ class PlanChange:
 
         Raises:
             NotDrainedError, NotWrittenError, NotDeployableError, StateRefusedError, MisplacedKeysError, OperatorError,
-            HostLaunchError, JavaError: see `begin_redeploy`.
+            OtherVersionError, HostLaunchError, JavaError, ImplementationError, StreamsRuntimeError: see
+            `begin_redeploy`.
+            ValidationError: see `switch`.
         """
         changed = self.redeployment.ending
         until = world.monotonic() + within
@@ -202,7 +210,7 @@ class PlanChange:
         """Carry the current states over and discard the result, before any unit is held.
 
         So a state that does not fit, or a full disk, is found without a pause. This also loads the code that divides
-        states. A state that was collected while it was read is left to the switch.
+        states. A state that cannot be read, since it was collected meanwhile, is logged and left to the switch.
 
         Raises:
             StateRefusedError, MisplacedKeysError, OSError: see `Carrier.carry`.
@@ -222,6 +230,7 @@ class PlanChange:
 
         Raises:
             StateRefusedError, MisplacedKeysError, OperatorError, OSError: see `Carrier.carry`.
+            BrokenPromiseError, ImplementationError, ValidationError: see `switch`.
         """
         if drain(self.catalog, self.application, self.programs, self.redeployment.ending, 0.0):
             return None
@@ -237,7 +246,7 @@ class PlanChange:
 
         Raises:
             NotAtCutError: a changed unit is not at the cut whose states were carried over.
-            BrokenPromiseError: see `switch`.
+            BrokenPromiseError, ImplementationError, ValidationError: see `switch`.
             StateRefusedError, MisplacedKeysError, OperatorError, OSError: see `Carrier.carry`.
         """
         carrier, cut = self._carrier()

@@ -76,7 +76,8 @@ class Tending:
     def look(self) -> None:
         """Start waiting hosts that a machine takes, and move misplaced ones, if this agent leads.
 
-        An application with a waiting host is not looked at for misplaced ones. Raises the errors of `launch`.
+        An application with a waiting host is not looked at for misplaced ones. Moves that fail are logged. Raises the
+        errors of `launch`, and NotDeployedError if an application is dropped meanwhile.
         """
         a, now = tables.application, clock.now()
         with self._catalog.read() as connection:

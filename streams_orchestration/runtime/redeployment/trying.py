@@ -39,7 +39,7 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
     Raises:
         OnTrialError: the application is stopped.
         NotDeployedError: the application is not deployed.
-        HostLaunchError, JavaError: see `start`.
+        HostLaunchError, JavaError, OtherVersionError: see `start`.
         StreamsRuntimeError: see `observe`.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
     """
@@ -72,6 +72,8 @@ def start(catalog: Catalog, application: str) -> None:
         HostLaunchError: a host cannot be started, and no trial is open; or a host of the restored plan cannot be.
         JavaError: this machine has no Java that Spark can use. The trial is not reverted for that.
         NotDeployedError: the application is not deployed.
+        OtherVersionError, StreamsRuntimeError: see `launch`. The trial is not reverted for them, either.
+        BrokenPromiseError: see `revert_open`.
     """
     try:
         launch(catalog, application)

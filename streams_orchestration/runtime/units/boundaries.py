@@ -16,7 +16,10 @@ from streams_orchestration.runtime.units.wishes import stored_wish
 
 
 def forget_units(connection: Connection, application: str, units: Collection[str]) -> None:
-    """Delete units and their PEs with their commits, states, metrics and epochs, but no streams, sinks and events."""
+    """Delete the rows of units and their PEs, with their commits, states, metrics and epochs.
+
+    Rows of streams, sinks and events stay, and so do all files.
+    """
     p, u, e = tables.pe, tables.unit, tables.epoch
     pes = list(connection.scalars(select(p.c.id).where(p.c.application == application, p.c.unit.in_(units))))
     for table in (tables.commit, tables.state, tables.pe_metrics, tables.metrics_sample):
@@ -68,7 +71,10 @@ def insert_states(connection: Connection, application: str, pe: int, batch: int,
 
 
 def place_hosts(connection: Connection, application: str, hosts: Mapping[int, HostWish]) -> None:
-    """Insert new hosts, write the wishes of all given hosts, and delete the others, whose processes then end."""
+    """Insert new hosts as STOPPED, write the wishes of all given hosts, and delete the application's other hosts.
+
+    The processes of deleted hosts then end.
+    """
     h = tables.host
     there = set(connection.scalars(select(h.c.id).where(h.c.application == application)))
     for host in sorted(set(hosts) - there):

@@ -98,7 +98,10 @@ def _end_driven_epochs(catalog: Catalog, application: str, units: Collection[str
 
 
 def _stop(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str], run: str) -> bool:
-    """Stop the application and end its holds if all input is processed; return True if this call has stopped it."""
+    """Stop the application and end its holds if all input is processed; return True if this call has stopped it.
+
+    If the application was stopped meanwhile, or has another bounded run, only the holds are ended.
+    """
     a, u = tables.application, tables.unit
     this = (a.c.name == application, a.c.bounded == run, a.c.wanted == "RUNNING")
     with catalog.write() as connection:

@@ -32,7 +32,8 @@ def latest(time: float, limit: float) -> float:
 def unit_changes(unit: UnitRow, now: float) -> dict[str, Any]:
     """Return the columns of a unit with times that lie in the future of a unix time, with their new values.
 
-    A deadline or the end of a hold lies in the future if it is later than one that would be set now.
+    A time of the past lies in the future if it is later than now. A deadline or the end of a hold does if it is later
+    than one that would be set now. Up to `AHEAD_SECONDS` are allowed in both cases.
     """
     timers = {"period": unit.period, "drain": unit.drain_timeout, "reset": unit.reset_timeout}
     seconds = max(timers.get(unit.timer or "") or 0.0, HOLD_SECONDS if unit.timer == "period" else 0.0)
@@ -50,7 +51,7 @@ def unit_changes(unit: UnitRow, now: float) -> dict[str, Any]:
 
 
 def host_changes(host: HostRow, now: float) -> dict[str, Any]:
-    """Return the columns of a host with times that lie in the future of a unix time, with their new values."""
+    """Return the columns of a host with times more than `AHEAD_SECONDS` after a unix time, with their new values."""
     return _changes(host, dict.fromkeys(("asked_at", "launched_at", "heartbeat_at", "storage_failed_at"), now))
 
 
@@ -58,8 +59,8 @@ def set_right(catalog: Catalog, application: str) -> None:
     """Move the times of an application's units, hosts, trial and temporary run that lie in the future.
 
     Past events move to the present, and deadlines to the latest time that would be set now. The end of a temporary run
-    moves to `HOLD_SECONDS` from now if it lies more than `AHEAD_SECONDS` after that. Do nothing if this process does
-    not know the time well.
+    moves to `HOLD_SECONDS` from now if it lies more than `AHEAD_SECONDS` after that. Do nothing while this process is
+    not sure of the shared time (`clock.is_sure`).
     """
     a, h, u, t = tables.application, tables.host, tables.unit, tables.trial
     with catalog.write() as connection:

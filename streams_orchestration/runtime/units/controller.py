@@ -171,7 +171,7 @@ def _changes_of_reset(unit: UnitRow, record: RegionRecord, now: float) -> dict[s
     """Return the columns of a unit's row that a reset changes beside the record and the outage.
 
     `restarts` begins at 1 again if the last reset was at least `STEADY_SECONDS` ago. A final epoch that is not complete
-    is forgotten, since the tuples before it are read again.
+    is forgotten, since the tuples before it are read again; so is a drain that the trigger operator has requested.
     """
     return {
         "generation": unit.generation + 1,
@@ -185,7 +185,18 @@ def _changes_of_reset(unit: UnitRow, record: RegionRecord, now: float) -> dict[s
 def note_commit(
     connection: Connection, application: str, unit: str, outage: dict[str, float] | None, now: float
 ) -> None:
-    """Record and log the time of the first commit after a reset; do nothing for any other commit."""
+    """Record and log the time of the first commit after a reset; do nothing for any other commit.
+
+    Args:
+        connection: a connection in a write transaction.
+        application: the name of the application.
+        unit: the name of the unit that has committed.
+        outage: the times of the unit's last outage, from its row; None if it had none.
+        now: unix seconds.
+
+    Raises:
+        StreamsRuntimeError: see `unit_row`.
+    """
     if outage is not None and "began" in outage and "committed" not in outage:
         u = tables.unit
         connection.execute(
@@ -202,7 +213,7 @@ def _resets(actions: tuple[Action, ...]) -> bool:
 
 
 def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: float) -> None:
-    """Record a completed epoch with its time and its cut: for each PE, the batch that closed the epoch.
+    """Record a completed epoch with its time, its duration and its cut: for each PE, the batch that closed the epoch.
 
     PEs that had ended before the epoch are not in the cut.
 

@@ -100,9 +100,9 @@ class _Member(CatalogRow):
 
 
 def cut_files(connection: Connection, application: str, units: Collection[str] | None = None) -> list[CutFile]:
-    """Return the files that the cuts of open units need: operators' states, and foreign segments to be read again.
+    """Return the files that a reset of units to their cuts would read: states, and segments of other units' streams.
 
-    Segments of a unit's own streams after a cut are not among them, because a reset makes them again.
+    Segments of a unit's own streams are left out, because a reset makes them again. Units that have ended need none.
 
     Args:
         connection: the connection of a transaction.
@@ -153,7 +153,9 @@ def _segments(connection: Connection, application: str, members: Sequence[_Membe
 def check_cuts(
     catalog: Catalog, application: str, units: Collection[str] | None = None, *, turn: int = 0
 ) -> dict[str, str]:
-    """Look for missing or truncated files of the last cuts, and record the changes since the last look.
+    """Look for missing or truncated files of the last cuts, and record the changes since the last look as unit events.
+
+    Units that were known to lack a file are looked at in every turn.
 
     Args:
         catalog: the catalog of the application.
@@ -187,7 +189,8 @@ def check_cuts(
 def look_at_cuts(home: Home, application: str) -> dict[str, str]:
     """Check all files that the last cuts need, record the changes, and return why units could not be reset, by unit.
 
-    This does not need live hosts. Nothing is checked, and the result is empty, if it is not wanted to run.
+    This does not need live hosts. Nothing is checked, and the result is empty, unless the application is RUNNING or
+    WAITING.
 
     Raises:
         NotDeployedError: the catalog does not know the application.

@@ -39,7 +39,7 @@ LAUNCH_PAUSES = Pauses(first=15.0, longest=3600.0, factor=6.0)
 
 @dataclass(frozen=True, slots=True)
 class UnitFailure:
-    """A unit that needs a reset. Unit, generation and missing hosts identify the failure."""
+    """A unit that needs a reset. Unit, generation and the hosts that do not work (`gone`) identify the failure."""
 
     application: str
     unit: str
@@ -136,7 +136,10 @@ def failed_units(status: UnitsStatus, now: float) -> tuple[str, ...]:
 def failures(status: UnitsStatus, now: float) -> tuple[UnitFailure, ...]:
     """Return the units of an application that need a reset; none if the application is complete or stopped.
 
-    The function is pure, so that all processes decide alike.
+    A unit needs a reset if one of its hosts does not work or one of its PEs has failed, if it waits for a reset or has
+    no attempt left, or if its drain or reset takes longer than its timeout. A unit that waits for a reset which a
+    process has taken up is left out while its hosts work or are being started. The function is pure, so that all
+    processes decide alike.
 
     Args:
         status: the status of the application as read from the catalog.
@@ -217,7 +220,7 @@ def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool)
 
     The pause since the detection grows with the earlier resets for the same kind of cause. Unless the cause is
     `outside` of the application, the pause grows also with recent failures of the same code. A PE in no region that
-    fails within `STEADY_SECONDS` after its last reset has failed again by the same code.
+    fails within `STEADY_SECONDS` after its last reset counts as failing by the same code again.
     """
     if unit.outage is None:
         return 0.0
@@ -234,7 +237,8 @@ def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool)
 def _kind_of_host(host: HostStatus) -> str:
     """Return the kind of the cause that a host does not work.
 
-    A file that a machine cannot use is a cause of its own for each machine.
+    For a host that has ended since it could not use a file, the kind names the host and its machine; otherwise it
+    names the host alone.
     """
     if host.state == "FAILED" and host.machine is not None and host.storage_error is not None:
         return kind_of_end(host.id, host.machine)
@@ -242,7 +246,7 @@ def _kind_of_host(host: HostStatus) -> str:
 
 
 def _launch_due(host: HostStatus) -> float:
-    """Return the unix seconds at which a host that failed to start is started again; 0.0 up to its first launch."""
+    """Return the unix seconds before which a host is not launched again; 0.0 until two launches in a row failed."""
     return host.launched_at + LAUNCH_PAUSES.after(host.launches - 1) if host.launches > 1 else 0.0
 
 
@@ -264,8 +268,9 @@ class PeCondition(CatalogRow):
 def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: float) -> Health:
     """Return the health of a unit (B9).
 
-    The cause of its trouble is the first host that was launched and does not work, else the first failed PE. A host
-    that was never launched is `missing` instead.
+    The cause of its trouble is the first host that was launched and does not work, else the first failed PE that has
+    not ended. A host that was never launched causes no trouble, and `missing` is True if it was not started in time.
+    The unit is `up` if each launched host runs.
 
     Args:
         hosts: the hosts of its PEs.
@@ -309,7 +314,7 @@ def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
 
 
 def pe_failure(pe: int, error: str | None) -> str:
-    """Return the sentence that a PE has failed, with its cause; the name of the PE occurs once."""
+    """Return the sentence that a PE has failed, with its cause; a cause that begins with the PE's name loses it."""
     cause = (error or "").removeprefix(f"PE {pe}, ").removeprefix(f"PE {pe}: ")
     return f"PE {pe} failed: {cause}"
 

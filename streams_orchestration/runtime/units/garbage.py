@@ -34,7 +34,7 @@ class Swept(NamedTuple):
 
 
 KEPT_EPOCHS = 100
-"""The number of epochs that stay in the catalog for users to look at."""
+"""The number of epochs of each unit that stay in the catalog for users to look at."""
 BATCHES = 64
 """The number of batches of a unit's PEs between two collections, since states between two cuts are garbage, too."""
 
@@ -73,7 +73,8 @@ class Garbage:
     def collect(self) -> bool:
         """Delete the data that readers and cuts no longer need, in units whose cut has moved or with many new batches.
 
-        A unit is looked at for its batches each time that their number passes a multiple of `BATCHES`.
+        A unit is looked at for its batches each time that their number passes a multiple of `BATCHES`. The first call
+        looks at all units.
 
         Returns:
             True if there was such a unit, or the PEs that import the application's streams have changed or moved.
@@ -109,7 +110,8 @@ def collect_garbage(
 ) -> int:
     """Delete commits, segments and states before the cuts of all PEs that could need them, and remove their files.
 
-    Epochs older than `KEPT_EPOCHS` and segments that resets have retracted are deleted as well.
+    Epochs older than `KEPT_EPOCHS` and segments that resets have retracted are deleted as well. Each unit has a
+    transaction of its own.
 
     While a redeploy is on trial, the cut is the one at which it took place.
 
@@ -118,8 +120,8 @@ def collect_garbage(
         application: the name of the application.
         programs: the programs of all its PEs.
         units: the units whose commits, states and read segments are looked at; None for all.
-        plan: the number of the plan that the programs belong to; None for the deployed one. If another plan was
-            deployed, nothing is deleted, since that plan may need segments that this one has read.
+        plan: the number of the plan that the programs belong to; None for the deployed one. Once another plan is
+            deployed, nothing more is deleted, since that plan may need segments that this one has read.
 
     Returns:
         The number of removed files.

@@ -62,7 +62,7 @@ def heal(status: UnitsStatus, now: float, known: Mapping[str, Known], *, patienc
 
     A failure is a generation that has failed, or whose hosts are gone. So a host that dies during a reset is a new
     failure, and is answered at once. A failure that stays although a reset was requested is answered again, after a
-    growing pause. An exhausted failure is not answered.
+    growing pause (`RETRIES`). No failure is answered before its `due_at`. An exhausted failure is not answered.
 
     Args:
         status: the status as read from the catalog.

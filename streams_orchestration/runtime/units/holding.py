@@ -26,9 +26,10 @@ _OPEN_PES = (
 
 
 def hold(catalog: Catalog, application: str, units: Collection[str], *, begins: bool = True) -> None:
-    """Hold units for `HOLD_SECONDS`: their sources and foreign inputs deliver nothing new.
+    """Hold units for `HOLD_SECONDS`: their sources and the streams of units that run on deliver nothing new to them.
 
-    Units that are at a cut stay there. A temporary run of the application then ends at the same time as the holds.
+    Regions that are at a cut stay there, since their periods are prolonged. A region whose trigger operator ends its
+    epochs first continues to its next cut. A temporary run of the application then ends at the same time as the holds.
 
     Args:
         catalog: the catalog.
@@ -60,9 +61,10 @@ def release(catalog: Catalog, application: str) -> None:
 
 
 def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Let the periods of those units that are not at a cut end now, and advance these units.
+    """Let the periods of those units that are not at a cut end now, and advance these units with `observe`.
 
-    Units whose trigger operator ends their epochs have no period and stay as they are. Raises the errors of `observe`.
+    Units whose trigger operator ends their epochs have no period and stay as they are. If all other units are at cuts,
+    nothing is done. Raises the errors of `observe`.
     """
     u = tables.unit
     now = clock.now()
@@ -83,7 +85,10 @@ def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> 
 
 
 def under_way(connection: Connection, application: str, programs: Iterable[PeProgram], units: Collection[str]) -> str:
-    """Return a description of the work under way in held units; empty if there is none.
+    """Return a description of the first work under way that is found in held units; empty if there is none.
+
+    Work is under way in a unit that is not at a cut, in a stream between two of the units with unread tuples, and in
+    outputs that are not visible yet.
 
     Args:
         connection: the connection of a transaction.
@@ -120,7 +125,10 @@ def under_way(connection: Connection, application: str, programs: Iterable[PePro
 
 
 def at_cut(connection: Connection, application: str, unit: str) -> bool:
-    """Return True if a unit is at its cut: no PE has committed since, no epoch is being closed, no reset is due."""
+    """Return True if a unit is at its cut: no PE has committed a batch since, and no epoch is being closed.
+
+    False for a unit that is unhealthy, is being reset, or was given up.
+    """
     this = {"of": application, "by": unit}
     row = UnitRow.one(connection, _UNIT, this)
     if row.state not in ("PROCESSING", "STARTED", "COMPLETED", "STOPPED"):

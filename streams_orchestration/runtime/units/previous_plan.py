@@ -171,7 +171,10 @@ def _pe_values(row: Row, epoch: int, batch: int, written: Mapping[str, int]) -> 
 
 
 def _restore_sinks(connection: Connection, application: str, pes: Collection[int], before: PreviousPlan) -> None:
-    """Replace the sinks of the given PEs by the previous ones, also in the rows of outputs that are being removed."""
+    """Replace the sinks of the given PEs by the previous ones.
+
+    Outputs of renamed sinks that are still to be removed get the previous operator and PE.
+    """
     k, f = tables.sink, tables.sink_file
     connection.execute(delete(k).where(k.c.application == application, k.c.pe.in_(pes)))
     _enter(connection, "sink", before)
@@ -182,7 +185,7 @@ def _restore_sinks(connection: Connection, application: str, pes: Collection[int
 
 
 def _restore_connections(connection: Connection, application: str, before: PreviousPlan) -> None:
-    """Restore the rows of Exports, Imports and their connections, delete the rows of the plan on trial, and connect.
+    """Restore the rows of Exports, Imports and their connections, delete the rows of the plan on trial, and `connect`.
 
     A connection of an Import that no longer exists is not restored. Another application that has left a stream reads it
     again from the end of its visible segments.
@@ -226,7 +229,7 @@ def _restore_application(
 
 
 def _rows(connection: Connection, table: Table, statement: Executable) -> list[Row]:
-    """Return rows as JSON values; columns of bytes contain JSON themselves."""
+    """Return rows with values that JSON has: columns of bytes, which contain JSON themselves, become texts."""
     texts = {column.name for column in table.columns if isinstance(column.type, LargeBinary)}
     return [
         {name: value.decode() if name in texts and value is not None else value for name, value in row.items()}

@@ -108,8 +108,8 @@ def read_units(catalog: Catalog, application: str) -> UnitsStatus:
 def units_status(connection: Connection, home: Home, application: str) -> UnitsStatus:
     """Return the status of an application's hosts, PEs and units, read in an open transaction.
 
-    A running application is `WAITING` while one of its hosts is. If the disk is full, hosts without an error get that
-    error.
+    A running application is `WAITING` while one of its hosts is. If the disk of this process's state directory is full,
+    hosts without an error get that error. Units of regions come first, in the order of the regions.
 
     Raises:
         NotDeployedError: the catalog does not know the application.

@@ -36,7 +36,7 @@ class Recovery:
 
     @property
     def phases(self) -> dict[str, float]:
-        """The seconds of each phase: detect, decide, hosts, restart, first commit."""
+        """The seconds of each phase: detect, decide, hosts, restart, first commit; see `phases_of`."""
         return phases_of(self.at)
 
 

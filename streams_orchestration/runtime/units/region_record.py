@@ -41,7 +41,7 @@ class Times:
 
     @property
     def average(self) -> float | None:
-        """The average duration in seconds; None before the first."""
+        """The average of `seconds`; None before the first drain or reset."""
         return sum(self.seconds) / len(self.seconds) if self.seconds else None
 
     def add(self, sequence: int, at: float, seconds: float) -> Times:
@@ -95,7 +95,10 @@ class RegionRecord:
     """The time at which resets for a cause outside of the application end, whatever their number; None for other
     causes."""
     tries: tuple[Tries, ...] = ()
-    """The resets for each kind of cause."""
+    """The resets for each kind of cause since the last complete checkpoint.
+
+    A forced reset of a region that has given up clears them.
+    """
     drains: Times = field(default_factory=Times)
     resets: Times = field(default_factory=Times)
     done: frozenset[int] = frozenset()
@@ -108,12 +111,12 @@ class RegionRecord:
 
     @property
     def attempt(self) -> int:
-        """The number of the current reset attempt: the count before it began."""
+        """The number of the current reset attempt: the resets before it since the last complete checkpoint."""
         return self.attempts - 1
 
     @property
     def used_up(self) -> bool:
-        """True if no attempt is left for a cause within the application."""
+        """True if no attempt is left for a cause within the application; False for any other cause."""
         return self.give_up_at is None and self.attempts >= self.max_attempts
 
     def gives_up(self, at: float) -> bool:

@@ -78,7 +78,8 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
 def _at_cut(pe: _Member, cut: CommitRow | None, completed: int, epoch: int) -> dict[str, Any]:
     """Return the columns of a PE at its cut; without a cut, at its start.
 
-    The numbers of segments, and decisions of its clock since the cut, stay as they are.
+    The next numbers of its segments stay as they are. Decisions of its clock since the cut are kept without their
+    epoch, and earlier decisions are dropped.
     """
     values: dict[str, Any] = {"state": "WANTED", "error": None, "permanent": False, "epoch": epoch}
     if cut is None:

@@ -75,8 +75,8 @@ class HostStatus:
     def of(cls, row: HostRow, now: float, *, error: str | None = None, log: Path = Path()) -> HostStatus:
         """Return the status from a host's row in the catalog, with nothing in `misplaced`.
 
-        Whether its process exists is read from the operating system if the process is visible here, else from its
-        heartbeat.
+        Whether its process exists is read from the operating system if the process is visible here. Otherwise it
+        follows from the last heartbeat or, before the first one, from the time since the launch.
 
         Args:
             row: the row of the host.
@@ -121,7 +121,7 @@ class HostStatus:
 
 
 def waits_for_agent(row: HostRow) -> bool:
-    """Return True if the agent of a machine is to start the host."""
+    """Return True if the host is to be started, by an agent or a command, and no process is recorded yet."""
     return row.pid is None and row.state == "STARTING"
 
 
@@ -217,7 +217,7 @@ class UnitsStatus:
         """The current state of the application.
 
         A running application is `LOST` while a PE that is not complete has lost its host, and `UNHEALTHY` while a unit
-        needs a reset or is being reset.
+        needs a reset or is being reset, or a PE has failed. Any other state is shown as it is.
         """
         if self.state != "RUNNING":
             return self.state
@@ -234,7 +234,7 @@ class UnitsStatus:
     def state_of_unit(self, unit: UnitStatus) -> str:
         """Return the current state of a unit.
 
-        It is `LOST` while a PE is lost and the catalog has not recorded that yet.
+        It is `LOST` while a PE is lost and the catalog has not recorded that yet, otherwise the recorded state.
         """
         unaware = unit.state in ("STARTED", "PROCESSING", "DRAINING") and not unit.waits
         lost = unaware and any(pe.id in unit.pes and self.state_of(pe) == LOST for pe in self.pes)

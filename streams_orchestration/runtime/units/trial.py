@@ -105,6 +105,11 @@ def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | No
 def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
     """End an open trial by restoring the previous plan; return the files that the catalog no longer names.
 
+    Args:
+        connection: a connection in a write transaction.
+        trial: the open trial.
+        cause: the reason for the revert, in words; it is stored with the trial.
+
     Raises:
         BrokenPromiseError: see `roll_back`.
     """
@@ -206,7 +211,7 @@ def _reason(unit: UnitRow, pes: Sequence[PeRow], hosts: Iterable[HostRow], now: 
 def _is_proved(connection: Connection, unit: UnitRow, units: Sequence[UnitRow], pes: Sequence[PeRow]) -> bool:
     """Return True if a unit has ended, or has completed an epoch and read the first outputs of other units on trial.
 
-    A PE in no region without sources that can still deliver may complete no epoch; it is enough that it runs.
+    A PE in no region whose sources, if any, have ended may complete no epoch; instead it has to run.
     """
     members = [pe for pe in pes if pe.unit == unit.name]
     if all(pe.final for pe in members):

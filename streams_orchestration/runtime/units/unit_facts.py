@@ -78,7 +78,7 @@ class Facts:
     taken_up: bool
     """True if the reset of this generation is under way."""
     final_epoch: int | None
-    """The epoch in which the sources have ended; None otherwise."""
+    """The epoch in which the sources have ended; None while a source may still deliver."""
     drain_asked: int | None
     """The epoch whose end the trigger operator has requested last; None before."""
     sinks_lag: bool = False
@@ -144,7 +144,9 @@ def advanced(
 def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
     """Return the next event that the facts show and the record does not contain yet; None if there is none.
 
-    A unit whose last epoch is complete has none, and the timer of a period gives none while sinks lag.
+    A unit whose last epoch is complete has none. A unit that waits for a reset has none until a process has taken the
+    reset up and all hosts are present, or no attempt is left. The timer of a period gives none while sinks lag, and the
+    timer of a drain or a reset gives none until a process has taken up the reset.
     """
     if record.state in ("STARTED", "PROCESSING") and facts.finished and facts.final_epoch in (None, record.completed):
         return None

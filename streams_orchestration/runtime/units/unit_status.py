@@ -46,7 +46,7 @@ class UnitEvent:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A complete epoch. The catalog keeps the last hundred epochs of each region."""
+    """A complete epoch. The catalog keeps the last hundred epochs of each unit."""
 
     epoch: int
     completed_at: float

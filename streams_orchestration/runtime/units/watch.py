@@ -27,10 +27,11 @@ _NAMED_UNITS = _UNITS.where(_u.c.name.in_(bindparam("names", expanding=True)))
 
 
 def observe(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Update the states of units, and decide a redeploy that is on trial. Nothing is written without news.
+    """Update the states of units, and decide a redeploy that is on trial if that is possible now.
 
-    Times that lie in the future, since the clock was set back, are moved first. An application whose temporary run has
-    expired is stopped. Files that resets no longer need are removed.
+    Nothing is written without news. Times that lie in the future, since the clock was set back, are moved first. An
+    application whose temporary run has expired is stopped, and its units stay as they are. Files that resets no longer
+    need are removed.
 
     Args:
         catalog: the catalog of the application.

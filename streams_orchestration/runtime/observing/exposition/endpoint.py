@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def metrics_answer(home: Home, application: str | None = None) -> Callable[[Request], Awaitable[Response]]:
-    """Return the handler of a scrape, which reads the catalog in a thread every time.
+    """Return the handler of a scrape, which reads the catalog in a thread every time; see `metrics_text`.
 
     Args:
         home: the state directory.

@@ -43,7 +43,7 @@ class SnapshotSender:
     """The sender of snapshots, one after another. The SDK keeps state that backends need across snapshots."""
 
     def __init__(self, home: Home, exporter: MetricExporter | None = None) -> None:
-        """Create the instruments; `exporter` replaces the default exporter, which uses OTLP.
+        """Create the instruments; `exporter` replaces the default exporter, which sends OTLP over HTTP.
 
         Set `OTEL_SERVICE_NAME` to `streams` in this process, unless it is set.
         """

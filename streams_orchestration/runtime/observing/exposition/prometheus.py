@@ -53,7 +53,7 @@ def registry_of(home: Home, application: str | None = None) -> CollectorRegistry
 
 
 def metrics_text(home: Home, accept: str = "", application: str | None = None) -> tuple[bytes, str]:
-    """Return the response to a scrape.
+    """Read the catalog, and return the response to a scrape; without a readable catalog, see `collect`.
 
     Args:
         home: the state directory.

@@ -35,7 +35,7 @@ def calibrate(store: Store, rows: int, compression: str | None = None) -> tuple[
         The cost of sending and the cost of receiving; 0 where the measured times give no line.
 
     Raises:
-        OSError: the store cannot be used.
+        OSError, SegmentError: the store cannot be used.
     """
     sent: list[Passage] = []
     received: list[Passage] = []
@@ -58,7 +58,9 @@ def _sample(rows: int, width: int) -> TupleBatch:
 def _once(store: Store, sample: TupleBatch, compression: str | None) -> tuple[float, float]:
     """Write, read and remove a segment; return the processor seconds of writing, and of reading.
 
-    Raises OSError if the storage cannot be used.
+    Raises:
+        OSError: the segment cannot be written or removed.
+        SegmentError: the segment cannot be read.
     """
     begin = time.process_time()
     segment: Segment = write_segment(store, "calibration", "calibration", sample.schema, [sample], compression)

@@ -59,6 +59,7 @@ def profile_of(
 
     Raises:
         NotProfiledError: no tuples were carried.
+        Exception: an error of `calibrate`.
     """
     return _Difference(compilation, before, after, after.at if until is None else until).profile(calibrate)
 

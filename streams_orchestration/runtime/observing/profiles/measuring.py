@@ -49,6 +49,8 @@ def measure(
 ) -> Measurement:
     """Measure an application for some time, or until it ends or `pause` returns True.
 
+    The measurement begins when the application has made batches, for which it waits up to `START_SECONDS` (`_begin`).
+
     Args:
         home: the state directory.
         application: name of the application.
@@ -61,6 +63,7 @@ def measure(
         NotDeployedError: the application is not deployed.
         NotProfiledError: see `_begin`; or the application was started again meanwhile, or carried no tuples.
         OtherVersionError: another version of the product wrote the deployed compilation.
+        OSError, SegmentError: see `calibrate`, which is called if the streams do not show the transport's costs.
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     clock = clock or world.now
@@ -129,7 +132,7 @@ def _begin(
     """Wait for the first reading of the metrics.
 
     It is taken when every PE has committed a batch, or when some PEs have and a quarter of `START_SECONDS` is over. If
-    that is not so at once, `say` tells it.
+    it has to be awaited, `say` tells that once.
 
     Raises:
         NotProfiledError: the application does not run, has failed, or was deployed with STREAMS_METRICS=off; no batch
