@@ -62,7 +62,7 @@ def nulls_in(columns: Mapping[str, pa.Array], required: Iterable[str]) -> dict[i
 
 @functools.lru_cache(maxsize=4096)
 def required_attributes(ddl: str) -> tuple[str, ...]:
-    """Return the attributes that a tuple type declares NOT NULL."""
+    """Return the attributes that a tuple type declares NOT NULL; none for an empty text. Errors in it are ignored."""
     return tuple(attribute.name for attribute in parse_schema(ddl).attributes if attribute.required) if ddl else ()
 
 
@@ -90,6 +90,8 @@ def wanted_row(schema: pa.Schema) -> str:
 
 def schema_ddl(schema: pa.Schema) -> str:
     """Return the tuple type of an Arrow schema. A field that is not nullable becomes `NOT NULL`.
+
+    A dictionary gets the type of its values. Other memory layouts and units of time are ignored.
 
     Raises:
         ValueError: no attribute can have the type of a field.
@@ -140,7 +142,10 @@ def row_layout(schema: pa.Schema) -> tuple[int, tuple[int, ...]]:
 
 
 def default_value(kind: pa.DataType) -> Any:
-    """Return the empty value of a type: 0, false, an empty text or list, the start of 1970."""
+    """Return the empty value of a type: 0 for numbers, dates and times, false, an empty text or list.
+
+    The value of a struct is a dictionary with the empty value of each field.
+    """
     types = pa.types
     if types.is_struct(kind):
         return {part.name: default_value(part.type) for part in kind}
@@ -198,7 +203,7 @@ def whole_range(kind: pa.DataType) -> tuple[int, int]:
 
 
 def per_second(kind: pa.DataType) -> int:
-    """Return how many ticks of a timestamp type make one second; 1 if the type is a number."""
+    """Return how many ticks of a timestamp type make one second; 1 for any other type."""
     units = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
     return units[kind.unit] if pa.types.is_timestamp(kind) else 1
 

@@ -26,7 +26,7 @@ class Assignments:
         zone: dt.tzinfo,
         required: Collection[str] = (),
     ) -> None:
-        """Parse the expressions.
+        """Parse the expressions. While faults are gathered, they are reported instead of raised.
 
         Args:
             output: maps attributes to expressions. Other attributes are copied from the input by name.
@@ -75,7 +75,7 @@ class Assignments:
         return (each for each in self.columns.values() if each is not None)
 
     def apply(self, source: pa.RecordBatch) -> TupleBatch:
-        """Compute the output tuples for input tuples. Raises DataError if an expression has no value for a tuple."""
+        """Compute the output tuples for input tuples, without watermarks. Raises DataError like `of`."""
         return self.of(Evaluated(TupleBatch(source)))
 
     def of(self, source: Evaluated) -> TupleBatch:
@@ -99,8 +99,8 @@ def assignments_of_ports(sources: Sequence[pa.Schema], target: pa.Schema, zone: 
     """Return one `Assignments` for each input port, copying all attributes by name.
 
     Raises:
-        ValueError: an input stream lacks an attribute of the output stream, or has it with another type. The message
-            names the port.
+        ValueError: an input stream lacks an attribute of the output stream, or has it with a type that needs a `CAST`,
+            and faults are not being gathered. The message names the port.
     """
     assignments: list[Assignments] = []
     for port, source in enumerate(sources):

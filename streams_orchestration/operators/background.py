@@ -58,7 +58,7 @@ class Background:
 
 
 def background_cpu_ns() -> int:
-    """Return the processor time in nanoseconds of all background threads of this process."""
+    """Return the processor time in nanoseconds of all background threads of this process, also of ended ones."""
     if not _ALIVE:
         return _ENDED[0]
     with _LOCK:

@@ -25,7 +25,7 @@ class Backoff:
 
     Args:
         context: the context of the source.
-        is_away: the function that recognises an error after which the attempt is repeated.
+        is_away: the function that recognises an error after which the caller may repeat the attempt.
         refusal: the other errors that become a `DataError`, which stops the application.
     """
 
@@ -43,7 +43,7 @@ class Backoff:
     def reached(self, attempt: Callable[[], Result]) -> Result | None:
         """Call a function that needs the server, and return its result, or None if the server cannot be reached now.
 
-        An attempt that fails so is counted and logged; one that succeeds ends an outage.
+        An attempt that finds the server away calls `away`, which counts and logs it; one that succeeds calls `back`.
 
         Raises:
             DataError: the server refuses permanently. Other errors of `attempt` pass unchanged.

@@ -22,7 +22,8 @@ class TupleBatch:
     operator may change its batch. The batch is a copy if the copy plan (rules 78-91) requires one.
 
     Arrow memory is never written. `writable` copies a column on first use, so columns that are only read are not
-    copied.
+    copied. Written values are converted to Arrow when the tuples are next read: by `arrow`, and by each method that
+    returns tuples or checks them. All of these raise DataError if a written value does not fit its attribute.
     """
 
     __slots__ = ("_arrow", "_bytes", "_mutable", "_unwritten", "_written", "connection", "origin", "partitions",
@@ -57,10 +58,13 @@ class TupleBatch:
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any], schema: pa.Schema) -> TupleBatch:
-        """Return a batch of columns, cast to `schema` and in its order. A column is anything that Arrow can read.
+        """Return a batch of columns, cast to `schema` and in its order. Columns that it does not name are ignored.
+
+        A column is an array, or an iterable that Arrow can read, other than a text, bytes, a mapping or a set.
 
         Raises:
-            DataError: a column is missing, the columns differ in length, or a value does not fit its type.
+            DataError: a column is missing or something else, the columns differ in length, or a value does not fit its
+                type.
         """
         if missing := [name for name in schema.names if name not in columns]:
             message = f"no column for the attribute {missing[0]}; there are {', '.join(map(str, columns)) or 'none'}"
@@ -165,6 +169,8 @@ class TupleBatch:
 
     def set(self, name: str, values: Any) -> None:
         """Replace all values of one attribute; nulls are allowed.
+
+        An array that `writable` returned for the attribute before no longer changes the batch.
 
         Raises:
             ConstTupleError: the batch is const.

@@ -195,9 +195,8 @@ class Operator:
     def set_watermark(self, watermark: int) -> None:
         """Set the watermark of an operator in the mode `manual`, in ticks (EV23).
 
-        It is ignored if it does not rise by at least the minimum gap, and by at least one tick.
-
-        `watermarks.IDLE` says that its streams are idle until their next tuple (EV51).
+        A watermark that does not rise by at least the minimum gap, and by at least one tick, is ignored.
+        `watermarks.IDLE` says that the operator's streams are idle until their next tuple (EV51).
 
         Raises:
             ResultError: the operator is in no event-time graph, or in another mode.
@@ -337,13 +336,13 @@ class SourceOperator(Operator):
         raise NotImplementedError
 
     def submit(self, batch: TupleBatch, port: int = 0, *, partitions: Any = None) -> None:
-        """Send tuples, in event time with the number or name of each one's partition. Raises like the base class."""
+        """Send tuples, in event time with each one's partition. Raises like the base class and `partitions_of`."""
         if partitions is not None and self.context.event_time is not None and isinstance(batch, TupleBatch):
             batch.partitions = partitions_of(partitions, len(batch))
         super().submit(batch, port)
 
     def assign(self, partitions: Collection[int | str]) -> None:
-        """Set the partitions that the source reads. New ones hold the watermark back; without any it is idle (EV52)."""
+        """Set the partitions read. In event time, new ones hold the watermark back; without any it is idle (EV52)."""
         self.context.assign([str(each) for each in partitions])
 
     def at_end(self) -> Collection[int | str] | None:

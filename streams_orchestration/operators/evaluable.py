@@ -112,8 +112,9 @@ def _evaluable(value: Any) -> Evaluable:
 def with_evaluables(data: Any, fields: Container[str]) -> Any:
     """Return the parameters of an operator with each SPL program converted to an `Evaluable`.
 
-    Each `Evaluable` gets the functions and submission-time values of the parameter `spl`. That parameter is removed if
-    the operator has no field for it, and it has nothing else. Data that are not a mapping are returned unchanged.
+    Programs in lists and nested mappings are converted, too. Each `Evaluable` gets the functions and submission-time
+    values of the parameter `spl`. That parameter is removed if the operator has no field for it, and the parameter has
+    nothing else. Data that are not a mapping are returned unchanged.
 
     Raises:
         ValueError: a program reads several input ports.

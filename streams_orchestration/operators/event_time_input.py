@@ -94,7 +94,7 @@ class EventTimeInput:
     def judge(self, batch: TupleBatch, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
         """Return the times of tuples in ticks, and a mask of the tuples that are too late or without a time.
 
-        The late ones are counted.
+        Late tuples are counted, the too late ones as dropped and the others as taken, and so are tuples without a time.
 
         Raises:
             DataError: a time is null, and the annotation does not ignore that (EV54).
@@ -182,6 +182,9 @@ def check_late_port(context: OperatorContext, port: int, ports: int, unless: str
         port: the number of the port for late tuples. It is missing if `ports` is not above it.
         ports: the number of output ports without the one for failed tuples.
         unless: the reason why no tuple is late; None if some may be.
+
+    Raises:
+        ValueError: the port does not fit, and faults are not being gathered.
     """
     if ports <= port:
         return

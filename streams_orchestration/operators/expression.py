@@ -103,7 +103,7 @@ class Expression:
         return self
 
     def keyed(self) -> Expression:
-        """Return the expression with values that are equal as keys of its Arrow type if they are equal."""
+        """Return the expression with values that Arrow compares as the expression's type compares keys."""
         return self
 
     def matched(self) -> Expression:
@@ -120,7 +120,7 @@ class Expression:
         return np.zeros(len(values), bool)
 
     def assigned(self, target: pa.DataType, *, required: bool = False) -> Expression:
-        """Return the expression converted to the type of an attribute.
+        """Return the expression converted to the type of an attribute; a faulty one if a reported fault prevents that.
 
         Args:
             target: the type of the attribute.

@@ -153,7 +153,7 @@ def evaluate_possible(expression: Expression, rows: SelectedTuples) -> tuple[Sel
     """Evaluate an expression for all tuples on which evaluation succeeds.
 
     Returns:
-        Those tuples, their values, and the reason for each failed tuple by its position in the batch.
+        The tuples that have a value, the values, and the reason for each failed tuple by its position in the batch.
     """
     from streams_orchestration.expressions.vectors import FailedTupleError, full
 

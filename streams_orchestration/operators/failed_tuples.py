@@ -56,7 +56,7 @@ def check_failure_port(
         others: the least number of other output ports.
 
     Raises:
-        ValueError: the port is missing, or one of its attributes does not fit.
+        ValueError: the port is missing, or one of its attributes does not fit, and faults are not being gathered.
     """
     if parameters.on_error != "route":
         return
@@ -90,7 +90,8 @@ def sift(
         failures: tuples that failed before, with their reasons.
 
     Returns:
-        The tuples that pass, with the computed values, and the reason for each failed tuple by its position.
+        The tuples that meet the condition and have all values, with the computed values, and the reason for each failed
+        tuple by its position.
     """
     expressions = [each for each in expressions if each.may_fail]
     rows = rows_of(batch.arrow, [*expressions, *([] if condition is None else [condition])])
@@ -222,7 +223,9 @@ class Sieve:
     def set_aside(
         self, tuples: pa.RecordBatch, failures: Mapping[int, str], watermarks: Watermarks | None = None
     ) -> None:
-        """Skip and count failed tuples, or submit them to the last output port, in their order; log the first reasons.
+        """Skip and count failed tuples, or submit them to the last output port, in their order.
+
+        The sieve logs the first `LOGGED` reasons, counted over all calls.
 
         Args:
             tuples: the batch that contains them.

@@ -53,7 +53,8 @@ def reported(prefix: str = "") -> Iterator[None]:
 def all_faults(check: Callable[[], object], *, standard: bool) -> list[Exception]:
     """Return all faults that a check of parameters finds.
 
-    If the check raises, it is called again while faults are gathered, so that it continues after each one.
+    If the check raises, it is called again while faults are gathered, so that it continues after each one. If the first
+    call raises an error that is not a ValueError, this error is the only fault. Equal faults are returned once.
 
     Args:
         check: raises the first fault; it has no other effect.

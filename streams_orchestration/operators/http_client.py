@@ -146,7 +146,7 @@ class HttpTarget:
         Raises:
             HttpAwayError: the request was not accepted but may be later. If there was a response, its second argument
                 is the requested pause in seconds: at most `LONGEST_WAIT`, and 0 without a request.
-            RefusedError: the request will never be accepted.
+            RefusedError: the request will never be accepted; HttpContentError if the cause is its content.
         """
         headers = {"Content-Type": kind, "Idempotency-Key": f'"{quote(key, safe="/[]().:~")}"'}
         self.judge(self.request("POST", "", body, headers))
@@ -191,7 +191,7 @@ class HttpTarget:
             raise RefusedError(message) from None
 
     def judge(self, answer: Any) -> None:
-        """Raise the error for a response that is not a success, as `post` does."""
+        """Raise HttpAwayError or RefusedError, as `post` does, unless the status of a response is from 200 to 299."""
         self._judge(answer.status_code, answer.reason, answer.headers.get("Retry-After"))
 
     def _judge(self, status: int, reason: str | None, retry_after: str | None) -> None:

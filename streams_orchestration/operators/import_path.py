@@ -30,7 +30,7 @@ def import_name(name: str, kind: type = object) -> Any:
         kind: if the name is missing, the error suggests similar classes of this kind.
 
     Raises:
-        ImplementationError: the module cannot be imported, or does not have the name.
+        ImplementationError: `name` has another form, or the module cannot be imported or does not have the name.
     """
     module_name, _, inner = name.partition(":")
     if not module_name or not inner:

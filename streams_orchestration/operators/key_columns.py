@@ -23,7 +23,7 @@ from streams_orchestration.operators.windows.clock import nanoseconds
 
 _MARK = "@"
 _APART = "apart"
-"""The name in a state of the number of tuples that were told apart."""
+"""The name in a state of the number of tuples that were told apart, which are the tuples whose key equals no key."""
 _CHANNELS = 1 << 20
 """A number above every channel."""
 _Parameters = TypeVar("_Parameters", bound=Parameters)
@@ -91,7 +91,9 @@ class KeyColumns:
         self._apart: list[dict[str, list[str]]] = [{} for _ in context.inputs]
         """For each port, maps a column that tells tuples apart to the columns of their keys."""
         self.told_apart = 0
-        """The number of tuples so far that were told apart, which an operator keeps in its state."""
+        """The number of tuples so far whose key equals no key. Each got a number of its own, so that no other tuple has
+        its key; an operator keeps the count in its state.
+        """
 
     def names(self, port: int, parameter: str, keys: Sequence[str]) -> list[str]:
         """Add a column for each key that is an expression, report its faults, and return all keys' column names.

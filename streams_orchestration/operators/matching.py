@@ -88,7 +88,7 @@ class MatchingOperator(Operator):
         return Sharding(refusal="is tuples of one channel that wait for tuples of other ports")
 
     def setup(self) -> None:
-        """Compile keys and outputs, and begin without waiting tuples."""
+        """Add the columns of keys to the context's inputs, compile the outputs, and begin without waiting tuples."""
         self.columns = KeyColumns(self.context)
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs

@@ -25,7 +25,7 @@ class Mentions(NamedTuple):
 
     @classmethod
     def of(cls, *conditions: str | None, output: Mapping[str, str] | Sequence[Mapping[str, str]] = ()) -> Mentions:
-        """Return the mentions of some conditions and `output` clauses."""
+        """Return the mentions of some conditions and `output` clauses. A condition that is None has none."""
         clauses = [output] if isinstance(output, Mapping) else output
         return cls(
             outputs=[name for clause in clauses for name in clause],

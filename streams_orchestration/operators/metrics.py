@@ -31,6 +31,7 @@ class Counter:
 
         Raises:
             ValueError: `count` is negative.
+            TypeError: `count` is not an integer.
         """
         count = operator.index(count)
         if count < 0:
@@ -107,11 +108,14 @@ class Metrics:
 
     @property
     def errors(self) -> Counter:
-        """The counter of errors that the operator handled itself; `streams status` points them out."""
+        """The counter of errors that the operator handled itself; `streams status` points them out.
+
+        Raises like `counter`.
+        """
         return self.counter("errors", "errors that the operator has handled itself")
 
     def lag(self, tuples: int, seconds: float) -> None:
-        """Set a source's lag for `streams status`. Raises like `gauge`.
+        """Set a source's lag for `streams status`. Raises like `gauge` and `Gauge.set`.
 
         Args:
             tuples: the number of tuples that are available but not read.
@@ -123,7 +127,7 @@ class Metrics:
     def lag_bytes(self, size: int, seconds: float) -> None:
         """Set the lag in bytes and seconds, for a source that only knows the size of its unread data.
 
-        Raises like `gauge`.
+        Raises like `gauge` and `Gauge.set`.
         """
         self.gauge(LAG_BYTES, "bytes of the server's log that are not read yet").set(size)
         self.gauge(LAG_SECONDS, "seconds since the oldest unread data could be read").set(seconds)

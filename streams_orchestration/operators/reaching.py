@@ -36,7 +36,8 @@ def reach_steps(
 ) -> None:
     """Call an operator for each change of its input watermark, and send the resulting watermarks.
 
-    The watermarks that result from one change are sent before the next change is handled (EV49).
+    The watermarks that result from one change are sent before the next change is handled (EV49). Errors of
+    `reach_watermark` pass through `call`.
 
     Args:
         operator: the operator.

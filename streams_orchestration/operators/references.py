@@ -46,7 +46,7 @@ def is_reference(text: str) -> bool:
 
 
 def resolved(text: str, parameter: str) -> str:
-    """Replace the references in a text by their values.
+    """Replace the references in a text by their values. The content of a file is stripped of white space at both ends.
 
     Values that may be secrets are masked in all output from then on.
 
@@ -55,7 +55,7 @@ def resolved(text: str, parameter: str) -> str:
         parameter: the name, for errors.
 
     Raises:
-        ReferenceError: a variable is not set, or a file cannot be read.
+        ReferenceError: a variable is not set, or a file cannot be read or is not UTF-8.
     """
 
     def value(match: re.Match[str]) -> str:

@@ -172,7 +172,7 @@ def type_text(schema: pa.Schema) -> str:
 
 
 def check_produced(produced: ProducedTo) -> ProducedTo:
-    """Return the result of `produce`. Raise ResultError if it has a wrong type."""
+    """Return the result of `produce`. Raise ResultError if it has a wrong type, or its offset is not valid."""
     _require(isinstance(produced, ProducedTo), "produce", produced, "ProducedTo(offset, exhausted)")
     check_offset(produced.offset)
     return produced
@@ -192,7 +192,7 @@ def check_pause(pause: float | None) -> float | None:
 
 
 def check_files(files: tuple[PendingFile, ...]) -> tuple[PendingFile, ...]:
-    """Return the result of `prepare_commit`. Raise ResultError if it has a wrong type."""
+    """Return the result of `prepare_commit`, a tuple or list, as a tuple. Raise ResultError if it has a wrong type."""
     fits = isinstance(files, tuple | list) and all(isinstance(file, PendingFile) for file in files)
     _require(fits, "prepare_commit", files, "a tuple of PendingFile")
     return tuple(files)

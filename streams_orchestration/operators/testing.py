@@ -73,7 +73,8 @@ class OperatorHarness:
 
         Raises:
             pydantic.ValidationError: a parameter is unknown, missing or of a wrong type.
-            ValueError: the operator's `check` finds a fault, or it has no method for tuples.
+            ValueError: a tuple type or `event_time` is wrong, the operator's `check` finds a fault, a method is missing
+                or has a wrong signature, or as for `make_operator`.
         """
         self.context = OperatorContext(
             name=kind.__name__,
@@ -140,8 +141,9 @@ class OperatorHarness:
     def send(self, rows: Sequence[Row | Watermark | Idle] | TupleBatch, port: int = 0) -> Self:
         """Pass a batch to an input port. It is const unless the class's model declares the port mutable.
 
-        The rows may contain `Watermark(value)` and `Idle()`. Raises ResultError if `process` returns a value, and
-        DataError if the rows do not fit the port.
+        The rows may contain `Watermark(value)` and `Idle()`. Raises ResultError if `process` returns a value or as for
+        `reach_watermark`, and DataError if the rows do not fit the port or a submitted attribute that is NOT NULL is
+        null.
         """
         batch = rows if isinstance(rows, TupleBatch) else self._batch(rows, port)
         model = self.kind.model
@@ -209,6 +211,7 @@ class OperatorHarness:
 
         Raises:
             ResultError: `produce` returns something other than a valid `ProducedTo`.
+            AssertionError: the operator is not a source.
         """
         assert isinstance(self.operator, SourceOperator), f"{self.kind.__name__} is not a SourceOperator"
         return check_produced(

@@ -65,7 +65,11 @@ class TrialWatermarks:
     def submitted(self, port: int, batch: TupleBatch) -> TupleBatch:
         """Advance the watermark by a submitted batch, and return the batch with the watermarks among its tuples.
 
-        The other output ports are sent these watermarks. Without event time, return the batch as it is.
+        If the operator makes watermarks of its tuples, its other output ports are sent them. Without event time, return
+        the batch as it is.
+
+        Raises:
+            DataError: the time of a tuple is null, as for `OperatorWatermark.submitted`.
         """
         own = self._own
         if own is None:

@@ -75,8 +75,9 @@ class Waiting:
 def divided_queues(states: Sequence[State], route: Route) -> list[dict[str, Any]]:
     """Divide the queues of several replicas, as `dump` returned them, among new replicas.
 
+    Each tuple goes to the channel of its key; without a key, the queues of whole replicas go to the channels in turn.
     Every mark was received by all replicas. So the last marks of all replicas are the same mark, and likewise the marks
-    before.
+    before. Each new replica gets all marks.
     """
     behind = [_marks_behind(state["waiting"], state["marks"]) for state in states]
     depth = max(len(state["marks"]) for state in states)

@@ -77,6 +77,11 @@ def check_numbers(row: Mapping[str, Any], columns: Iterable[str], kind: str) -> 
     """Raise NotStorableError for a floating-point value that the database cannot store.
 
     SQLite would store NaN as NULL. MySQL and MariaDB have neither NaN nor infinity.
+
+    Args:
+        row: the values by column.
+        columns: the columns to check.
+        kind: the kind of database, a key of `WITHOUT_ALL_NUMBERS`.
     """
     for column in columns:
         value = row[column]

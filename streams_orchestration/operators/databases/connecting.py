@@ -30,6 +30,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 def engine_of(url: URL) -> Engine:
     """Return an engine without connecting yet. Options of the address replace the defaults of this module.
 
+    A connection to SQLite returns texts that are not UTF-8 as bytes.
+
     Args:
         url: the address with resolved references.
     """

@@ -231,6 +231,9 @@ def table_identity(connection: Connection, table: str) -> TableIdentity | None:
     Args:
         connection: a connection to the table's database.
         table: the name of the table, with its schema if needed.
+
+    Raises:
+        SQLAlchemyError: the database cannot be asked.
     """
     owner, _, name = table.rpartition(".")
     match connection.dialect.name:

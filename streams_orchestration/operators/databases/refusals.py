@@ -88,7 +88,11 @@ def is_of_row(error: SQLAlchemyError) -> bool:
 
 
 def column_of(connection: Connection, error: SQLAlchemyError, row: Row, table: sa.Table | None) -> str:
-    """Return the column because of which a row is refused; empty if it is unknown."""
+    """Return the column because of which a row is refused; empty if it is unknown.
+
+    PostgreSQL names no column in many errors. Each value of the row is then cast in the connection's transaction,
+    within a savepoint, to find the one that its column refuses.
+    """
     original: Any = getattr(error, "orig", None)
     named = getattr(getattr(original, "diag", None), "column_name", None)
     if named:

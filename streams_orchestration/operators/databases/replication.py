@@ -97,7 +97,7 @@ class ReplicationSlot:
         """Check the server, the publication and the table, and create the slot if it is missing.
 
         Raises:
-            DatabaseError: a check fails; the message gives the remedy.
+            DatabaseError: a check fails, or `state` refuses the slot; the message gives the remedy.
         """
         with self._connected() as connection:
             level = connection.exec_driver_sql("SHOW wal_level").scalar_one()
@@ -113,7 +113,7 @@ class ReplicationSlot:
             self.create()
 
     def create(self) -> None:
-        """Create the slot. The server keeps changes from now on."""
+        """Create the slot, which must not exist. The server keeps changes from now on."""
         with self._connected() as connection:
             connection.exec_driver_sql(
                 f"SELECT pg_create_logical_replication_slot(%s, '{PLUGIN}')", (self._slot,)
@@ -165,7 +165,10 @@ class ReplicationSlot:
 
     @contextmanager
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[SlotSnapshot, Iterator[Sequence[Sequence[Any]]]]]:
-        """Yield the current snapshot and an iterator over all rows of the table in it, in chunks of `CHUNK`."""
+        """Yield the current snapshot and an iterator over all rows of the table in it, in chunks of `CHUNK`.
+
+        The iterator can be used within the block. Call `prepare` or `keys` before, which look up the table's schema.
+        """
         with self._connected("REPEATABLE READ") as connection:
             visible = connection.exec_driver_sql("SELECT pg_current_snapshot()::text").scalar_one()
             until = connection.exec_driver_sql("SELECT pg_current_wal_insert_lsn()::text").scalar_one()
@@ -185,7 +188,7 @@ class ReplicationSlot:
     def advance(self, position: int) -> None:
         """Let the server discard changes before a position.
 
-        Do nothing if they are already discarded, or the slot is missing or lost.
+        Do nothing if the slot is already confirmed up to the position, missing or lost.
         """
         state = self.state()
         if state is None or state.lost or position <= state.confirmed:

@@ -161,7 +161,8 @@ class DatabaseTable:
 
         Raises:
             DeferredError: a constraint refused an unknown row at the commit; nothing was written. `at_once` finds it.
-            DatabaseError: the database refuses or cannot be reached. Nothing was written.
+            DatabaseError: the database refuses or cannot be reached. Nothing was written, and neither is anything if
+                `batches` or `set_aside` raises an error, which passes unchanged.
         """
         ended = False
         try:

@@ -304,7 +304,10 @@ class OperatorWatermark:
         return Watermarks.of((0, watermark))
 
     def declared(self) -> Watermarks | None:
-        """Return the watermark `IDLE` if an operator in the mode `manual`, which is idle, is to be sent so again."""
+        """Return the watermark `IDLE` if `tell_again` was called for an idle operator in the mode `manual`, else None.
+
+        The watermark is returned once for each call of `tell_again`.
+        """
         if self.role.mode != "manual" or not self._rests or self._told:
             return None
         self._told = True

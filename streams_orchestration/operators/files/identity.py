@@ -134,6 +134,9 @@ def whole_lines(file: Path, size: int, *, ended: bool = False) -> int:
         file: the file.
         size: the number of bytes that count.
         ended: True if only lines count that end with a line feed; 0 is returned if there are none.
+
+    Raises:
+        OSError: the file cannot be read.
     """
     with file.open("rb") as opened:
         end, tail = size, b""

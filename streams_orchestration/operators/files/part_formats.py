@@ -57,7 +57,7 @@ def merge_files(files: Sequence[Path], into: Path, format: SinkFormat, header: b
     """Merge files of one format, in order, into a new file that is on disk when this returns.
 
     Args:
-        files: the files to read.
+        files: the files to read, at least one.
         into: the new file.
         format: the format of all.
         header: the header of each text file, which is kept of the first file only.

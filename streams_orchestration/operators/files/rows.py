@@ -83,7 +83,7 @@ def sift(
 
     Args:
         rows: the rows of the file.
-        parse: parses rows; raises if any of them is malformed.
+        parse: parses rows; raises an Arrow error or a ValueError, or returns fewer rows, if any of them is malformed.
         suspects: positions of probably malformed rows, and whether that is certain. A hint that speeds up the search;
             the uncertain ones do not affect the result.
         explain: returns the column and the reason for a row that `parse` refused.

@@ -17,7 +17,7 @@ def read_binary(path: File, schema: pa.Schema, options: RowOptions, start: FileP
     """Yield the tuples of a file from a position on.
 
     Raises:
-        DataError: the file is damaged, or has bytes that are not a tuple, or ends within a tuple.
+        DataError: the file is damaged, has bytes that are not a tuple, or ends within a tuple or before `start`.
         OSError, StorageError: the file cannot be opened.
         ValueError: SPL has no type for an attribute, or the option `types` is wrong.
     """

@@ -45,7 +45,8 @@ def read_rows(
     Header lines are skipped, and in `splCsv` and `splTxt` also lines that are blank or begin with `#`.
 
     Raises:
-        DataError: the file is damaged, or a row does not fit and `permissive` is false; the message names the line.
+        DataError: the file is damaged or ends before `start`, or a row does not fit and `permissive` is false; in that
+            case the message names the line.
         OSError, StorageError: the file cannot be opened.
         ValueError: SPL has no type for an attribute, or the option `types` is wrong.
     """
@@ -60,7 +61,7 @@ def read_blocks(path: File, schema: pa.Schema, options: RowOptions, start: FileP
     """Yield the blocks of a file as tuples with one binary attribute; the last block may be shorter.
 
     Raises:
-        DataError: the file is damaged.
+        DataError: the file is damaged or ends before `start`.
         OSError, StorageError: the file cannot be opened.
     """
     with opened(path, options, start.number) as file:

@@ -96,7 +96,8 @@ class Decompressor:
         """Decompress the next part, and return the bytes that it adds.
 
         Raises:
-            DataError: the data is not compressed in this format.
+            DataError: the data is not compressed in this format. The whole part is lost, and `clear` must be called
+                before the next one.
         """
         made = list[bytes]()
         self.tail, self.fresh = data, self._stream is None

@@ -49,7 +49,7 @@ def json_objects(batch: pa.RecordBatch) -> pl.Series:
 
 
 def write_json_objects(file: IO[bytes], batch: pa.RecordBatch) -> None:
-    """Write each tuple as a JSON object followed by a line feed; errors are those that `json_objects` raises."""
+    """Write each tuple as a JSON object followed by a line feed. Raises DataError like `json_objects`."""
     if all(_is_alike(batch, field) for field in batch.schema):
         check_years(batch)
         frame_of(batch).select(_alike(field) for field in batch.schema).write_ndjson(file)

@@ -71,7 +71,7 @@ def check_binary(type_: Type) -> None:
 
 
 def encoded(value: Any, type_: Type) -> bytes:
-    """Return the bytes of an SPL value."""
+    """Return the bytes of an SPL value of a type that `check_binary` accepts."""
     into = bytearray()
     encoder(type_)(value, into)
     return bytes(into)
@@ -79,7 +79,7 @@ def encoded(value: Any, type_: Type) -> bytes:
 
 @functools.lru_cache(maxsize=256)
 def encoder(type_: Type) -> Encoder:
-    """Return the function that appends the bytes of a value of a type."""
+    """Return the function that appends the bytes of a value of a type, which `check_binary` has accepted."""
     match type_:
         case Optional(content=content):
             return _optional_encoder(encoder(content))
@@ -160,7 +160,7 @@ def _size(count: int) -> bytes:
 
 @functools.lru_cache(maxsize=256)
 def decoder(type_: Type) -> Decoder:
-    """Return the function that reads a value of a type."""
+    """Return the function that reads a value of a type, which `check_binary` has accepted."""
     match type_:
         case Optional(content=content):
             inner = decoder(content)

@@ -51,7 +51,7 @@ class Frames:
         """Add the next bytes, and return the messages that they complete.
 
         Raises:
-            FramingLostError: a message is too long or damaged.
+            FramingLostError: a message is too long or damaged. Messages that the bytes complete before it are lost.
         """
         messages, self._rest = self._split(self._rest + chunk)
         if any(len(message) > self._most for message in messages) or len(self._rest) > self._most + LENGTH_BYTES:

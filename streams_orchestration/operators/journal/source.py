@@ -186,7 +186,8 @@ class JournalSource(SourceOperator):
         """Submit the next messages, and update the lag; without any, check whether the receiver reports a problem.
 
         Raises:
-            DataError: a message cannot be decoded, messages are lost, or receiving is permanently refused.
+            DataError: a message cannot be decoded and `onBadTuple` is `fail`, messages are lost and `onLostData` is
+                `fail`, the journal is damaged, or receiving is permanently refused.
         """
         try:
             offset, self.read = self._next_messages(offset, limit)
@@ -301,7 +302,7 @@ class JournalSource(SourceOperator):
             self.backoff.away(ConnectionError(error))
 
     def decode_messages(self, values: Sequence[bytes]) -> Decoded:
-        """Decode messages to tuples, and report those that cannot be converted."""
+        """Decode messages to tuples. The result also lists the messages that cannot be converted, with the reasons."""
         return decode(values, self.decoded, self.parameters.format, self.parameters.dialect())
 
     def _submit(self, messages: Sequence[JournalMessage]) -> None:

@@ -125,7 +125,11 @@ class Cluster:
         self._error = None
 
     def check(self) -> None:
-        """Raise the last reported error if it means that the cluster will not respond."""
+        """Raise the last reported error, as `translated`, if it means that the cluster will not respond.
+
+        Raises:
+            KafkaAwayError, KafkaRefusedError: the cluster will not respond now, or never.
+        """
         from confluent_kafka import KafkaError
 
         error = self._error

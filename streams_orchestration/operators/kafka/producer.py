@@ -103,7 +103,8 @@ class TransactionalProducer:
     ) -> None:
         """Write messages in order and the mark in one transaction, calling `settle` before the commit.
 
-        The messages of earlier calls in `refused` are forgotten. After the commit, `mark` is this delivery.
+        The messages of earlier calls in `refused` are forgotten. After the commit, `mark` is this delivery. Errors of
+        `messages` and `settle` pass unchanged; nothing is committed then, and the producer must be closed, too.
         """
         self.refused.clear()
         try:

@@ -293,7 +293,9 @@ def shown(partition: Partition) -> str:
 
 
 def recreated_topics(reader: KafkaReader, positions: Positions, topics: Iterable[str]) -> Iterator[str]:
-    """Yield the topics that were deleted and created again since the positions were taken, and record all new ids.
+    """Yield the topics that were deleted and created again since the positions were taken.
+
+    The ids of all topics are recorded in `positions` as the result is iterated.
 
     There are none if the cluster gives no ids, and gave none earlier.
 

@@ -198,7 +198,7 @@ class DeltaHistory:
         return {name: name for name in names if name in file.names}
 
     def open(self, part: DataPart) -> Any:
-        """Open a data file."""
+        """Open a data file. Raises OSError if it is gone or cannot be opened."""
         return self._files.open_input_file(part.path)
 
     @cached_property

@@ -100,7 +100,11 @@ class LostVersionsError(Exception):
 
 
 class TableHistory(Protocol):
-    """A table that is read version by version. All methods raise LakeError if it cannot be reached or is gone."""
+    """A table that is read version by version.
+
+    All methods raise LakeError if it cannot be reached or is gone, and DataError if it was created again or rolled back
+    to before a version that was read, or cannot be read here.
+    """
 
     place: str
 
@@ -109,7 +113,7 @@ class TableHistory(Protocol):
         ...
 
     def newest(self) -> int:
-        """Return the newest version."""
+        """Look for a newer version, and return the newest one."""
         ...
 
     def following(self, version: int) -> int | None:
@@ -140,7 +144,7 @@ class TableHistory(Protocol):
         ...
 
     def columns(self) -> pa.Schema:
-        """Return the columns of the newest version."""
+        """Return the columns of the newest version that is known."""
         ...
 
     def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:

@@ -202,7 +202,7 @@ class IcebergHistory:
         return {name: by_id[field_id] for name, field_id in ids.items() if field_id in by_id}
 
     def open(self, part: DataPart) -> Any:
-        """Open a data file."""
+        """Open a data file. Raises FileNotFoundError if it is gone, and OSError if it cannot be opened."""
         return self._table.io.new_input(part.path).open()
 
     @property

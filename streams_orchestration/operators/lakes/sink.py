@@ -140,7 +140,13 @@ class LakeSink(EpochSink):
         self.__dict__.pop("_table", None)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Keep the tuples for the files of this micro-batch, with attributes renamed to columns."""
+        """Keep the tuples for the files of this micro-batch, with attributes renamed to columns.
+
+        Without a key and partitions, many tuples are written to a file at once.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
         renamed = self.__dict__.setdefault("_renamed", target_columns_of(self.context, self.parameters))
         columns = [batch.arrow.column(attribute) for attribute in renamed]
         named = batch_without_unsigned(pa.RecordBatch.from_arrays(columns, names=list(renamed.values())))

@@ -120,7 +120,7 @@ class LakeSource(SourceOperator):
 
         Raises:
             LakeError, ReferenceError: the table does not exist or cannot be read, or a secret cannot be resolved.
-            DataError: the table is another one than before, or lacks a column.
+            DataError: the table is another one than before, or lacks a column or has it with a type that does not fit.
         """
 
         def newest() -> Offset:

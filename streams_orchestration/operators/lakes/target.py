@@ -61,7 +61,7 @@ class LakeTarget:
     def upsert(self, key: DeliveryKey, batches: Iterable[TupleBatch], set_aside: SetAside | None = None) -> None:
         """Replace the rows that have the same keys as the tuples, unless that was done before; see `append`.
 
-        Of tuples with the same key, the last one counts.
+        Of tuples with the same key, the last one counts. There is at least one batch.
 
         Raises:
             LakeError, ReferenceError: as for `append`.

@@ -194,7 +194,7 @@ class LogicProgram:
         )
 
     def reset(self) -> None:
-        """Reset every variable to its initial value."""
+        """Reset every variable to its initial value. The next use of the variables runs the initialisers."""
         self._state: dict[str, Any] | None = None
         self._kept: dict[str, DictState] = {}
 
@@ -330,7 +330,11 @@ class LogicProgram:
         return {name: to_json(type_)(self.state[name]) for name, type_ in self.program.variables}
 
     def set_values(self, values: Mapping[str, Any]) -> None:
-        """Set the variables to values that `values` returned. A variable without a value keeps its initial one."""
+        """Set the variables to values that `values` returned. A variable without a value gets its initial one.
+
+        Raises:
+            DataError: an initialiser has no value.
+        """
         self.reset()
         known = {name: type_ for name, type_ in self.program.variables if name in values}
         self.state.update({name: from_json(type_)(values[name]) for name, type_ in known.items()})

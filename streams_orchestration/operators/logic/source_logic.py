@@ -74,7 +74,10 @@ class SourceLogic:
     def begin(self, offset: Offset) -> None:
         """Set the variables to the values in an offset, and variables that it lacks to their initial values.
 
-        Nothing changes if `offset` returned it last.
+        Nothing changes if the method `offset` returned this offset last.
+
+        Raises:
+            DataError: the initialiser of a variable has no value.
         """
         if offset != self._reached:
             self.logic.set_values(offset.get(VARIABLES, {}))
@@ -88,6 +91,7 @@ class SourceLogic:
 
         Raises:
             TupleError: an expression has no value for a tuple.
+            DataError: the value of an expression cannot be stored in its column.
         """
         _, values = self.logic.tuples(self._port, TupleBatch(source))
         made = dict(zip(self._names, values, strict=True))
@@ -106,7 +110,7 @@ def produced(logic: SourceLogic | None, offset: Offset, produce: Callable[[Offse
     """Let a source produce from an offset that may contain variables of logic.
 
     `produce` takes and returns offsets without them. The returned offset has the variables after the tuples, and
-    `logic` keeps these.
+    `logic` keeps these. Raises DataError like `SourceLogic.begin`; errors of `produce` pass unchanged.
     """
     if logic is None:
         return produce(offset)

@@ -113,13 +113,13 @@ class _WithLogic(_Base):
         return {**super().checkpoint(), **own}
 
     def restore(self, state: State) -> None:
-        """Restore the state of the operator, and the variables of the logic."""
+        """Restore the state of the operator, and the variables of the logic. Raises like `LogicProgram.restore`."""
         super().restore({name: part for name, part in state.items() if not name.startswith(_PREFIX)})
         own = {name.removeprefix(_PREFIX): part for name, part in state.items() if name.startswith(_PREFIX)}
         self.logic.restore(own)
 
     def reset_to_initial_state(self) -> None:
-        """Reset the operator, and give the variables of the logic their first values."""
+        """Reset the operator, and run the initialisers of the logic's variables. Raises like `LogicProgram.begin`."""
         super().reset_to_initial_state()
         self.logic.reset()
         self.logic.begin()

@@ -246,7 +246,7 @@ def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None
         before: the schema to replace. Its record name is kept, since readers match records by name.
 
     Raises:
-        ValueError: Avro cannot represent an attribute.
+        ValueError: Avro cannot represent an attribute, or `before` is not the schema of a record.
     """
     name = name if before is None else AvroSchema(before).parsed["name"]
     return json.dumps(_record(schema, name, "", set()), separators=(",", ":"))

@@ -96,7 +96,7 @@ def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None
             and removed fields are reserved.
 
     Raises:
-        ValueError: Protobuf cannot represent an attribute.
+        ValueError: Protobuf cannot represent an attribute, or `before` is not a schema with a message type.
     """
     kind = None if before is None else message_types(before)[(0,)].DESCRIPTOR
     lines = _message(schema, name if kind is None else kind.name, kind, "")

@@ -72,7 +72,7 @@ def derived(schema: pa.Schema, format: SchemaKind, name: str, before: Registered
         before: the schema that this one replaces, if any.
 
     Raises:
-        ValueError: the format cannot represent an attribute.
+        ValueError: the format cannot represent an attribute, or `before` is not a valid schema of the format.
     """
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     plain = plain if plain[:1].isalpha() else f"M{plain}"

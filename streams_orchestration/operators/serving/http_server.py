@@ -50,7 +50,7 @@ class HttpServer(uvicorn.Server):
         super().__init__(config)
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve the listener, and nothing else, until shutdown."""
+        """Serve the listener, whatever the `sockets`, until shutdown, and then close it."""
         looking = asyncio.create_task(self._look())
         try:
             await super().serve([self.listener])

@@ -116,7 +116,7 @@ class SplExpression(Expression):
         return function
 
     def keyed(self) -> Expression:
-        """Return the expression with values that are equal as keys of its Arrow type if they are equal in SPL."""
+        """Return the expression with values that Arrow compares as SPL compares keys; see `canonical_keys`."""
         if self.program is None or has_canonical_column(self.program.type):
             return self
         return replace(self, form=canonical_keys)
@@ -142,11 +142,13 @@ class SplExpression(Expression):
         return replace(self, form=ordered_decimals) if decimals else self
 
     def canonical(self) -> str:
-        """Return the expression's canonical text."""
+        """Return the expression's text, which is not brought into a canonical form."""
         return self.text
 
     def assigned(self, target: pa.DataType, *, required: bool = False) -> Expression:
-        """Return the expression for an attribute. The attribute must have the type of the expression's value.
+        """Return the expression itself. The attribute must have the type of the expression's value.
+
+        `required` has no effect.
 
         Raises:
             FaultyExpressionError: the types differ, and errors are not being gathered.

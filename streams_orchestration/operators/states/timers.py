@@ -51,7 +51,7 @@ class Timers(Incremental):
     """The timers of an operator: one time for each key (EV60). A part of the operator's state.
 
     Times are ticks of the event-time attribute. A timer fires with the first step of the watermark that reaches its
-    time. If a key is set again, the former time does not count.
+    time. If a key is set again, the former time does not count. A key that does not fit its type raises DataError.
 
     Example:
         self.timers = Timers("user string")
@@ -97,7 +97,7 @@ class Timers(Incremental):
             times: the time of each key in ticks.
 
         Raises:
-            DataError: a time is not a whole number.
+            DataError: a key does not fit its type, or a time is not a whole number.
             ValueError: the number of times differs from the number of keys.
         """
         times = _ticks(times)

@@ -61,6 +61,7 @@ def resolve_inputs(path: str, base: Path) -> list[Path]:
 
     Raises:
         ValueError: there are none, or the first one cannot be read; the message gives the remedy.
+        OSError: the directory cannot be read.
     """
     place = base / path
     if path.startswith(PACKAGE) or place.is_file():

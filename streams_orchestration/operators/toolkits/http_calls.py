@@ -212,7 +212,10 @@ class HttpCallParameters(TypedPortParameters):
     )
 
     def check_call(self) -> None:
-        """Raise ValueError if the authentication is not supported or lacks a property, or a header is malformed."""
+        """Raise ValueError if the authentication is not supported or lacks a property, or a header is malformed.
+
+        With a file of properties, the properties are not checked.
+        """
         if self.authentication_type.lower() not in ("none", "basic", "oauth"):
             message = f"authenticationType: {self.authentication_type} is not supported; basic, oauth and none are"
             raise ValueError(message)

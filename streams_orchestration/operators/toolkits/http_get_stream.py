@@ -61,7 +61,7 @@ class HTTPGetStreamParameters(HttpCallParameters, JournalParameters):
     def target(self, type_: Tuple) -> str:
         """Return the attribute that gets a line: the only one, or `dataAttributeName`.
 
-        Raises ValueError if it is missing or no string.
+        Raises ValueError if the attribute is missing or not a string.
         """
         names = [each.name for each in type_.attributes]
         name = names[0] if len(names) == 1 else self.data_attribute_name
@@ -120,6 +120,10 @@ class HTTPGetStream(JournalSource):
 
         The journal also gets a record for each closed or failed connection, and for the end. Between two connections,
         pause for `retryDelay` seconds, or longer with `backoff`.
+
+        Raises:
+            ValueError: the file with the credentials cannot be read, or OAuth 1 lacks a property.
+            DamagedError: an acknowledged message is missing in the journal.
         """
         given: HTTPGetStreamParameters = self.parameters
         encoding = "identity" if given.disable_compression else "gzip, deflate"

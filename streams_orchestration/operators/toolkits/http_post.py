@@ -106,6 +106,7 @@ class HTTPPost(Operator):
 
         Raises:
             DataError: the attribute `jsonString` is not a JSON object.
+            RunError: an attribute is null without being optional, or a value cannot be stored in its column.
         """
         found: list[dict[str, Any]] = []
         for each in tuple_values(batch, self.given):

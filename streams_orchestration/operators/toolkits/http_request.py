@@ -228,7 +228,9 @@ class HTTPRequest(Operator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Make the requests of a batch, and submit the tuples with the responses if there is an output port.
 
-        Raises TupleError like `_answer`.
+        Raises:
+            TupleError: a tuple's method is not one of HTTP, or its address or header is malformed.
+            RunError: an attribute is null without being optional, or a value cannot be stored in its column.
         """
         found: list[dict[str, Any]] = []
         places: list[int] = []

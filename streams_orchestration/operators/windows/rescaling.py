@@ -39,7 +39,7 @@ class WindowShape(NamedTuple):
     """Maps each output attribute of a group to its merge function."""
 
     def divide(self, states: Sequence[State], route: Route) -> list[dict[str, Any]]:
-        """Divide the states of the old replicas, at least one, among the new ones."""
+        """Divide the states of the old replicas, at least one, among the new ones. Raises like `divide_keyed`."""
         if self.marked:
             channels = [self._group_channels(state, number, route) for number, state in enumerate(states)]
             return merge_marked(states, channels, len(self.partition), self.merges, route.width)
@@ -115,6 +115,9 @@ def divide_partitions(states: Sequence[State], names: Sequence[str], route: Rout
 
     Returns:
         The parts of the new states, and the new numbers of the partitions.
+
+    Raises:
+        RescaleError: two old replicas have the same partition.
     """
     parts: list[KeyedState] = [state["known"] for state in states]
     tables = [part.table() for part in parts]
@@ -148,6 +151,9 @@ def divide_tumbling(
         channels: for each state, the new channel of every open window, in order.
         route: the route of the tuples.
         partitions: the new numbers of the partitions, if they have numbers.
+
+    Raises:
+        RescaleError: two old replicas have the same partition, and partitions have no numbers.
     """
     width = route.width
     parts: list[KeyedState] = [state["windows"] for state in states]
@@ -258,7 +264,7 @@ def divide_log(log: TupleLog, route: Route, port: int) -> list[Logged]:
 
 
 def divided_logs(logs: Sequence[TupleLog], route: Route) -> list[TupleLog]:
-    """Divide the tuples of logs among new replicas, in the order of the logs.
+    """Divide the tuples of logs among new replicas, in the order of the logs, without their flags and notes.
 
     If tuples do not determine their channel, the tuples of a former replica stay together.
     """

@@ -189,7 +189,7 @@ class SlidingWindows:
         return positions, before[positions], arrivals.new[positions]
 
     def fire(self) -> Firings:
-        """Fire the windows of all partitions that have tuples, in the order of their oldest tuples.
+        """Return the windows of all partitions that have tuples, in the order of their oldest tuples; the tuples stay.
 
         With `full_only`, the windows of partitions that were never full are left out.
         """
