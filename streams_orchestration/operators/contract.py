@@ -144,7 +144,7 @@ class Operator:
         return ()
 
     def setup(self) -> None:
-        """Open resources. Called once, before the first tuple."""
+        """Open resources. Called once on each instance, before its first tuple and before `restore`."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Handle tuples that arrived on an input port."""
@@ -348,7 +348,7 @@ class SourceOperator(Operator):
     def at_end(self) -> Collection[int | str] | None:
         """Return the partitions that `produce` read to their end (EV51).
 
-        None: all, if `produce` found no new tuples.
+        None, the default, means all of them if the last call gave no tuples and kept its offset, else none.
         """
         return None
 

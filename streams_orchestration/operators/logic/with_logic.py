@@ -96,7 +96,7 @@ class _WithLogic(_Base):
         return self.logic.columns(self.parameters.spl.columns)
 
     def submit(self, batch: TupleBatch, port: int = 0) -> None:
-        """Send tuples, without columns of variables."""
+        """Send tuples, without columns of variables. Raises like `Operator.submit`."""
         columns = self.parameters.spl.columns
         if columns and columns[0] in batch.schema.names:
             batch = batch.selected(self.context.outputs[port] or _without(batch.schema, columns))

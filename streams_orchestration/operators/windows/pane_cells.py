@@ -244,7 +244,7 @@ class PaneCells:
         return np.lexsort((firsts, earliest[codes], ranks))
 
     def key_columns(self, numbers: np.ndarray) -> dict[str, pa.Array]:
-        """Return the attributes of keys by name."""
+        """Return the attributes of the keys with known numbers, by name; nothing if keys have no attributes."""
         if not self.names:
             return {}
         parts = self.keys.index.keys(self._rows_of_numbers(numbers)).columns

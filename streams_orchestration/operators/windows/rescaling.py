@@ -82,7 +82,7 @@ class Numbers(NamedTuple):
     after: np.ndarray
 
     def find(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the positions of partition numbers in `before`."""
+        """Return the positions of partition numbers in `before`, which has all of them; none if it is empty."""
         order = np.argsort(self.before, kind="stable")
         return order[np.searchsorted(self.before[order], numbers)] if len(order) else np.zeros(0, np.int64)
 
