@@ -69,7 +69,7 @@ def can_convert(source: Type, target: Type) -> bool:
 
 
 def never_fails(source: Type, target: Type) -> bool:
-    """Return True if converting one type to another never fails, so that no check is needed."""
+    """Return True if a conversion that `can_convert` allows never fails, so that no check is needed."""
     if source in (target, VOID) or (target.name in ("string", "boolean") and source.name != "string"):
         return True
     if source.is_nested and source.name == target.name:

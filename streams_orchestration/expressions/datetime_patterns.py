@@ -90,9 +90,10 @@ class Pattern:
         return "".join(_written(piece, clock, local // DAY, offset, name) for piece in self.pieces)
 
     def read(self, text: str, zone: dt.tzinfo | None) -> int | None:
-        """Parse a text as microseconds since 1970; None if it does not match, or no such time exists.
+        """Parse a text as microseconds since 1970; None if it does not match, or no such time or zone exists.
 
-        Missing parts are taken from 1970-01-01 00:00:00, and digits beyond microseconds are cut off.
+        Missing parts are taken from 1970-01-01 00:00:00, and digits beyond microseconds are cut off. A text that names
+        no zone is in the local time of `zone`. If `zone` is None, the result is local, and a zone in the text ignored.
         """
         match = self.reader.fullmatch(text)
         if match is None:

@@ -23,7 +23,7 @@ def joined(word: str, parts: Sequence[Syntax], offsets: Sequence[int] = ()) -> S
 
 
 def junction_parts(tree: Syntax, word: str) -> list[Syntax]:
-    """Return the parts of a chain of AND or OR; a BETWEEN is one part."""
+    """Return the parts of a chain of AND or OR, in order; a BETWEEN is one part, and so is any other tree."""
     if isinstance(tree, Apply) and tree.function == word and len(tree.arguments) == 2 and not is_between(tree):
         return [part for each in tree.arguments for part in junction_parts(each, word)]
     return [tree]

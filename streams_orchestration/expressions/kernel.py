@@ -40,14 +40,14 @@ def filled(array: pa.Array, value: int) -> np.ndarray:
 
 
 def unmasked(array: pa.Array) -> pa.Array:
-    """Return an array without its null mask: positions of nulls hold arbitrary numbers."""
+    """Return an array of numbers without its null mask: positions of nulls hold arbitrary numbers."""
     return pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], offset=array.offset)
 
 
 def bounds(vector: Any) -> tuple[int, int]:
-    """Return a lower and an upper bound of a vector's numbers, zeros for an empty vector.
+    """Return a lower and an upper bound of a vector's whole numbers, zeros for an empty vector or a null scalar.
 
-    The arbitrary numbers that are stored for nulls count, too.
+    In an array, the arbitrary numbers that are stored for nulls count, too.
     """
     if isinstance(vector, pa.Scalar):
         value = vector.as_py() or 0
@@ -57,6 +57,6 @@ def bounds(vector: Any) -> tuple[int, int]:
 
 
 def constant(binding: Binding, argument: int) -> Any:
-    """Return the value of a constant argument; None if it is null or not constant."""
+    """Return the value of a constant argument; None if it is null, not constant or not given."""
     given = binding.constants[argument] if argument < len(binding.constants) else None
     return None if given is None else given[0]

@@ -98,7 +98,14 @@ def _decimal(value: decimal.Decimal, written: str, offset: int) -> Constant:
 
 
 def typed_constant(word: str, text: str, offset: int) -> Constant:
-    """Return the constant of `DATE '...'` or `TIMESTAMP '...'`; a timestamp whose text has no zone is local.
+    """Return the constant of `DATE '...'`, `TIMESTAMP '...'` or `TIMESTAMP_NTZ '...'`.
+
+    The constant of a `TIMESTAMP` whose text has no zone is marked as local. A `TIMESTAMP_NTZ` ignores a zone.
+
+    Args:
+        word: the word before the text, in lower case; `timestamp_ltz` means `timestamp`.
+        text: the text without quotes.
+        offset: the offset of the word.
 
     Raises:
         ExpressionError: the text is not a date or time.
@@ -119,6 +126,8 @@ def typed_constant(word: str, text: str, offset: int) -> Constant:
 
 def interval_constant(parts: Sequence[tuple[str, str]], offset: int) -> Constant:
     """Return the constant of an interval: of months, of days if its units are days or weeks, or of days and time.
+
+    Digits of seconds beyond microseconds are cut off.
 
     Args:
         parts: numbers with their units, such as `("3", "days")` or `("3 02", "day to hour")`; the unit is empty for a

@@ -25,7 +25,7 @@ class RepeatedKeys(dict[Any, Any]):
         return iter(self.keys())
 
     def keys(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """Return the keys in order."""
+        """Return the keys of all pairs, in order, with repeated keys."""
         return tuple(key for key, _ in self._pairs)
 
     def values(self) -> tuple[Any, ...]:  # type: ignore[override]
@@ -46,7 +46,7 @@ class RepeatedKeys(dict[Any, Any]):
 
 
 def map_from(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return a map of the pairs, whose keys may repeat."""
+    """Return a dict of the pairs, or `RepeatedKeys` if a key occurs more than once."""
     pairs = list(pairs)
     once = dict(pairs)
     return once if len(once) == len(pairs) else RepeatedKeys(pairs)

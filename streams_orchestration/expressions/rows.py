@@ -33,7 +33,7 @@ def row_function(node: TypedNode, names: Sequence[str], zone: dt.tzinfo) -> RowF
 
     Args:
         node: the expression.
-        names: the attributes whose values the function gets, in this order.
+        names: the attributes whose values the function gets, in this order; all that the expression uses.
         zone: the time zone of the expression.
     """
     match node:

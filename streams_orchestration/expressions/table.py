@@ -298,7 +298,7 @@ class SqlFunction:
     def resolve(self, operands: Sequence[Operand]) -> Resolved | None:
         """Return the types of a call, by the form that converts the fewest arguments; None if no form fits them.
 
-        A resolver may raise MisfitError.
+        Among equal forms the first one counts. A resolver decides alone, and may raise MisfitError.
         """
         if self.resolver is not None:
             return self.resolver(operands)
@@ -332,7 +332,11 @@ class FunctionGroup:
         name: str = "",
         **properties: bool,
     ) -> Callable[[TupleFunction], TupleFunction]:
-        """Return a decorator that enters a function whose implementation does not depend on types."""
+        """Return a decorator that enters a function whose implementation does not depend on types.
+
+        Without `name`, the name is the one in the first signature. The attributes of `SqlFunction` describe the other
+        arguments.
+        """
 
         def enter(row: TupleFunction) -> TupleFunction:
             self._enter(signatures, name, summary, examples, lambda _binding: row, resolver, properties)
@@ -350,7 +354,10 @@ class FunctionGroup:
         zoned: Zoned | None = None,
         **properties: bool,
     ) -> Callable[[Callable[[Binding], TupleFunction]], Callable[[Binding], TupleFunction]]:
-        """Return a decorator that enters a function whose implementation depends on types or constant arguments."""
+        """Return a decorator that enters a function whose implementation depends on types or constant arguments.
+
+        The arguments are as in `function`; the decorated function is the attribute `bind` of `SqlFunction`.
+        """
 
         def enter(bind: Callable[[Binding], TupleFunction]) -> Callable[[Binding], TupleFunction]:
             self._enter(signatures, name, summary, examples, bind, resolver, properties, zoned)

@@ -172,9 +172,9 @@ def expected_zone(name: str) -> dt.tzinfo:
 
 
 def read_date(text: str) -> int | None:
-    """Parse a date as days since 1970, or return None if it is not one, as `2024-02-30`.
+    """Parse a date as days since 1970, or return None if it is not one, as `2024-02-30`, or beyond 32 bits.
 
-    The forms are `2024-02-29`, `2024-2` and `2024`. A time after it is ignored.
+    The forms are `2024-02-29`, `2024-2` and `2024`. A time after it is ignored, and so are blanks around it.
     """
     match = _DATE.fullmatch(text.strip())
     if match is None:
@@ -187,7 +187,9 @@ def read_date(text: str) -> int | None:
 
 
 def read_timestamp(text: str, zone: dt.tzinfo | None) -> int | None:
-    """Parse a timestamp as microseconds since 1970, or return None if it is not one.
+    """Parse a timestamp as microseconds since 1970, or return None if it is not one, or beyond 64 bits.
+
+    Digits beyond microseconds are cut off. An unknown zone in the text gives None.
 
     Args:
         text: a text such as `2024-02-29 13:00:00.5`. `T` may replace the space, a zone may follow, and parts from the

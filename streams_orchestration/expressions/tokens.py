@@ -39,7 +39,8 @@ class Token:
 
     Attributes:
         kind: `word`, `quoted` (a name), `string`, `binary`, `number`, `mark` or `end`.
-        text: the name without quotes, the string without quotes and escapes, or the token as written.
+        text: the name without quotes, the string without quotes and escapes, the digits of a binary text, or the token
+            as written.
         offset: the offset of its first character, from 0.
     """
 

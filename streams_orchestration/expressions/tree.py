@@ -110,7 +110,7 @@ def nodes(node: TypedNode) -> Iterator[TypedNode]:
 
 
 def attributes(node: TypedNode) -> tuple[str, ...]:
-    """Return the distinct names of the attributes that an expression uses, in the order of the text."""
+    """Return the distinct names of the attributes that an expression uses, in the order of `nodes`."""
     return tuple(dict.fromkeys(each.name for each in nodes(node) if isinstance(each, AttributeValue)))
 
 

@@ -169,7 +169,7 @@ def decimal_type(precision: int, scale: int) -> Type:
 def adjusted_decimal(precision: int, scale: int) -> Type:
     """Return the decimal type of a result; if it needs more than 38 digits, the scale is reduced.
 
-    A scale of at least six is kept (Spark's `adjustPrecisionScale`).
+    The scale is not reduced below six, so whole digits may be lost (Spark's `adjustPrecisionScale`).
     """
     if precision <= MAX_PRECISION:
         return Type("decimal", precision, scale)
@@ -220,7 +220,7 @@ def _canonical(text: str) -> Type:
 
 
 def outer_parts(text: str) -> list[str]:
-    """Split a text such as `int, map<int, int>` at its outermost commas."""
+    """Split a text such as `int, map<int, int>` at its outermost commas, each of which a blank follows."""
     depth = 0
     start = 0
     parts = list[str]()

@@ -40,11 +40,12 @@ from streams_orchestration.model.names import nearest
 
 
 def typed(text: str, attributes: Mapping[str, Type], zone: dt.tzinfo = UTC) -> TypedNode:
-    """Parse an expression and type it.
+    """Parse an expression and type it. A call or a conversion of constants becomes its value, unless it fails.
 
     Args:
         text: an expression such as `dep_delay IS NOT NULL AND dep_delay > 15`.
-        attributes: the types of the attributes that it may use; unquoted names match in any case.
+        attributes: the types of the attributes that it may use; names match in any case. Only an attribute that is the
+            whole expression, or a field of one, keeps a type that Spark lacks; `in_spark` applies to all others.
         zone: the time zone of texts and local times that name no zone.
 
     Raises:
@@ -205,7 +206,7 @@ class _Typing:
         return self._folded(Call(function, converted, resolved.result))
 
     def _called_attribute(self, syntax: Apply) -> TypedNode:
-        """Return the attribute that is named like a call, such as `IterationCount()` of a Beacon."""
+        """Return the attribute that is named like a call, as `IterationCount()`; ExpressionError if there is none."""
         for name, kind in self._attributes.items():
             if not syntax.arguments and name.lower() == f"{syntax.function}()":
                 return AttributeValue(name, kind)
@@ -229,7 +230,7 @@ class _Typing:
         return Cast(node, kind)
 
     def _folded(self, node: Call | Cast) -> TypedNode:
-        """Return the constant value of a node of constants; a node that fails is kept, as it may never be evaluated."""
+        """Return the value of a node of constants; keep other nodes, and one that fails: it may never be evaluated."""
         if not all(isinstance(each, Literal) for each in children(node)) or not node.type.is_attribute:
             return node
         try:
@@ -243,7 +244,7 @@ class _Typing:
         return Junction(left, right, syntax.function == "and", BOOLEAN)
 
     def coalesce(self, syntax: Apply) -> TypedNode:
-        """Type `coalesce(values)`."""
+        """Type `coalesce(values)`, or `nvl` or `ifnull` of two values: all values get their common type."""
         arguments = [self.node(each) for each in syntax.arguments]
         if not arguments or (syntax.function != "coalesce" and len(arguments) != 2):
             raise _misfit(syntax, arguments)

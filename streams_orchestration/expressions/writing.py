@@ -197,8 +197,10 @@ def text_literal(value: str) -> str:
 def constant_text(value: object, kind: Type) -> str:
     """Return a constant value as a literal of its type; NaN and infinities are casts of texts.
 
+    Null is `NULL` whatever its type, and a `Given` its own text.
+
     Args:
-        value: the value as in evaluation: dates are days, points in time microseconds.
+        value: the value as in evaluation, not nested: dates are days, points in time microseconds.
         kind: the type of the value.
     """
     match value:

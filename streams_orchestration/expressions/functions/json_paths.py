@@ -13,7 +13,10 @@ _STEP = re.compile(r"\.(\*|[^.\[]+)|\[(?:(\d{1,18})|(\*)|'([^']*)')\]")
 
 
 class Every(Enum):
-    """A step to every part of a value: to all elements of an array, or to all fields of an object."""
+    """A step to every part of a value: to all elements of an array, or to all fields of an object.
+
+    `found` matches nothing by a step to all fields.
+    """
 
     ELEMENT = "[*]"
     FIELD = ".*"
@@ -60,6 +63,8 @@ def steps_of(path: str) -> list[PathStep] | None:
 
 def found(value: Any, steps: Sequence[PathStep]) -> str | None:
     """Follow steps in a parsed value. Return the match as JSON, a text without quotes, or None without a match.
+
+    Several matches become one array; a null that a name leads to is no match.
 
     >>> from streams_orchestration.expressions.functions.json_values import parsed
     >>> found(parsed('{"a": [{"b": 1}, {"b": 2}]}'), ["a", Every.ELEMENT, "b"])

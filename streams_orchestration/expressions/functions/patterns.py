@@ -82,6 +82,8 @@ def _translated(match: re.Match[str]) -> str:
 def replacement(text: str) -> str:
     """Convert a replacement of Java (`$` and one digit, and a backslash as escape) to one of Python.
 
+    Whether the regular expression has the groups is not checked.
+
     Raises:
         EvaluationError: the replacement is not valid in Java.
     """

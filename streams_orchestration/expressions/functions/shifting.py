@@ -12,7 +12,7 @@ from streams_orchestration.expressions.types import BIGINT, DATE, DAY, TIMESTAMP
 def shifted(binding: Binding, sign: int) -> TupleFunction:
     """Return the function that adds (sign 1) or subtracts (-1) an interval, in the local time of the zone.
 
-    It raises EvaluationError for a timestamp that is out of range.
+    It raises EvaluationError for a timestamp that is out of range; the range of dates is not checked.
     """
     kind, months = binding.result, YEAR_MONTH in binding.arguments
     zone = binding.zone if kind == TIMESTAMP else UTC
