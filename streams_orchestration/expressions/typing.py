@@ -138,7 +138,7 @@ class _Typing:
         """Return the typed node of a conversion; its target may also be a type that Spark does not have.
 
         Raises:
-            ExpressionError: a value of this type cannot be converted to the target.
+            ExpressionError: a value of this type cannot be converted to the target, or the target has `timestamp_ns`.
         """
         argument = self.node(syntax.argument)
         if syntax.type.holds("timestamp_ns"):

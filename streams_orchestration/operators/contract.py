@@ -167,8 +167,8 @@ class Operator:
     def on_watermark(self, watermark: int) -> None:
         """Handle a step of the operator's watermark, in ticks, before it is sent on; may submit tuples (EV21).
 
-        Called for operators in an event-time graph that do not set `keeps_places`. The greatest
-        watermark, 2**63 - 1, says that all streams have ended.
+        Called for operators in an event-time graph that do not set `keeps_places`. The greatest watermark, 2**63 - 1,
+        says that all streams have ended.
         """
 
     def on_timers(self, due: DueTimers) -> None:

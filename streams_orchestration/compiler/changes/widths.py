@@ -127,7 +127,7 @@ def first_numbering(compilation: Compilation) -> Numbering:
 
 
 def replicas(done: Stages) -> list[Replica]:
-    """Return the identities of the physical operators, in their order."""
+    """Return the identities of the physical operators, in their order; ValueError without an expanded graph."""
     logical = need(done.logical).operators
     return [
         Replica(logical[each.logical].identity, local_channels(each.channels, each.widths))

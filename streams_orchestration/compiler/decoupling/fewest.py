@@ -109,7 +109,7 @@ def least_use(problem: Problem, *, most: int) -> Decision:
         most: the most machines.
 
     Raises:
-        ApplicationError: no decision is allowed with `most` machines, or none was found in time.
+        ApplicationError: no decision is allowed with `most` machines, or for another reason of `best_use`.
     """
     counts = range(min(least_machines(problem), most), most + 1)
     tried = (_allowed_use(problem.with_machines(count), last=count == most) for count in counts)

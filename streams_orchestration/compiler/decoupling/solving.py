@@ -47,7 +47,8 @@ def solve(
             exactly, large ones to 0.01 percent, and the largest ones with more than two machines to 1 percent.
 
     Raises:
-        ApplicationError: no decision is allowed, none was found in time, or the solver's process cannot be started.
+        ApplicationError: no decision is allowed, none was found in time, the solver's process cannot be started, or
+            pins or operators to keep apart contradict each other (see `contract`).
     """
     begin = time.monotonic()
     flow = dataflow(problem)

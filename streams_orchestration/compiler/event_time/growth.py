@@ -71,7 +71,7 @@ class Reach:
     lags: Mapping[int, float]
     """For each operator, the greatest lag that reaches it (EV8); 0 where only Imports bring watermarks."""
     gaps: Mapping[int, float]
-    """For each operator, the largest `minimumGap` of an annotation that reaches it (EV8)."""
+    """For each operator, the largest `minimumGap` of an annotation that reaches it (EV8); 0 like `lags`."""
     graphs: tuple[tuple[int, ...], ...]
     """The operators of each graph. Annotations whose operators meet downstream form one graph (EV8)."""
 

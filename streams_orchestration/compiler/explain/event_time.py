@@ -47,7 +47,7 @@ def event_time_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 def graph_facts(lookup: CompilationIndex, graph: EventTimeGraph) -> Iterator[Fact]:
     """Explain one event-time graph: its annotations and Imports, its operators, and the places where it ends.
 
-    All Imports are named, and at most `_SHOWN` of each of the others.
+    At most `_SHOWN` of each kind are named.
     """
     operators = lookup.logical.operators
     for source in graph.sources[:_SHOWN]:

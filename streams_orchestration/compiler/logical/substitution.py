@@ -72,7 +72,7 @@ class Substitution:
 
         A text that is a single reference becomes the value with its type. If `channels` is False, channel functions
         are errors. Wrong references are reported; a reference to an unknown or missing value becomes None, which is
-        the word `None` within a longer text, and other wrong ones stay.
+        the word `None` within a longer text, and other wrong ones stay. Of SPL programs only the constants change.
         """
         if isinstance(value, str):
             return self._text(value, element, path, operator, channels=channels)

@@ -60,7 +60,8 @@ class ChannelContext(NamedTuple):
     def substitute(self, value: Any, *, bare: bool = False) -> Any:
         """Return a parameter with every channel function replaced; other values stay.
 
-        A text of one function becomes its value, a number or a list of numbers.
+        A text of one function becomes its value, a number or a list of numbers. Of an SPL program only the constants
+        change.
 
         Args:
             value: a text, or a mapping or list of values.

@@ -70,7 +70,7 @@ class _Pool:
         return None
 
     def open(self, host: _Host, bundle: _Bundle) -> None:
-        """Add a newly opened host to the pool, for a bundle."""
+        """Add a newly opened host to the pool, and note in `taken` that the bundle's tags have it."""
         self.hosts.append(host)
         self.taken.update(dict.fromkeys(bundle.tags, len(self.hosts)))
 

@@ -156,7 +156,7 @@ class Redeployment:
     operators: tuple[OperatorAction, ...]
     """The operators of the new plan in its order, then the removed ones."""
     moves: tuple[StateMove, ...]
-    """The moves of all kept states that are divided, merged, converted, or get another place."""
+    """The moves of all kept states that are divided, merged, or get another place; one that is only converted stays."""
     numbering: RunTimeNumbers
     allowed: frozenset[str] = field(default_factory=frozenset[str])
     """Physical names of the operators whose state may be lost."""

@@ -185,7 +185,7 @@ class Listed:
         self._cell = cell
 
     def document(self, value: Iterable[Any]) -> list[Any]:
-        """Return the list of the decoded values."""
+        """Return the JSON forms of the values, in order."""
         return list(map(self._cell.document, value))
 
     def encoder(self) -> Encoder:

@@ -23,7 +23,10 @@ def key_of(binding: Binding, argument: int = 0) -> Callable[[Any], Any]:
 
 
 def _with_element(result: str) -> Callable[[Sequence[Operand]], Resolved | None]:
-    """Return a resolver for functions of an array and a value of its element type; `result` names the value's type."""
+    """Return a resolver for functions of an array and a value of its element type.
+
+    The result is a boolean or a bigint if `result` is its name, else an array of the same type.
+    """
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
         if len(operands) != 2 or operands[0].type.name != "array":

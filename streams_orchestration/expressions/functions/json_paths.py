@@ -64,7 +64,7 @@ def steps_of(path: str) -> list[PathStep] | None:
 def found(value: Any, steps: Sequence[PathStep]) -> str | None:
     """Follow steps in a parsed value. Return the match as JSON, a text without quotes, or None without a match.
 
-    Several matches become one array; a null that a name leads to is no match.
+    Several matches become one array; a null that a name leads to does not match.
 
     >>> from streams_orchestration.expressions.functions.json_values import parsed
     >>> found(parsed('{"a": [{"b": 1}, {"b": 2}]}'), ["a", Every.ELEMENT, "b"])

@@ -315,7 +315,7 @@ class LakeSource(SourceOperator):
         self.submit(TupleBatch.from_columns(columns, self._schema))
 
     def _submit_feed(self, version: int) -> int:
-        """Submit all changes of a version at once, since a replay may reorder them, and return their number."""
+        """Submit and count all changes of a version at once, as a replay may reorder them; absent columns are null."""
         table = self._table.feed(version)
         missing = [field for field in self._schema if field.name not in table.column_names]
         for field in missing:
