@@ -37,8 +37,9 @@ from streams_orchestration.runtime.queries.planning import plan_batch
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.sinks.delivering import deliverers
-from streams_orchestration.runtime.sinks.publishing import complete, outstanding, publish_files
+from streams_orchestration.runtime.sinks.publishing import outstanding, publish_files
 from streams_orchestration.runtime.storage.directories import Directories, directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import take_answers

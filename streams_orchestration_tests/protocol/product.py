@@ -32,7 +32,7 @@ from streams_orchestration.runtime.queries.planning import PeView
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.redeployment.carrying import Carried, read_cut
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, switch
-from streams_orchestration.runtime.sinks.publishing import complete
+from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import newest_states

@@ -103,7 +103,7 @@ class Protocol(Setting):
         for number, unit in enumerate(world.units):
             members = t.members[number]
             ended = all(world.pes[pe].final and not world.files[pe] for pe in members)
-            if ended and not unit.done and number not in world.tried:
+            if ended and not unit.done and number not in world.tried and not world.held:
                 yield ("complete", number, 0), partial(world.with_unit, number, unit._replace(done=True))
 
     def _redeploys(self, world: World) -> Iterator[tuple[Step, Outcome]]:

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.hosts.launcher import HostLauncher, LocalLaun
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.lineage.failure_report import report_failure
 from streams_orchestration.runtime.processes import is_here, kill
-from streams_orchestration.runtime.sinks.publishing import remove_empty
+from streams_orchestration.runtime.sinks.completing import remove_empty
 from streams_orchestration.runtime.units.controller import advance, mark_taken_up
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.reading import read_units

@@ -36,9 +36,9 @@ from streams_orchestration.runtime.log_rotation import rotate
 from streams_orchestration.runtime.processes import MACHINE, is_alive, is_here
 from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.sinks.completing import clear_after_publishers, complete
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
-from streams_orchestration.runtime.sinks.publishing import clear_after_publishers, complete
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
 from streams_orchestration.runtime.units.cut_files import check_cuts
@@ -328,7 +328,7 @@ class Host:
     def _clear(self, units: Collection[str]) -> bool:
         """Remove the garbage of complete units, whose queries start no more, and what killed processes have left.
 
-        Return False if files are left, or if the storage could not be listed at once. Raises as `sweep` does.
+        Return False if files are left, the storage could not be listed at once, or units are held. Raises as `sweep`.
         """
         programs = self.queries.programs
         collect_garbage(self.catalog, self.application, programs.values(), units, self.plan)
@@ -356,20 +356,21 @@ class Host:
     def _done(self) -> bool:
         """Complete finished units; return True if the host's PEs made their final commits and its units are complete.
 
-        Its units are the units whose epochs it triggers. If all units are complete, so is the application, after its
-        last sweep (`complete`). A host does not end while a redeploy holds units, since the new plan may give the host
-        work. If the redeploy has died, its hold expires. Only then may the states that it has written be removed.
+        Its units are the units whose epochs it triggers. While a redeploy holds units, the host does not end, since the
+        new plan may give it work, and keeps the states of that plan. The hold of a redeploy that has died expires.
         """
         if not self.finished:
             return False
         of = {"of": self.application}
         with self.catalog.read() as connection:
-            is_open = connection.execute(_OPEN_PES, {**of, "host": self.number}).first() is not None
-            if is_open or held_units(connection, self.application):
-                return False
+            is_open = connection.execute(_OPEN_PES, of | {"host": self.number}).first() is not None
+            held = held_units(connection, self.application)
+        if is_open or held:
+            self.last_sweep.forget()
+            return False
         complete(self.catalog, self.application, self.last_sweep)
         with self.catalog.read() as connection:
-            return connection.execute(_OPEN_UNITS, {**of, "units": self.timed}).first() is None
+            return connection.execute(_OPEN_UNITS, of | {"units": self.timed}).first() is None
 
     def _require_files(self) -> None:
         """Raise UnusableFilesError if another machine is to publish or remove what this one cannot."""

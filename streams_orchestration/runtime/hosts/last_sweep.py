@@ -23,7 +23,7 @@ class LastSweep:
     """The attempts of one host to remove the files of an application that no commit names.
 
     Args:
-        clear: one attempt, which returns False if files are left.
+        clear: one attempt, which returns False if files are left or units are held.
     """
 
     def __init__(self, clear: Callable[[], bool]) -> None:
@@ -38,6 +38,10 @@ class LastSweep:
         if not self._failures:
             return None
         return FileTrouble(world.monotonic() - self._since, "files that no commit names cannot be removed")
+
+    def forget(self) -> None:
+        """Forget failed attempts, of which the last may have failed only because units were held meanwhile."""
+        self._failures = 0
 
     def __call__(self) -> bool:
         """Try once, unless the pause after a failure lasts (`PAUSES`); return True if the application may complete.

@@ -21,7 +21,6 @@ from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
 from streams_orchestration.runtime.errors import (
     CommitUnknownError,
-    NotDeployableError,
     OperatorError,
     RedeployRefusedError,
     RevertedError,
@@ -32,7 +31,7 @@ from streams_orchestration.runtime.programs.stored_compilation import base_direc
 from streams_orchestration.runtime.redeployment.carrying import Carrier, CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import drain, units_on_hold
-from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, switch
+from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, require_incomplete, switch
 from streams_orchestration.runtime.redeployment.trying import await_trial, start
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.holding import hold
@@ -230,7 +229,7 @@ class PlanChange:
 
         Raises:
             StateRefusedError, MisplacedKeysError, OperatorError, OSError: see `Carrier.carry`.
-            BrokenPromiseError, ImplementationError, ValidationError: see `switch`.
+            NotDeployableError, BrokenPromiseError, ImplementationError, ValidationError: see `switch`.
         """
         if drain(self.catalog, self.application, self.programs, self.redeployment.ending, 0.0):
             return None
@@ -246,7 +245,7 @@ class PlanChange:
 
         Raises:
             NotAtCutError: a changed unit is not at the cut whose states were carried over.
-            BrokenPromiseError, ImplementationError, ValidationError: see `switch`.
+            NotDeployableError, BrokenPromiseError, ImplementationError, ValidationError: see `switch`.
             StateRefusedError, MisplacedKeysError, OperatorError, OSError: see `Carrier.carry`.
         """
         carrier, cut = self._carrier()
@@ -277,16 +276,11 @@ def _want_to_run(opened: OpenedApplication) -> None:
     """Mark the application as wanted to run, as `resume` does.
 
     Raises:
-        NotDeployableError: the application is complete, so no unit could continue.
+        NotDeployableError: see `require_incomplete`.
         OtherVersionError: see `resume`.
     """
     a, application = tables.application, opened.name
     with opened.catalog.write() as connection:
+        require_incomplete(connection, application)
         row = connection.execute(select(a).where(a.c.name == application)).one()
-        if row.state == "COMPLETED":
-            message = (
-                f"{application} is complete, so there is nothing to redeploy. Start the new plan from the beginning "
-                "with --fresh"
-            )
-            raise NotDeployableError(message)
         resume(connection, application, row.state, opened.settings)

@@ -26,7 +26,7 @@ from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.sink_rows import SinkRow
 from streams_orchestration.runtime.deployment.deployment import insert_pe, insert_unit
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import NotDeployableError, StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.stored_compilation import base_directory, stored
 from streams_orchestration.runtime.promises import promise
@@ -42,6 +42,17 @@ from streams_orchestration.runtime.units.boundaries import forget_units, insert_
 from streams_orchestration.runtime.units.holding import under_way
 from streams_orchestration.runtime.units.previous_plan import read_plan
 from streams_orchestration.runtime.units.trial import open_trial
+
+
+def require_incomplete(connection: Connection, application: str) -> None:
+    """Raise NotDeployableError if an application is complete: no host would run the units of a new plan."""
+    a = tables.application
+    if connection.scalar(select(a.c.state).where(a.c.name == application)) == "COMPLETED":
+        message = (
+            f"{application} is complete, so there is nothing to redeploy. Start the new plan from the beginning "
+            "with --fresh"
+        )
+        raise NotDeployableError(message)
 
 
 class NotAtCutError(StreamsRuntimeError):
@@ -82,10 +93,12 @@ def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, 
     Raises:
         NotAtCutError: a changed unit is not at a cut or no longer held, or has moved on from the cut of the new plan,
             or there are unread tuples between changed units.
+        NotDeployableError: the application has been completed.
         BrokenPromiseError, ImplementationError, ValidationError: see `begin`.
     """
     redeployment = new.redeployment
     application, changed, begins = redeployment.application, set(redeployment.ending), set(redeployment.beginning)
+    require_incomplete(connection, application)
     if rest := under_way(connection, application, programs, changed):
         raise NotAtCutError(rest)
     if read_cut(connection, application, programs, changed) != new.cut:

@@ -1,4 +1,4 @@
-"""Publishing: outputs of sinks become visible with their epoch or their batch; then a finished unit is completed.
+"""Publishing: outputs of sinks become visible with their epoch or their batch.
 
 An output that becomes a file of this machine goes through five steps; each relies on the files that are on disk by
 then:
@@ -18,25 +18,24 @@ from __future__ import annotations
 import contextlib
 import filecmp
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from sqlalchemy import Connection, bindparam, select, union, update
+from sqlalchemy import Connection, bindparam, select
 
-from streams_orchestration.operators.durable_files import checksum_of, forget_names, sync_directory
+from streams_orchestration.operators.durable_files import checksum_of, sync_directory
 from streams_orchestration.operators.outside import REFUSED_BY_SYSTEM
 from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.promises import promise
-from streams_orchestration.runtime.sinks.directories import unmarked_units
 from streams_orchestration.runtime.sinks.retraction import Output, retracted_outputs, take_back
 from streams_orchestration.runtime.sinks.sinks import count_output, show_early
 from streams_orchestration.runtime.storage.store import Store
-from streams_orchestration.runtime.storage.waiting import path_of, remove_abandoned, take_away, taken
+from streams_orchestration.runtime.storage.waiting import path_of, take_away, taken
 
 ADDRESSES = "%://%"
 """The SQL pattern of final names in object stores; a sink publishes such files itself (`gathering.py`)."""
@@ -60,16 +59,6 @@ _VISIBLE = (
 )
 _DUE = {True: _VISIBLE.where(_f.c.final.is_not(None) & _here), False: _VISIBLE.where(_f.c.final.is_(None) | ~_here)}
 """The queries for due outputs: under True those that become files of this machine, under False all others."""
-_WAITING_UNITS = select(_u.c.name).where(_u.c.application == bindparam("of"), _u.c.state != "COMPLETED")
-_UNFINISHED_UNITS = union(
-    select(_p.c.unit).where(_p.c.application == bindparam("of"), ~_p.c.final),
-    select(_p.c.unit)
-    .join(_f, (_f.c.application == _p.c.application) & (_f.c.pe == _p.c.id))
-    .where(_f.c.application == bindparam("of")),
-    unmarked_units(),
-    select(_u.c.name).where(_u.c.application == bindparam("of"), _u.c.shown_epoch.is_not(None)),
-)
-"""Units with an open PE, an output that is not visible, a directory to mark, or a redeploy on trial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,85 +286,3 @@ def gone(row: DueOutput) -> OutputError:
     """Return the error that the file of an output is missing."""
     message = f"the file of {row.final}, which was to be published from {row.pending}, is gone: start over with --fresh"
     return OutputError(row.operator, message, lost=True)
-
-
-def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | None = None) -> bool:
-    """Mark finished units as completed; if all units are, sweep, mark the application, and remove empty directories.
-
-    A unit is finished when all its PEs have made their final commit, all its outputs are published, all its sink
-    directories are marked, and no redeploy of the unit is on trial.
-
-    Call it after publishing.
-
-    Args:
-        catalog: the catalog of the application.
-        application: the name of the application.
-        sweep: removes the files that no commit names, and returns False if nothing is to be marked yet. Afterwards
-            nobody starts a host that was killed meanwhile, or looks for files. By default, only files of killed
-            publishers are removed.
-
-    Returns:
-        True if the application is completed.
-    """
-    u, a = tables.unit, tables.application
-    with catalog.read() as connection:
-        unfinished = set(connection.scalars(_UNFINISHED_UNITS, {"of": application}))
-        waiting = set(connection.scalars(_WAITING_UNITS, {"of": application}))
-    done = waiting - unfinished
-    if done:
-        if done == waiting:
-            if sweep is None:
-                clear_after_publishers(catalog, application)
-            elif not sweep():
-                return False
-        with catalog.write() as connection:
-            connection.execute(
-                update(u).where(u.c.application == application, u.c.name.in_(done)).values(state="COMPLETED")
-            )
-            if done == waiting:
-                connection.execute(update(a).where(a.c.name == application).values(state="COMPLETED"))
-    if done == waiting:
-        remove_empty(catalog, application)
-    return done == waiting
-
-
-def clear_after_publishers(catalog: Catalog, application: str) -> bool:
-    """Remove the files that killed publishers have left; return False if some may be left. See `remove_abandoned`.
-
-    The storage is asked once, without waiting for it.
-    """
-    return remove_abandoned(catalog.store.hasty(), application, _pending_directories(catalog, application))
-
-
-def remove_empty(catalog: Catalog, application: str) -> None:
-    """Remove the directories of pending files that are empty; call this only when tasks can no longer write."""
-    for directory in _pending_directories(catalog, application):
-        places: list[Path] = []
-        with contextlib.suppress(FileNotFoundError):  # another ending host may remove the directory at the same time
-            places = sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True)
-        for place in places:
-            with contextlib.suppress(OSError):
-                place.rmdir()
-        with contextlib.suppress(OSError):
-            directory.rmdir()
-        forget_names(directory)
-
-
-def _pending_directories(catalog: Catalog, application: str) -> set[Path]:
-    """Return the outermost directories of this machine in which the sinks of an application keep pending files."""
-    s, f = tables.sink, tables.sink_file
-    with catalog.read() as connection:
-        of_sinks = select(s.c.place, s.c.pending).where(s.c.application == application, s.c.pending.is_not(None))
-        its_sink = (s.c.application == f.c.application) & (s.c.operator == f.c.operator)
-        waiting = select(s.c.place, f.c.pending).join(f, its_sink).where(f.c.application == application)
-        seen = {(row.place, path_of(catalog.store, row.pending)) for row in connection.execute(of_sinks)}
-        seen |= {(row.place, path_of(catalog.store, row.pending).parent) for row in connection.execute(waiting)}
-    return {_outermost(directory, Path(place)) for place, directory in seen}
-
-
-def _outermost(directory: Path, place: Path) -> Path:
-    """Return the directory directly in a sink's place that holds a directory of pending files.
-
-    Return the directory of pending files itself if it is not below the place.
-    """
-    return place / directory.relative_to(place).parts[0] if place in directory.parents else directory

@@ -30,7 +30,10 @@ class Swept(NamedTuple):
     removed: int
     """The number of removed files."""
     left: bool
-    """True if there may be files that should be gone: one could not be removed, or a directory not be listed."""
+    """True if there may be files that should be gone.
+
+    A file could not be removed, a directory could not be listed, or states were kept since units are held.
+    """
 
 
 KEPT_EPOCHS = 100
@@ -303,7 +306,8 @@ def sweep(
     except OSError as error:
         log.warning("files that no commit names are removed later: %s", error)
         found, states, is_listed = [], [], False
-    if states and end_expired_holds(catalog, application):
+    keeps_states = bool(states) and not end_expired_holds(catalog, application)
+    if not keeps_states:
         found += states
     with catalog.read() as connection:
         foreign = frozenset[int]() if owner is None else _foreign(connection, application, {*numbers}, *owner)
@@ -314,7 +318,7 @@ def sweep(
     titles |= {store.title(address) for address in named | pending}
     nameless = [address for address in candidates if store.title(address) not in titles]
     removed = remove_files(store, nameless)
-    return Swept(removed, left=not is_listed or removed < len(nameless))
+    return Swept(removed, left=not is_listed or keeps_states or removed < len(nameless))
 
 
 def _foreign(connection: Connection, application: str, pes: Set[int], host: int, incarnation: str) -> Set[int]:
@@ -341,8 +345,8 @@ def _unpublished(store: Store, application: str, pe: int) -> list[str]:
 def unknown_pes(catalog: Catalog, application: str) -> tuple[int, ...] | None:
     """Return PEs that have files but are not deployed, as after a redeploy that died early; end expired holds before.
 
-    The result is empty while a redeploy is under way, and None if the storage cannot be listed at once. Without any
-    files of PEs, no holds are ended.
+    The result is None while units are held, since a redeploy may write files of its new plan, and if the storage cannot
+    be listed at once. Without any files of PEs, it is empty, and no holds are ended.
     """
     # the files are listed before the catalog is asked, as in `sweep`
     data, store = data_of(application), catalog.store.hasty()
@@ -352,8 +356,10 @@ def unknown_pes(catalog: Catalog, application: str) -> tuple[int, ...] | None:
         return None
     numbers = {int(name) for file in files if (name := file.split("/")[3].removeprefix("pe-")).isdecimal()}
     p = tables.pe
-    if not numbers or not end_expired_holds(catalog, application):
+    if not numbers:
         return ()
+    if not end_expired_holds(catalog, application):
+        return None
     with catalog.read() as connection:
         deployed = connection.scalars(select(p.c.id).where(p.c.application == application))
         return tuple(sorted(numbers - set(deployed)))

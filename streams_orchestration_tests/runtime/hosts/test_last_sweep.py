@@ -8,17 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from streams_orchestration import world
 from streams_orchestration.runtime import stepping
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.last_sweep import CLEAR_SECONDS, LastSweep
-from streams_orchestration.runtime.sinks.publishing import clear_after_publishers, complete
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.sinks.completing import clear_after_publishers, complete
 from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store, StoreError
 from streams_orchestration.runtime.storage.waiting import remove_abandoned
 from streams_orchestration.runtime.units.garbage import sweep, unknown_pes
+from streams_orchestration.runtime.units.holding import hold, release
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -92,6 +96,48 @@ def test_an_application_is_not_marked_as_complete_while_its_last_sweep_is_to_be_
     with pytest.raises(StepError):
         local.run()
     assert complete(local.catalog, local.name, lambda: True)
+
+
+def test_an_application_is_not_marked_as_complete_if_units_are_held_during_its_last_sweep(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    def held() -> bool:
+        hold(local.catalog, local.name, local.units)
+        return True
+
+    monkeypatch.setattr(stepping, "complete", lambda catalog, name: complete(catalog, name, held))
+    with pytest.raises(StepError):
+        local.run()
+    assert read_status(local.home, local.name).state == "RUNNING"
+    release(local.catalog, local.name)
+    assert complete(local.catalog, local.name, lambda: True)
+
+
+def test_units_are_not_marked_as_completed_if_another_plan_was_deployed_during_the_last_sweep(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    """Its units may have the same names, and work to do."""
+
+    def switched() -> bool:
+        with local.catalog.write() as connection:
+            connection.execute(update(tables.application).values(plan=tables.application.c.plan + 1))
+        return True
+
+    monkeypatch.setattr(stepping, "complete", lambda catalog, name: complete(catalog, name, switched))
+    with pytest.raises(StepError):
+        local.run()
+    assert {unit.state for unit in read_status(local.home, local.name).units}.isdisjoint({"COMPLETED"})
+    assert complete(local.catalog, local.name, lambda: True)
+
+
+def test_a_last_sweep_that_failed_under_a_hold_has_no_trouble_with_files(now: list[float]):
+    answers = iter([False, True])
+    last = LastSweep(lambda: next(answers))
+    assert not last()
+    now[0] += 60.0
+    last.forget()
+    assert last.trouble is None
+    assert last(), "nor does it wait"
 
 
 def test_a_sweep_says_if_files_are_left(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.queries.commits import commit_batch
-from streams_orchestration.runtime.sinks.publishing import complete
+from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.stepping import StepError, publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache

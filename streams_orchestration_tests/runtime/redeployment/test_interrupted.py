@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
@@ -17,7 +17,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.holds import end_expired_holds
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.errors import NotDeployableError, OperatorError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import carrying, draining, redeploying
 from streams_orchestration.runtime.redeployment.draining import units_on_hold
@@ -82,6 +82,28 @@ def test_states_are_written_again_if_the_hold_counted_as_expired_for_a_process_t
     begin(local)
     assert free == [True, True, False]
     finish(local)
+
+
+@pytest.mark.usefixtures("states_in_files")
+def test_an_application_that_completes_before_the_switch_is_not_redeployed(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    """No host would run the new plan. A hold may have expired for the host that completed the application."""
+    carry, written = carrying.Carrier.carry, set[Path]()
+
+    def completed(carrier: carrying.Carrier, redeployment: Redeployment) -> carrying.Carried:
+        result = carry(carrier, redeployment)
+        written.update(path for path in local.home.root.rglob("*.state") if path not in before)
+        with local.catalog.write() as connection:
+            connection.execute(update(tables.application).values(state="COMPLETED"))
+        return result
+
+    before = set(local.home.root.rglob("*.state"))
+    monkeypatch.setattr(carrying.Carrier, "carry", completed)
+    with pytest.raises(NotDeployableError, match="app is complete, so there is nothing to redeploy"):
+        begin(local)
+    assert written
+    assert not any(path.exists() for path in written)
 
 
 @pytest.mark.parametrize("full", [False, True])

@@ -32,7 +32,7 @@ def written_state(local: LocalApplication, pe: int) -> Path:
 def test_states_for_a_plan_that_never_came_are_removed_unless_a_redeploy_is_under_way(local: LocalApplication):
     written = written_state(local, 7)
     hold(local.catalog, local.name, local.units)
-    assert unknown_pes(local.catalog, local.name) == ()
+    assert unknown_pes(local.catalog, local.name) is None
     release(local.catalog, local.name)
     assert unknown_pes(local.catalog, local.name) == (7,)
     sweep(local.catalog, local.name, (7,))
@@ -42,10 +42,10 @@ def test_states_for_a_plan_that_never_came_are_removed_unless_a_redeploy_is_unde
 def test_a_query_that_starts_in_the_middle_of_a_redeploy_leaves_the_states_of_the_new_plan(local: LocalApplication):
     written = written_state(local, 0)
     hold(local.catalog, local.name, local.units)
-    sweep(local.catalog, local.name, [0])
+    assert sweep(local.catalog, local.name, [0]) == (0, True)
     assert written.exists()
     release(local.catalog, local.name)
-    sweep(local.catalog, local.name, [0])
+    assert sweep(local.catalog, local.name, [0]) == (1, False)
     assert not written.exists()
 
 

@@ -26,10 +26,11 @@ from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.gathering import MANY, Gatherer
 from streams_orchestration.runtime.sinks.publisher import Publisher
-from streams_orchestration.runtime.sinks.publishing import DueOutput, complete, outstanding
+from streams_orchestration.runtime.sinks.publishing import DueOutput, outstanding
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
@@ -61,20 +62,19 @@ class Sink:
         columns = {"k": pa.array([k for k, _ in self.rows], pa.string()), "n": [n for _, n in self.rows]}
         pq.write_table(pa.table(columns), self.directory / "rows.parquet")
         written = sink("Out", "Rows", parameters={"file": "Out", "format": "jsonl"} | self.parameters)
-        graph = [source("Rows", self.directory / "rows.parquet"), written]
-        self.local = LocalApplication(Home(self.directory / "home"), compiled(graph, fusion="manual", pes=1), 5)
+        graph = compiled([source("Rows", self.directory / "rows.parquet"), written], fusion="manual", pes=1)
+        self.local = LocalApplication(Home(self.directory / "home"), graph, 5)
         (self.program,) = self.local.programs
         self.place = self.local.home.results(self.local.name) / "Out"
         self.restart()
 
     def restart(self) -> None:
         """The host's process begins anew."""
-        local = self.local
-        (gatherer,) = deliverers(local.catalog, local.name, local.programs).values()
+        (gatherer,) = deliverers(self.local.catalog, self.local.name, self.local.programs).values()
         assert isinstance(gatherer, Gatherer)
         gatherer.clock = lambda: self.now
         self.gatherer = gatherer
-        local.deliverers["Out"] = gatherer
+        self.local.deliverers["Out"] = gatherer
 
     def commit(self, *, boundary: bool = False) -> bool:
         """A batch; gives whether there was one."""

@@ -15,10 +15,10 @@ import pytest
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.directories import SinkDirectories
 from streams_orchestration.runtime.sinks.publisher import Publisher
-from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.event_times import in_event_time, lines
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at

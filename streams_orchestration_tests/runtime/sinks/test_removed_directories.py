@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.sinks.publishing import remove_empty
+from streams_orchestration.runtime.sinks.completing import remove_empty
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
