@@ -201,5 +201,8 @@ class Engine(Protocol):
         ...
 
     def tidy(self, wanted: Callable[[], bool]) -> None:
-        """Prepare a quicker next start when the application is complete, as long as `wanted` returns True."""
+        """Prepare a quicker next start when the application is complete, and wait for that while `wanted` returns True.
+
+        If `wanted` returns False first, the preparation is dropped, and the engine's process may be killed.
+        """
         ...

@@ -42,9 +42,9 @@ class Checkpoint:
     def take(self, program: OperatorProgram, instance: OperatorInstance, *, changed: bool) -> None:
         """Let one operator finish its sink files, hand them over, and store its state; add both to this checkpoint.
 
-        The state is left out if the operator is not stateful, was not called, or has the same state as before. The
-        files in `written` are not durable yet. The next batch can use the operator's object, unless that is a
-        `FlooredOperator` whose objects are now joined.
+        A sink file that a shared storage holds then is removed from this machine. The state is left out if the operator
+        is not stateful, was not called, or has the same state as before. The files in `written` are not durable yet.
+        The next batch can use the operator's object, unless that is a `FlooredOperator` whose objects are now joined.
 
         Args:
             program: the program of the operator.

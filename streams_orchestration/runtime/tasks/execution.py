@@ -272,7 +272,7 @@ class TaskRun:
         self._calls.call(program, lambda: check_nothing(operator.process(port, batch), "process"), at)
 
     def _end_watermark(self, program: OperatorProgram) -> None:
-        """Advance the watermark of an operator in an event-time graph to its end (EV25)."""
+        """Advance the watermark of an operator to its end (EV25); do nothing outside of event-time graphs."""
         if program.event_time is not None:
             self.changed.add(program.index)
             self._event_time.end(program, self._instance(program.index))

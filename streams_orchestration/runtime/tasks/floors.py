@@ -98,7 +98,9 @@ class FlooredOperator(Operator):
         return self._reached >= max(self._floors.watermarks)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Give each tuple to the object of its old channel, and the watermarks among the tuples to all objects.
+        """Give each tuple to the object of its old channel, and each watermark to the objects with a lower floor.
+
+        The object with the lowest floor gets every watermark.
 
         Raises:
             ResultError: the operator returns a value.

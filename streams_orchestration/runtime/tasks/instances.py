@@ -125,7 +125,7 @@ def make_instance(
 
 
 def operator_context(program: OperatorProgram, directories: Directories) -> OperatorContext:
-    """Return the context of an operator, from its program."""
+    """Return the context of an operator, from its program; `TaskRun` adds the functions that depend on the batch."""
     context = OperatorContext(
         name=program.name,
         inputs=tuple(arrow_schema(ddl) for ddl in program.inputs),

@@ -65,7 +65,7 @@ class Outbox:
         return item.own() if delivery.mutable else item.const()
 
     def enqueue(self, delivery: Exchange, item: Item, origin: str, connection: str) -> None:
-        """Add an item to the exchange in front of an operator of this PE, and count the copy into a queue.
+        """Add an item to the exchange in front of an operator of this PE; count a batch that is copied into a queue.
 
         Args:
             delivery: the delivery through the exchange.

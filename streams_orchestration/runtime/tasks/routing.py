@@ -64,7 +64,7 @@ def _channels(batch: pa.RecordBatch, attributes: tuple[str, ...], width: int) ->
 
 
 def round_robin_channels(count: int, position: int, width: int) -> np.ndarray:
-    """Return the channels of the next `count` tuples, the first at `position` (rule 21)."""
+    """Return the channels of the next `count` tuples, in turn from channel `position` on (rule 21)."""
     return _number((position + np.arange(count)) % width, width)
 
 

@@ -80,7 +80,7 @@ def drop_states_after(connection: Connection, application: str, unit: str, epoch
         epoch: the epoch that the cut closed.
 
     Returns:
-        The files that are no longer needed.
+        The files that are no longer needed, which the caller removes after the commit.
     """
     gone = connection.scalars(delete(_s).where(after_cut(_s, application, unit, epoch)).returning(_s.c.files)).all()
     if not gone:
@@ -104,7 +104,7 @@ def drop_unneeded_states(
         cuts: PE -> its batch in the cut of the last complete epoch, if there is one.
 
     Returns:
-        The files that are no longer needed.
+        The files that are no longer needed, which the caller removes after the commit.
     """
     c, p = tables.commit, tables.pe
     needed: dict[int, list[int]] = defaultdict(list)

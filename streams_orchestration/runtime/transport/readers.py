@@ -26,7 +26,7 @@ from streams_orchestration.runtime.transport.visibility import readable_segments
 SILENT_SECONDS = 60.0
 """Seconds without a heartbeat of its host after which nobody waits for an importing PE."""
 KEPT_SEGMENTS = 64
-"""The number of newest segments that are kept for a reader that nobody waits for; at least a whole epoch is kept."""
+"""The number of newest segments that are kept for a reader that nobody waits for, and at least the newest epoch."""
 
 DELETED_AT_ONCE = 500
 """The most segments that one statement names, since a database limits its parameters."""

@@ -39,7 +39,7 @@ class Producer:
 
 
 def producer_of(connection: Connection, application: str, pe: int, *, on_trial: bool = False) -> Producer:
-    """Read the position of the PE that writes a stream from the catalog.
+    """Read the open and the last complete epoch of the PE that writes a stream from the catalog.
 
     Args:
         connection: the connection of a transaction.

@@ -44,7 +44,7 @@ class ClassArchive:
         """Find the archive for a JVM, and mark it as used by its modification time.
 
         If it is missing, its directory is created. The JVM is to write it if the directory can be written, and has more
-        than `FREE_BYTES` free on its disk. Otherwise the JVM starts without an archive.
+        than `FREE_BYTES` free on its disk; otherwise no archive is made.
 
         Args:
             java: the program of the JVM.

@@ -91,7 +91,7 @@ def expect_fork_server(directory: Path) -> socket.socket | None:
 def start_fork_server(
     listener: socket.socket, directories: Sequence[Path], imported: Sequence[str] = IMPORTED
 ) -> subprocess.Popen[bytes]:
-    """Start a fork server as a child of this process.
+    """Start a fork server as a child of this process, with hashes that are the same after every start.
 
     Args:
         listener: the socket from `expect_fork_server`, which is closed here.
@@ -183,7 +183,7 @@ class ForkServer:
                     self._forget(pid).sendall((128 - code if code < 0 else code).to_bytes(4, "little"))
 
     def _abandoned(self, pid: int) -> None:
-        """End a process whose client was killed: Spark no longer needs the process."""
+        """Send SIGTERM to a process whose client was killed: Spark no longer needs the process."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
         self._selector.unregister(self._clients[pid])

@@ -14,7 +14,7 @@ import socket
 import sys
 
 ANSWER_SECONDS = 60.0
-"""Seconds within which a fork server must answer, imports included; otherwise no fork is requested from it."""
+"""Seconds within which a fork server must answer, imports included; otherwise an ordinary Python is started."""
 
 
 def main(directory: str, arguments: list[str]) -> int:

@@ -127,7 +127,9 @@ def start_jvm(
     environment: Mapping[str, str] | None = None,
     output: Path | None = None,
 ) -> Jvm:
-    """Start the JVM of a session as PySpark would, and return at once. The JVM ends with this process.
+    """Start the JVM of a session as PySpark would, and return at once.
+
+    The JVM ends with this process, and ignores interrupts from the terminal.
 
     Args:
         settings: the settings of the session.

@@ -65,6 +65,8 @@ class StandstillWatch:
     def look(self, runs: int | None) -> None:
         """Note whether the process has made progress since the last look, and end it after the limit without progress.
 
+        A process without tasks counts as one that makes progress.
+
         Args:
             runs: how often its threads have run so far; None if that is not known, which counts as progress.
         """

@@ -81,7 +81,7 @@ class ScratchQuery(ABC):
 class SparkQuery(ScratchQuery):
     """One generation of one PE, which starts a query at its creation and knows why it ended.
 
-    The planner commits its batches.
+    The planner commits its batches. The creation opens the log of the PE; for errors see `start`.
     """
 
     def __init__(self, spark: SparkSession, start: QueryStart, *, apart: bool = False) -> None:

@@ -20,7 +20,7 @@ PREFIX = "spark-home-"
 
 
 def spark_home() -> Path:
-    """Return the directory of Spark: SPARK_HOME, or else the directory of the installed PySpark without an import."""
+    """Return SPARK_HOME, or else the directory of the installed PySpark, which is not imported for that."""
     named = os.environ.get("SPARK_HOME")
     spec = find_spec("pyspark")
     assert spec is not None

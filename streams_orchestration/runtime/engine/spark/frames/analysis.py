@@ -59,13 +59,13 @@ class AnalysisError(StreamsRuntimeError):
 def analyse_queries(programs: Iterable[PeProgram], base: Path, session: SparkSession | None = None) -> QueryAnalysis:
     """Have Spark analyse the queries of an application; without queries Spark is not started, and the result is empty.
 
+    An operator whose query cannot run is a refusal in the result, not an error. Programs whose queries Spark cannot
+    distinguish are analysed once. In a process of its own, the progress is logged every `TELL_SECONDS`.
+
     Args:
         programs: the programs of all PEs.
         base: the directory of the spec, whose modules can be imported.
         session: the session that analyses them; None for one in a process of its own.
-
-    An operator whose query cannot run is a refusal in the result, not an error. Programs whose queries Spark cannot
-    distinguish are analysed once. In a process of its own, the progress is logged every `TELL_SECONDS`.
 
     Raises:
         AnalysisError: Spark does not start, fails, or takes more than `SECONDS`, in a process of its own.
@@ -196,7 +196,7 @@ def _analysed(session: SparkSession, programs: list[PeProgram], base: str, direc
     """Compose the query of each program in a session of its own, and note the progress in a directory.
 
     A query that cannot be composed is a refusal. If the plan of one cannot be followed, the origins of its columns are
-    left out, with a warning in the log.
+    left out, with a warning in the log. The modules of the spec can be imported in this process from then on.
     """
     from py4j.protocol import Py4JError  # pyright: ignore[reportMissingTypeStubs]
 

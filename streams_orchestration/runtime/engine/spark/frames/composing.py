@@ -86,7 +86,9 @@ Its arguments are the session, the operator, the port, and the attribute of the 
 
 
 def segments_source(options: Mapping[str, str]) -> Source:
-    """Return the source of input ports that read the segments of the transport; it registers `PortSource`.
+    """Return the source of input ports that read the segments of the transport.
+
+    The source registers `PortSource` with the session that it is called with.
 
     Args:
         options: the options of the planner.
@@ -155,7 +157,7 @@ class Composition:
         return next(iter(modes))
 
     def compose(self) -> None:
-        """Make the DataFrames of all operators, without running them; views of inputs exist only meanwhile.
+        """Make the DataFrames of all operators, without running them; views of inputs and tables exist only meanwhile.
 
         A function of a `DataFrame` operator is called for that, and an error that it raises becomes an OperatorError.
 

@@ -136,7 +136,8 @@ class _Walk:
     def _inputs_of(self, expression: Any, seen: Scope) -> ColumnOrigin:
         """Return the input attributes from which an expression is computed, also through subqueries; empty if none are.
 
-        `seen` has the input attributes of visible columns.
+        `seen` has the input attributes of visible columns. Add attributes that decide which rows a subquery has to
+        `influences`.
         """
         kind = kind_of(expression)
         if kind == "AttributeReference":

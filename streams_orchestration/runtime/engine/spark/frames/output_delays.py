@@ -48,7 +48,7 @@ UNKNOWN_DELAY = OutputDelay(waits=True, microseconds=None)
 
 
 def declared_delay(seconds: float, *, waits: bool) -> OutputDelay:
-    """Return the delay that a user declares in seconds.
+    """Return the delay that a user declares in seconds, rounded to microseconds.
 
     It is a millisecond longer if results wait for Spark's watermark, since Spark removes state up to that much later.
     """
@@ -93,7 +93,7 @@ class _Walk:
             conditions: the conditions of filters directly above the node.
 
         Raises:
-            UnknownDelayError: a node at or below this one may return results at any time.
+            UnknownDelayError: a node at or below this one may return results at any time, or with unknown event times.
         """
         kind = kind_of(node)
         if kind == "SubqueryAlias" and str(node.alias()).startswith(INPUT_ALIAS):
@@ -110,7 +110,7 @@ class _Walk:
         """Return the delay that a node adds.
 
         Raises:
-            UnknownDelayError: the node may return results at any time.
+            UnknownDelayError: the node may return results at any time; or see `_check_groups` and `_interval`.
         """
         if "WithState" in kind:
             message = "a function with state may return results at any time"
@@ -183,7 +183,7 @@ def _check_groups(aggregate: Any) -> None:
 
 
 def _structs(node: Any) -> Iterator[Any]:
-    """Yield the structs that a node makes."""
+    """Yield the structs that a projection makes; none for a node that does not project columns."""
     if kind_of(node) in ("Project", "Expand"):
         for expression in each(node.expressions()):
             yield from (part for part in nodes(expression) if kind_of(part) == "CreateNamedStruct")

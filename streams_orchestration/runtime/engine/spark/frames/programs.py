@@ -23,7 +23,7 @@ def frame_parameters(program: OperatorProgram) -> FrameParameters:
 
 
 def frame_text(program: OperatorProgram) -> str:
-    """Return the text that the user has written for an operator: its query, or the name of its function."""
+    """Return the text that the user has written for an operator: its query, or the name of its function, or nothing."""
     return str(program.parameters.get("query") or program.parameters.get("function", ""))
 
 

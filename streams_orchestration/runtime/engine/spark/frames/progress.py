@@ -51,7 +51,7 @@ class ProgressNote:
         self._noted = StateProgress()
 
     def take(self, query: Any) -> None:
-        """Add the batches that a running Spark query has completed to the noted progress; do nothing without a new one.
+        """Add the new batches of a running Spark query to the progress, and write it down; do nothing without any.
 
         Raises:
             OSError: the file of the note cannot be written.

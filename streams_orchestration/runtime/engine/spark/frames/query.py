@@ -72,7 +72,7 @@ class FrameQuery(SparkQuery):
 
         Raises:
             CatalogError: the catalog cannot be read.
-            OSError: the directory of the checkpoint cannot be written.
+            OSError: the scratch directory, which has the checkpoint, cannot be written.
             ImplementationError: see `frame_parameters`.
         """
         try:

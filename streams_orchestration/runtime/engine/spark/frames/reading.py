@@ -71,7 +71,7 @@ def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
 def released_segments(
     store: Store, directory: str, port: str, batches: Sequence[pa.RecordBatch]
 ) -> tuple[Segment, ...]:
-    """Write the tuples of a port that have waited, and return the segments, each of at most `ROWS` tuples.
+    """Write the tuples of a port that have waited, and return the segments, each of at most `ROWS` tuples, or none.
 
     Args:
         store: the storage of segments.

@@ -87,7 +87,7 @@ class FrameWriter:
         yield from ()
 
     def _parted(self, batch: pa.RecordBatch) -> Iterator[tuple[QueryOutlet, pa.RecordBatch]]:
-        """Yield the rows of each port that has any in a batch."""
+        """Yield the rows of each port that has any in a batch; of a single port the whole batch, even if empty."""
         if len(self.outlets) == 1:
             yield self.outlets[0], batch
             return
