@@ -100,7 +100,7 @@ class CatalogPlaceError(CatalogError):
 
 
 class CatalogVersionError(CatalogError):
-    """The catalog's tables have the revision of another version of the product."""
+    """The catalog's tables do not have the revision of this version of the product."""
 
 
 UNREADABLE = (CatalogError, StorageSettingError)
@@ -161,11 +161,11 @@ class CommitUnknownError(CatalogUnavailableError):
 
 
 class StaleGenerationError(StreamsRuntimeError):
-    """A commit came from a generation that a reset has ended; it was refused and changed nothing."""
+    """A commit is not of the current life, generation and batch, or its unit waits for a reset; it changed nothing."""
 
 
 class BeingStartedError(StreamsRuntimeError):
-    """Another process starts the application."""
+    """Another process starts, redeploys or otherwise changes the application, and holds its start lock."""
 
     def __init__(self, application: str, starter: object | None, lock: Path | str) -> None:
         who = str(starter) if starter is not None else f"another process, which has locked {lock},"
@@ -224,7 +224,7 @@ class OtherVersionError(StreamsRuntimeError):
 
 
 class NotDeployableError(StreamsRuntimeError):
-    """The application compiles but cannot run here."""
+    """The application compiles but cannot run here, or is complete, so that no other plan can replace its plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +307,7 @@ class OperatorFailure:
 
 
 class OperatorError(StreamsRuntimeError):
-    """An operator raised an error, or its parameters or data do not suit it."""
+    """An operator raised an error, its parameters or data do not suit it, or its stored state cannot be read."""
 
     def __init__(self, operator: str, message: str, failure: OperatorFailure | None = None) -> None:
         self.operator = operator
@@ -344,11 +344,11 @@ class UnusableFilesError(StreamsRuntimeError):
 
 
 class HostLaunchError(StreamsRuntimeError):
-    """A host process did not come up."""
+    """A host process could not be started, or did not come up."""
 
 
 class MachineError(StreamsRuntimeError):
-    """A machine cannot be registered, drained or removed."""
+    """A machine cannot be registered, drained or removed, its hosts cannot be moved, or its agent does not answer."""
 
 
 class NoMachineError(HostLaunchError):

@@ -135,7 +135,7 @@ class Changes:
             self._condition.notify_all()
 
     def close(self) -> None:
-        """End all waits and the thread that listens to the bell."""
+        """End all waits and the thread that listens to the bell, and wait for its end. Later waits end at once."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()

@@ -33,7 +33,7 @@ class Outage:
         self._failures = 0
 
     def met(self, error: CatalogUnavailableError) -> None:
-        """Note that the catalog could not be used, and sleep until the next try.
+        """Note that the catalog could not be used, and sleep until the next try; log the beginning of the outage.
 
         Raises:
             CatalogUnavailableError: the error itself, if the outage lasts longer than the limit.
@@ -50,7 +50,7 @@ class Outage:
         world.sleep(PAUSES.after(self._failures))
 
     def over(self) -> None:
-        """Note that the catalog was used, which ends an outage."""
+        """Note that the catalog was used, which ends an outage and logs its length."""
         if self._began is not None:
             self._log.info("The catalog can be used again, after %.1f s.", world.monotonic() - self._began)
             self._began = None

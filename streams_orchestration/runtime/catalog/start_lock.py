@@ -24,7 +24,7 @@ from streams_orchestration.runtime.processes import machine_name
 from streams_orchestration.runtime.storage.home import Home
 
 LIMIT_SECONDS = 600.0
-"""Seconds to wait for another process that holds the lock."""
+"""Seconds to wait for another process that holds the lock, unless the caller gives another limit."""
 POLL_SECONDS = 0.2
 _HOLDER = re.compile(r"(?P<command>.+) \((?P<pid>\d+) on (?P<machine>[^)]*)\)?")
 """Matches the holder's name that `_name` makes, which may be cut off."""
@@ -94,7 +94,7 @@ class StartLock:
         return None if self._shared is None else _far_starter(self._shared)
 
     def hold(self, command: str) -> None:
-        """Write into the lock file which process holds it, and with which command."""
+        """Write into the lock file which process holds it, and with which command. Raises OSError if that fails."""
         assert self._file is not None
         self._file.truncate(0)
         json.dump({"pid": world.pid(), "since": world.now(), "command": command}, self._file)
@@ -134,7 +134,7 @@ def lock_start(
 
     Raises:
         BeingStartedError: the other process still holds the lock.
-        StateDirectoryError: the lock file cannot be written.
+        StateDirectoryError: the lock file cannot be made, or opened for writing.
         CatalogError: the database cannot be reached.
     """
     path = home.start_lock(application)

@@ -51,7 +51,7 @@ def check_version(place: object, revision: str) -> None:
     """Refuse tables of another revision.
 
     Raises:
-        CatalogVersionError: the revisions differ; the message says which one is newer, and what to do.
+        CatalogVersionError: the revisions differ; the message says if this one is older or unknown, and what to do.
     """
     if revision == newest():
         return

@@ -92,7 +92,10 @@ class Heart:
         self._turned = world.monotonic()
 
     def watch(self, engine: Engine) -> None:
-        """Check at every look from now on that this running engine answers and that its workers make progress."""
+        """Check at every look from now on that this running engine answers and that its workers make progress.
+
+        Without a limit for hangs, only `engine_end` uses the engine. The call counts as a turn of the main loop.
+        """
         self._turned = world.monotonic()
         self._engine = engine
         self._ping = EnginePing(engine.ping)

@@ -12,7 +12,7 @@ from streams_orchestration.runtime.storage.broken_disks import FileTrouble
 CLEAR_SECONDS = 120.0
 """Seconds from the first failed attempt after which an application completes although files are left."""
 ATTEMPTS = 3
-"""The least number of attempts, since one of them may take longer than that; a host may leave its machine after two."""
+"""The least number of attempts, since one may take `CLEAR_SECONDS`; a host may leave its machine after two."""
 PAUSES = Pauses(first=1.0, longest=20.0)
 """Pauses between attempts, each of which logs the files that it cannot remove."""
 

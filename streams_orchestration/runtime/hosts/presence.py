@@ -96,7 +96,8 @@ class Presence:
         """Return the row of the host, which has its wanted state.
 
         Raises:
-            UnwantedHostError: this host is no longer wanted.
+            UnwantedHostError: the application was dropped or started over, another host was started in place of this
+                one, or the catalog was removed or replaced.
             CatalogError: the catalog cannot be read.
         """
         name = f"host {self.host} of {self.application}"

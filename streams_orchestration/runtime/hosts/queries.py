@@ -53,7 +53,7 @@ class Queries:
     def __init__(self, presence: Presence, catalog: Catalog, engine: Engine, settings: Settings) -> None:
         self.engine = engine
         self.running: dict[int, Query] = {}
-        """Running queries by the number of their PE."""
+        """The started queries, also failed ones, by the number of their PE."""
         self.programs: dict[int, PeProgram] = {}
         """Programs of all PEs of the application on all hosts, by the PE's number."""
         self._presence = presence
@@ -70,7 +70,7 @@ class Queries:
     def load(self, pes: Sequence[PlacedPe], base: str) -> None:
         """Take over a new plan; stop the queries of PEs that have left this host, and remove their uncommitted files.
 
-        `match` updates the other queries. Errors of `sweep` are raised.
+        All planners of the host are woken once. `match` updates the other queries. Errors of `sweep` are raised.
 
         Args:
             pes: all PEs of the plan.

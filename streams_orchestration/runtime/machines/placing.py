@@ -34,7 +34,7 @@ class Residents:
     others: Counter[str] = field(default_factory=Counter[str])
     """Number of hosts of other applications on each machine."""
     failed_on: Mapping[int, Mapping[str, int]] = field(default_factory=dict[int, Mapping[str, int]])
-    """Host -> how often it could not use the files of each machine. It gets the machine where that was rarest."""
+    """Host -> how often it could not use the files of each machine. It prefers machines where that was rarer."""
 
 
 @dataclass(frozen=True, slots=True)

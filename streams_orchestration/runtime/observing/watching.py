@@ -33,8 +33,8 @@ _UNITS = select(tables.unit).order_by(tables.unit.c.name)
 def observed_status(catalog: Catalog, application: str) -> ApplicationStatus:
     """Record the changes of an application's units, and return its status.
 
-    If a unit lacks a file of its cut, this function checks if the file is back: the unit's hosts do not check that
-    while the unit does not work.
+    If a unit that waits for a reset lacks a file of its cut, this function checks if the file is back, and records
+    that: the unit's hosts do not check it while the unit does not work.
 
     Raises:
         NotDeployedError: the application is not deployed.
@@ -50,7 +50,7 @@ def observed_status(catalog: Catalog, application: str) -> ApplicationStatus:
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """The few facts about an application that change with every event. One query reads them for all applications."""
+    """The few facts about an application that change with every event; one transaction reads them for all."""
 
     state: str
     deployed_at: float

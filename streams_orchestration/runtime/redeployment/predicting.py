@@ -22,7 +22,7 @@ class Measured:
     """Measurements of an application, in seconds."""
 
     pause: float | None = None
-    """Pause of its last redeploy; None if it was never redeployed, or the redeploy was reverted."""
+    """Pause of its last redeploy; None if it was never redeployed, or the redeploy was reverted or is on trial."""
     batch: float = 0.0
     """Average duration of a micro-batch of the slowest changing PE."""
     starts: tuple[Mapping[str, float], ...] = ()

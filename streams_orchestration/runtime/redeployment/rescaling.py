@@ -116,10 +116,10 @@ def common_watermark(
     """Return the part of a state with which a replica begins in event time.
 
     The watermark is the least watermark of the former replicas, and none if one of them has none (EV46). A connection
-    begins with that watermark, or with `END` if its stream has ended. The clocks of all partitions go
-    to each replica of a source, which forgets those that it does not read. A stream of an unchanged unit, or of another
-    application, stays idle, since it is not sent again that it is idle; other streams send it. The part is empty if
-    there are no watermark, no ended connection and no clocks.
+    begins with that watermark, or with `END` if its stream has ended. The clocks of all partitions go to each replica
+    of a source, which forgets the clocks of partitions that it does not read. A stream of an unchanged unit, or of
+    another application, stays idle, since it is not sent again that it is idle; other streams send it. An operator that
+    sets its watermark itself also keeps the result of `_set_by_itself`. Without any of these, the part is empty.
 
     Args:
         states: the states of the former replicas; empty for one that has had neither tuple nor watermark.

@@ -90,7 +90,7 @@ class CutFile:
 
 @dataclass(frozen=True, slots=True)
 class _Member(CatalogRow):
-    """A PE of an open unit, and its commit that closed the last complete epoch, if there is one."""
+    """A PE of a unit that has not ended, and its commit that closed the last complete epoch, if there is one."""
 
     id: int
     unit: str

@@ -24,7 +24,7 @@ from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitSta
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS
 
 LAUNCHES = 5
-"""The number of failed launches in a row after which a host is no longer started."""
+"""The number of failed launches in a row after which a host is no longer started automatically."""
 BACK_OFF = Pauses(first=1.0, longest=60.0)
 """Pauses before resets for a repeated cause.
 

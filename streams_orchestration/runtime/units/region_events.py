@@ -69,7 +69,7 @@ class ResetRequested:
 
     force: bool = False
     healthy: bool = True
-    """True if every PE runs; this matters for a forced reset only."""
+    """True if every PE runs; this matters only for a forced reset of a region that has given up."""
     cause: str = REQUESTED
     kind: str = ""
     """The kind of the cause; empty if nothing failed."""

@@ -174,7 +174,7 @@ class PeStatus:
     """The error with which the PE has failed; None without one."""
     log: Path
     permanent: bool = False
-    """True if the error comes from the data, so that it would recur after a reset."""
+    """True if the error would recur after a reset: it comes from the data, or the last cut lacks a file."""
     levels: tuple[LevelSpread, ...] = ()
     """The spread of its operators and channels over the tasks of its query."""
     restartable: bool = True

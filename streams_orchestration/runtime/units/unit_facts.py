@@ -38,7 +38,7 @@ class UnitMember:
     """The open epoch of the PE, which has closed all lower epochs."""
     final: bool
     runs: bool
-    """True if it was seen to run in the unit's generation."""
+    """True if it was seen to run in the unit's generation, or has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Health:
     trouble: Trouble | None = None
     """The reason why a host or a PE does not work; None if all do."""
     up: bool = True
-    """True if every host of the unit is present, so that a reset may begin (B12)."""
+    """True if every launched host of the unit runs, so that a reset may begin (B12)."""
     missing: bool = False
     """True if a host that a new plan has entered was not started in time; running queries are not affected."""
     ahead: bool = False
@@ -76,7 +76,7 @@ class Facts:
     health: Health | None
     """The health of the unit; None if it was not read."""
     taken_up: bool
-    """True if the reset of this generation is under way."""
+    """True if a process has taken up the reset of this generation."""
     final_epoch: int | None
     """The epoch in which the sources have ended; None while a source may still deliver."""
     drain_asked: int | None

@@ -52,7 +52,7 @@ class Cut:
     completed_at: float
     """The time of completion in unix seconds."""
     seconds: float
-    """The seconds from the trigger, or from the end of the sources, to the completion."""
+    """The seconds from the trigger, or from the end of the sources, to the completion; 0 where a new plan begins."""
 
 
 def phases_of(moments: Mapping[str, float]) -> dict[str, float]:
@@ -104,7 +104,7 @@ class UnitStatus:
     since: float = 0.0
     """The time at which the unit entered its state, in unix seconds."""
     dirty: bool = False
-    """True if the unit's first start failed, so that the unit waits for a reset."""
+    """True if the unit's start failed, so that the unit waits for a reset."""
     cause: str | None = None
     """The reason why the unit is unhealthy or is being reset; after a reset, its cause until an epoch is complete."""
     asked: bool = False

@@ -99,7 +99,7 @@ def measure(
 
 
 def _processor_seconds(status: ApplicationStatus) -> dict[int, float] | None:
-    """Return the processor seconds of each host's processes so far; None if a host's process is not visible here."""
+    """Return the processor seconds of each host's processes so far; None if a host has no live process here."""
     by_host: dict[int, float] = {}
     for host in status.hosts:
         if host.pid is None or not host.alive:
