@@ -24,7 +24,12 @@ LOG = logging.getLogger("streams.catalog")
 
 
 class Outage:
-    """An outage: from the first failure to use the catalog until it can be used again."""
+    """An outage: from the first failure to use the catalog until it can be used again.
+
+    Args:
+        limit: the seconds after which the outage is given up; infinite for never.
+        log: the logger for the beginning and the end of the outage.
+    """
 
     def __init__(self, limit: float = LIMIT_SECONDS, log: logging.Logger = LOG) -> None:
         self._limit = limit

@@ -74,6 +74,8 @@ class StartLock:
     def take(self) -> bool:
         """Try to take the file's lock, then the database's; return True if this process now holds both.
 
+        If the database's lock is not free, the file's lock is kept.
+
         Raises:
             CatalogError: the database cannot be reached.
         """

@@ -25,8 +25,8 @@ def upgrade_tables(catalog: Catalog) -> str:
         The revision that the catalog had.
 
     Raises:
-        CatalogVersionError: a host lives, whose version of the product needs the tables as they are; or the catalog is
-            of a newer version.
+        CatalogVersionError: a host lives, whose version of the product needs the tables as they are; or this version
+            does not know the version of the catalog, as of a newer one.
         CatalogMissingError: there is no catalog.
     """
     from streams_orchestration.runtime.catalog.migrations import migrate

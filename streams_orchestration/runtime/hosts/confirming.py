@@ -89,7 +89,7 @@ class Confirmer:
 def confirming(home: Home, programs: Iterable[PeProgram]) -> dict[str, SourceOperator]:
     """Make and set up the sources that override `SourceOperator.confirm`; return each by its name.
 
-    Errors of `operators_of`, and of a source's constructor, the import of its modules and its `setup`, are raised.
+    Errors of `operators_of`, and of a source's constructor and `setup`, are raised.
     """
     sources: dict[str, SourceOperator] = {}
     for program in programs:

@@ -143,7 +143,8 @@ class Host:
         Raises:
             StorageSettingError: this machine's setting names another storage than the catalog does.
             UnwantedHostError, UnusableFilesError, StreamsRuntimeError, ImplementationError, ValidationError, OSError:
-            see `_follow`. CatalogUnavailableError: the catalog is away for too long.
+            see `_follow`.
+            CatalogUnavailableError: the catalog is away for too long.
             Exception: see `Engine.wait`.
         """
         self.outage.through(self._check_storage)

@@ -58,11 +58,14 @@ def record_processes(
 def stop_orphans(catalog: Catalog, application: str) -> tuple[Orphan, ...]:
     """Kill the processes left behind by hosts of an application that ended or were restarted since; return them.
 
-    Each host's are logged. Their records are deleted. Processes of a host that has ended first have `GRACE_SECONDS` to
-    end. Without a catalog nothing is done.
+    The killed processes of each host are logged, and the records of its processes are deleted. Processes of a host that
+    has ended first have `GRACE_SECONDS` to end. Without a catalog nothing is done.
 
     In a stopped application, processes of live hosts are killed, too. Processes of other machines are not touched. A
-    process of this machine is killed only if its pid, start time and command line are those that its host recorded.
+    process of this machine is killed only if it has the pid, start time and command line that its host recorded.
+
+    Raises:
+        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     if not catalog.exists:
         return ()

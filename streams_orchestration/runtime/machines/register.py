@@ -99,7 +99,7 @@ def _status(machine: MachineRow, hosts: Mapping[str, Sequence[str]], now: float)
 
 
 def set_state(home: Home, name: str, state: str) -> None:
-    """Set whether new hosts are placed on a machine: `UP` allows that, `DRAINING` does not.
+    """Set whether new hosts are placed on a machine: `UP` allows that, `DRAINING` does not. No host is moved.
 
     Raises:
         MachineError: the machine is not registered, or its agent has ended.

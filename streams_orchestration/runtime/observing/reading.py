@@ -24,8 +24,7 @@ from streams_orchestration.runtime.units.unit_status import Cut
 def read_cuts(home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
     """Return the complete epochs that the catalog keeps for every unit, the oldest first.
 
-    Units without any are left out.
-    A PE outside of regions has at most the one with which it began in a new plan.
+    Units without any are left out. A PE outside of regions has at most the one with which it began in a new plan.
 
     Raises:
         NotDeployedError: the application is not deployed.

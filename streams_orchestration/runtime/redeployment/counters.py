@@ -27,7 +27,8 @@ class Counters:
     ) -> None:
         """Write these counters of the old plan into the new rows of the new plan's PEs and of their first commits.
 
-        A PE whose number the old plan did not have begins its own counts at 0, with the counts of its operators.
+        A PE whose number the old plan did not have begins its own counts at 0, with the counts of its operators. If
+        the old plan was not measured, only rows and busy seconds are written.
 
         Args:
             connection: a connection in a writing transaction.
