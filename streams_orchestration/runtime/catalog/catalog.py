@@ -62,6 +62,9 @@ class Catalog:
 
     A write transaction takes the write lock when it begins, so what it reads stays true until it commits. A transaction
     of `write_unit` takes turns only with others of the same unit, and with transactions of `write`.
+
+    An error of the driver within the block of a transaction becomes a CatalogError. An error that damage of the
+    database explains becomes a CatalogDamagedError (`explained`). Any other error of the block is raised as it is.
     """
 
     def __init__(

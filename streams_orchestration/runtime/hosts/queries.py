@@ -95,7 +95,7 @@ class Queries:
             rows: the PEs of the host.
 
         Returns:
-            True if the state of a unit is about to change, or a query has not begun yet.
+            True if a query was reported to run or to have failed, or has not begun yet.
 
         Raises:
             UnwantedHostError: the host that would report is no longer wanted.

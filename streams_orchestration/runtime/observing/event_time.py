@@ -84,12 +84,12 @@ class EventTimeInputs:
 
 
 class ImportedStream(NamedTuple):
-    """A stream of another application whose watermarks an operator takes."""
+    """An imported stream whose watermarks an operator takes; mostly, another application exports it."""
 
     operator: str
     """The operator that reads it."""
     shown: str
-    """The stream and its application, for messages."""
+    """The stream, and its application if that is another one, for messages."""
     timed: bool
     """True if the stream has event time in the application that exports it."""
 

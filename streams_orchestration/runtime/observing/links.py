@@ -54,7 +54,7 @@ def read_exports(connection: Connection, application: str) -> tuple[ExportStatus
 
 
 def read_timed_imports(connection: Connection, application: str) -> dict[str, ImportedStream]:
-    """Return the streams of other applications whose watermarks an application takes, by the key of the connection."""
+    """Return the imported streams whose watermarks an application takes, by the key of the connection."""
     rows = ConnectionRow.all(connection, select(_c).where(_c.c.application == application, _c.c.event_time))
     timed = select(_e.c.application, _e.c.stream).where(_e.c.event_time.is_not(None)).distinct()
     known = {(row.application, row.stream) for row in connection.execute(timed)} if rows else set[tuple[str, str]]()
