@@ -35,8 +35,8 @@ class MoveDecision:
 def leave_machines(catalog: Catalog, application: str, unit: str) -> dict[int, str]:
     """Decide which hosts of a failed unit leave their machines, and record each new decision as an event of the unit.
 
-    A host leaves its machine after `MOVE_AFTER` resets in a row for files that it cannot use there, if another machine
-    takes it where there were at least `MOVE_AFTER` fewer of them.
+    A host leaves its machine after `MOVE_AFTER` resets for files that it cannot use there, if another machine takes it
+    where there were at least `MOVE_AFTER` fewer of them.
 
     Returns:
         The hosts to start on another machine, each with the reason.

@@ -1,4 +1,4 @@
-"""Resets for files that a machine cannot use: they are counted for each host and machine.
+"""Resets for files that a machine cannot use: they are counted for each host and machine, also over complete epochs.
 
 After `MOVE_AFTER` of them, the host is started on another machine, if one takes it that has failed less often. Ends
 of a host for such files are counted, too: a host that ends on all other machines returns to the one that it has left.
@@ -12,26 +12,28 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.units.region_record import FILES, LATELY
 from streams_orchestration.runtime.units.unit_store import tries_of
 
 MOVE_AFTER = 3
-"""Resets in a row after which a host leaves a machine whose files it cannot use."""
+"""Resets after which a host leaves a machine whose files it cannot use."""
 
 
 def kind_of_disk(host: int, machine: str) -> str:
     """Return the key under which resets are counted, if a host cannot use files of a machine."""
-    return f"files of host {host} on {machine}"
+    return f"{FILES}host {host} on {machine}"
 
 
 def kind_of_end(host: int, machine: str) -> str:
     """Return the key under which ends of a host are counted, if it could not use a file of a machine."""
-    return f"end of host {host} on {machine} for a file"
+    return f"{FILES}end of host {host} on {machine}"
 
 
 def read_failed(connection: Connection, application: str, machines: Iterable[str]) -> Mapping[int, Counter[str]]:
     """Return for each host of an application how many ends and resets unusable files have caused on each machine.
 
-    The ends and resets since the last complete epoch of each unit count; a machine without any has 0.
+    The ends and resets since the last complete epoch of each unit count, and earlier ones if the first was less than
+    `LATELY_SECONDS` before that epoch. A machine without any has 0.
 
     Args:
         connection: a connection in a transaction.
@@ -50,5 +52,5 @@ def read_failed(connection: Connection, application: str, machines: Iterable[str
         for host in hosts[unit]:
             for name in names:
                 kinds = (kind_of_disk(host, name), kind_of_end(host, name))
-                failed[host][name] += sum(numbers.get(kind, 0) for kind in kinds)
+                failed[host][name] += sum(numbers.get(LATELY + kind, 0) for kind in kinds)
     return failed

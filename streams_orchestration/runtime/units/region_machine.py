@@ -115,7 +115,7 @@ def _stored(settings: RegionSettings, record: RegionRecord, at: float) -> Transi
         cause=None,
         kind="",
         give_up_at=None,
-        tries=(),
+        tries=record.lately(at),
         drains=record.drains.add(record.current, at, at - record.began),
     )
     return Transition(_process(settings, complete, at), (Resume(complete.current),))

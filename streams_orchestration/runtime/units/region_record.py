@@ -10,6 +10,15 @@ from streams_orchestration.runtime.catalog.states import RegionState, Timer
 
 AVERAGED = 10
 """The number of drains or resets over which averages are taken (B34)."""
+FILES = "files: "
+"""The beginning of each kind of cause that a machine cannot use files.
+
+A region may complete epochs between such causes, since an epoch without tuples needs no file.
+"""
+LATELY = "lately "
+"""The beginning of the kind under which resets for files are counted a second time; checkpoints keep this count."""
+LATELY_SECONDS = 600.0
+"""The least seconds from the first reset after which a checkpoint ends the count of `LATELY`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +104,7 @@ class RegionRecord:
     """The time at which resets for a cause outside of the application end, whatever their number; None for other
     causes."""
     tries: tuple[Tries, ...] = ()
-    """The resets for each kind of cause since the last complete checkpoint.
+    """The resets for each kind of cause since the last complete checkpoint, and the counts of `LATELY`.
 
     A forced reset of a region that has given up clears them.
     """
@@ -147,13 +156,19 @@ class RegionRecord:
 
         A reset for a cause outside of the application uses up no attempt.
         """
-        tried = self.tried(self.kind, at)
+        kinds = (self.kind, LATELY + self.kind) if self.kind.startswith(FILES) else (self.kind,)
+        tried = [self.tried(kind, at) for kind in kinds]
+        others = (each for each in self.tries if each.kind not in kinds)
         return replace(
             self,
             attempts=self.attempts + 1,
             max_attempts=self.max_attempts + (self.give_up_at is not None),
-            tries=(*(each for each in self.tries if each != tried), tried._replace(number=tried.number + 1)),
+            tries=(*others, *(each._replace(number=each.number + 1) for each in tried)),
         )
+
+    def lately(self, at: float) -> tuple[Tries, ...]:
+        """Return the counts of `LATELY` that a checkpoint keeps if it is complete at this time."""
+        return tuple(each for each in self.tries if each.kind.startswith(LATELY) and at - each.since < LATELY_SECONDS)
 
     def allow(self, settings: RegionSettings, at: float) -> RegionRecord:
         """Return the record with new attempts, new time for an outside cause, and no counted resets by kind (B3)."""

@@ -142,7 +142,7 @@ def log_event(
 
 
 def tries_of(stored: Any) -> tuple[Tries, ...]:
-    """Decode the column `tries` of a unit: the resets for each kind of cause since the last complete epoch, if any."""
+    """Decode the column `tries` of a unit: the resets for each kind of cause, see `RegionRecord.tries`."""
     return tuple(Tries(*each) for each in stored or ())
 
 

@@ -16,6 +16,7 @@ from streams_orchestration.runtime.errors import UnusableFilesError
 from streams_orchestration.runtime.hosts.unusable_files import WAITS, require_usable_files
 from streams_orchestration.runtime.storage.broken_disks import FileTrouble
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk, kind_of_end, read_failed
+from streams_orchestration.runtime.units.region_record import LATELY
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
 from streams_orchestration_tests.runtime.running import FakeHosts
@@ -75,12 +76,12 @@ def test_a_host_stays_if_no_other_machine_takes_it(place: Place, host: Mapping[s
 
 
 def test_the_wait_doubles_with_each_earlier_reset_for_files_if_no_machine_is_better(place: Place):
-    tries = [[kind_of_end(0, "south"), 2, 0.0], [kind_of_disk(0, "west"), 1, 0.0], ["PE 1", 7, 0.0]]
+    tries = [[LATELY + kind_of_end(0, "south"), 2, 0.0], [LATELY + kind_of_disk(0, "west"), 1, 0.0], ["PE 1", 7, 0.0]]
     place.set(tables.unit, tries=tries)
     require(place, 8 * WAITS.first - 1)
     with pytest.raises(UnusableFilesError):
         require(place, 8 * WAITS.first)
-    place.set(tables.unit, tries=[*tries, [kind_of_disk(0, "north"), 1, 0.0]])
+    place.set(tables.unit, tries=[*tries, [LATELY + kind_of_disk(0, "north"), 1, 0.0]])
     with pytest.raises(UnusableFilesError):
         require(place, WAITS.first)
 

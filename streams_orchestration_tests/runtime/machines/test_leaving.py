@@ -16,6 +16,7 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk
 from streams_orchestration.runtime.units.failures import UnitFailure, failures
+from streams_orchestration.runtime.units.region_record import LATELY
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
@@ -47,7 +48,7 @@ def break_down(place: Place, resets: int, machine: str = "north", more: Mapping[
         more: the resets for such causes on other machines.
     """
     now = clock.now()
-    tries = [[kind_of_disk(0, name), number, now] for name, number in {machine: resets, **more}.items()]
+    tries = [[LATELY + kind_of_disk(0, name), number, now] for name, number in {machine: resets, **more}.items()]
     place.set(tables.host, state="RUNNING", machine=machine, pid=1, space=ELSEWHERE, heartbeat_at=now)
     place.set(tables.unit, state="UNHEALTHY", tries=tries, kind=kind_of_disk(0, machine), cause=f"PE 1 failed: {ERROR}")
     failed = {"state": "FAILED", "error": ERROR, "kind": kind_of_disk(0, machine), "outside": True}

@@ -29,7 +29,13 @@ from streams_orchestration.runtime.units.region_events import (
     Unhealthy,
 )
 from streams_orchestration.runtime.units.region_machine import LIMIT, step
-from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
+from streams_orchestration.runtime.units.region_record import (
+    FILES,
+    LATELY,
+    LATELY_SECONDS,
+    RegionRecord,
+    RegionSettings,
+)
 from streams_orchestration_tests.specs import CASES
 
 TRACES = yaml.safe_load((CASES / "region_traces.yaml").read_text())
@@ -189,6 +195,25 @@ def check_counts(settings: RegionSettings, before: RegionRecord, after: RegionRe
     for each in after.tries:
         if each.kind not in (after.kind, before.kind):
             assert each == before.tried(each.kind, 0.0), "other causes keep their counts"
+
+
+@pytest.mark.parametrize(("seconds", "kept"), [(LATELY_SECONDS - 1.0, 3), (LATELY_SECONDS, 0)])
+def test_resets_for_files_are_counted_over_complete_epochs_for_a_while(seconds: float, kept: int):
+    """An epoch without tuples needs no file, so it may be complete on a machine with a broken disk.
+
+    Limits and pauses of resets go by the count that each complete epoch ends.
+    """
+    settings, kind = RegionSettings(MEMBERS, 10.0, 20.0, 30.0), f"{FILES}host 0 on north"
+    record, _ = step(settings, RegionRecord.first(settings), Healthy(), 0.0)
+    for at in (0.0, 1.0, seconds):
+        failure = Unhealthy("it failed", kind, outside=True)
+        for each in (failure, Healthy(), "every report", "the timer", "every report"):
+            assert record.tried(kind, at).number == (each not in (failure, Healthy()))
+            for one in concrete(each, record):
+                record, _ = step(settings, record, one, at)
+        assert record.state == "PROCESSING"
+    assert (record.kind, record.give_up_at) == ("", None)
+    assert [(each.kind, each.number) for each in record.tries] == [(LATELY + kind, kept)] * (kept > 0)
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=40), st.integers(1, 4))
