@@ -140,7 +140,7 @@ def _document(
 
 
 def _report(finding: Finding) -> None:
-    """Show the finding about one application."""
+    """Show the diagnostics and the error of one application, or else that it can run, and which check was left out."""
     spec, told = finding["spec"], [dict(each) for each in finding["diagnostics"]]
     for each in told:
         del each["remedy"]

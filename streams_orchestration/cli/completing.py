@@ -36,7 +36,10 @@ def complete_application(_context: click.Context, _parameter: click.Parameter, s
 
 
 def complete_savepoint(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Return the savepoints of this state directory, as APP/NAME; none if they are in an object store."""
+    """Return the savepoints of this state directory, as APP/NAME.
+
+    There are none if they are in an object store, or the state directory cannot be used.
+    """
     try:
         directory = api.Home.default().store.path(api.SAVEPOINTS)  # a request to an object store would take too long
     except api.StreamsRuntimeError:
@@ -68,7 +71,10 @@ def complete_shown(context: click.Context, parameter: click.Parameter, start: st
 
 
 def complete_operator(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Return the logical names of the operators of the spec that precedes the cursor; none without such a spec."""
+    """Return the logical names of the operators of the spec that precedes the cursor.
+
+    There are none without a spec, or if it does not compile.
+    """
     spec = context.params.get("spec")
     if not isinstance(spec, Path):
         return []

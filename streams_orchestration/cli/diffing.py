@@ -43,7 +43,10 @@ def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_:
 
 
 def _table(comparison: Comparison) -> RenderableType:
-    """Return a table of a width change: its effects on a redeploy, or on a job of Streams if the spec only compiles."""
+    """Return a table of a width change: its effects on a redeploy, or on a job of Streams if the spec only compiles.
+
+    If no width changes, the result is a sentence.
+    """
     change = comparison.change
     if not change.widths:
         return Text("No width is changed.")

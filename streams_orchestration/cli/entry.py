@@ -43,7 +43,7 @@ atexit.register(gc.freeze)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run one command. An error of the command is written as a message, and not raised.
 
     Args:
         arguments: the words after `streams`; None takes the arguments of this process.

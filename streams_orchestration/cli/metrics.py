@@ -23,7 +23,10 @@ POINTED_AT = ("dropped", "errors", "late_rows", "late_dropped", "ahead")
 
 
 def facts(metrics: api.ApplicationMetrics) -> Iterator[Text]:
-    """Yield a line for the busiest operators, and one for each reader that is far behind and each kind of loss."""
+    """Yield a line for the busiest operators, and one for each reader that is far behind, source and kind of loss.
+
+    A source has a line if its system has tuples that it has not read.
+    """
     busy = sorted(metrics.operators, key=lambda operator: -(operator.cores or 0.0))[:BUSIEST]
     if named := [f"{each.name} {each.cores:.0%}" for each in busy if (each.cores or 0.0) >= IDLE_CORES]:
         yield Text(f"busiest  {', '.join(named)} of a processor", "dim")

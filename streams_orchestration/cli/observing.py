@@ -207,7 +207,10 @@ def details(status: api.ApplicationStatus, now: float, metrics: api.ApplicationM
 
 
 def _visible(sink: api.SinkStatus, now: float) -> str:
-    """Describe a sink's visible rows and the age of its last delivery, its uncommitted files, and its waiting rows."""
+    """Describe a sink's outputs in words: visible rows, last delivery, watermark, set-aside, uncommitted, waiting rows.
+
+    Each part except the visible rows is left out if there is nothing to say.
+    """
     seen = f"{plural(sink.rows, 'row')} in {plural(sink.files, 'epoch' if sink.path is None else 'file')}"
     last = "" if sink.delivered_at is None else f", the last {duration(now - sink.delivered_at)} ago"
     parts = [seen + last]

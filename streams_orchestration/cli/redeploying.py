@@ -48,6 +48,7 @@ def redeploy(
     Raises:
         UsageError: the options cannot be combined.
         ApplicationError, StreamsRuntimeError: the application has errors, or the redeploy is refused.
+        OSError: with `fresh`, a published result cannot be removed.
     """
     if revert:
         if fresh or options != GivenOptions(Options(name=options.options.name)):

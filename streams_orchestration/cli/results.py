@@ -65,7 +65,10 @@ def read_result(sink: api.SinkStatus, limit: int) -> Result:
 
 
 def result_table(result: Result) -> RenderableType:
-    """Return the rows as a table, with the number of rows that are not shown."""
+    """Return the rows as a table under the sink's name, with the number of rows that are not shown.
+
+    Without rows there is no table; the place of a sink that writes no files is shown instead.
+    """
     heading = Text.assemble((result.sink.operator, "bold"), f": {plural(result.total, 'row')}")
     if not result.rows.height:
         return heading if result.sink.path is not None else Text.assemble(heading, f" in {result.sink.place}")

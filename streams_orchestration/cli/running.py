@@ -46,6 +46,7 @@ def run(
         UsageError: `drop_state` is given without `origin`.
         JavaError: this machine has no Java that Spark can use.
         ApplicationError, StreamsRuntimeError: the application has errors, or cannot be run here.
+        OSError: with `fresh`, a published result cannot be removed.
     """
     require_origin(origin, drop_state)
     home, goes_on = api.Home.default(), not fresh and origin is None
@@ -123,7 +124,7 @@ def _ended(home: api.Home, after: api.ApplicationStatus, again: str, max_rows: i
 
 
 def _continuation(name: str, before: api.ApplicationStatus) -> str:
-    """Describe in words the point from which a deployed application continues."""
+    """Describe in words the point from which a deployed application continues, or its processes if it runs already."""
     alive = [host.process for host in before.hosts if host.alive]
     if before.state == "RUNNING" and alive:
         return f"{name} is already running ({', '.join(alive)}); following it."
@@ -159,6 +160,8 @@ def _facts(home: api.Home, status: api.ApplicationStatus) -> dict[str, Any]:
 
 def _completed(home: api.Home, status: api.ApplicationStatus, max_rows: int) -> int:
     """Show the results in the sinks of an application that has ended; return the exit status, 0.
+
+    Notes name the sinks' files, dropped tuples and errors that operators have counted, and the logs.
 
     Raises:
         UnreadableResultError: the files of a sink are missing or damaged.

@@ -57,7 +57,10 @@ def compiled_to_run(read: ReadSpec, given: GivenOptions, kept: Options | None = 
 
 
 def _fitted(read: ReadSpec, given: GivenOptions, kept: Options) -> Options:
-    """Return the kept options as they fit the spec, with those that the user gave, and report both."""
+    """Return the kept options that fit the spec, overridden by the options that the user gave.
+
+    Warn of kept options that do not fit; if all fit, note which ones are used.
+    """
     application, fitted = given.options.name or read.name, fit(read, kept, given.over)
     for remark in fitted.remarks:
         warning(f"{application}: {remark}.")

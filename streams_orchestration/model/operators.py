@@ -39,7 +39,7 @@ class InputPortModel(Element):
 
     @property
     def is_mutable(self) -> bool:
-        """True if the operator may change the tuples that arrive at this port."""
+        """True if the operator may change the tuples that arrive here: by `mutable`, else if `mutates` names any."""
         return bool(self.mutates) if self.mutable is None else self.mutable
 
 
@@ -63,7 +63,7 @@ _SUPPORTED = ConsistentSupport()
 
 
 class Wait(Element):
-    """A dependency between input ports: processing on one port waits for a signal from another."""
+    """A dependency between input ports: processing on `port` waits for a signal from the port of the key `for`."""
 
     port: Count
     other: Annotated[int, Field(strict=True, ge=0, alias="for")]

@@ -62,7 +62,7 @@ class NewWidth:
 
 
 def region_loads(compilation: Compilation, profile: Profile) -> tuple[RegionLoad, ...]:
-    """Return the loads of all regions in which an operator was measured.
+    """Return the loads of all regions in which an operator was measured; operators that the plan lacks are ignored.
 
     Args:
         compilation: the deployed compilation.

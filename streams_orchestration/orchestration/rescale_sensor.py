@@ -98,6 +98,7 @@ def _profile(store: ArtifactStore, application: str, cursor: RescaleCursor, now:
     """Return the profile to judge, or the reason why there is none.
 
     Raises:
+        StageMissingError: the stored document cannot be read.
         ApplicationError: the stored document is not a profile.
     """
     document = store.get(application, PROFILE)

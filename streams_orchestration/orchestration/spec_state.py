@@ -132,7 +132,10 @@ class WatchedSpec:
         return versions[0] if len(versions) == 1 else content_version("".join(versions).encode())
 
     def state(self) -> SpecState:
-        """Read the spec and return its version and problems; a spec of another application is a problem."""
+        """Read the spec and return its version and problems; a spec of another application is a problem.
+
+        Code that does not end in time is a problem, too. If `problem` is known already, the spec is not read.
+        """
         version = self.version()
         if self.problem:
             return SpecState(version, (self.problem,))

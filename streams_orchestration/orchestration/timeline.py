@@ -53,7 +53,8 @@ class _Lane:
 def draw_timeline(status: api.ApplicationStatus, cuts: Mapping[str, Sequence[api.Cut]], now: float) -> str:
     """Return an SVG image of each unit's work, epochs and failures over time, and below it the duration of each reset.
 
-    Only regions, and units that were reset, are drawn. The last `LISTED` resets of a unit are drawn.
+    Only regions, and units that were reset, are drawn; without any, a sentence says so. The last `LISTED` resets of a
+    unit are drawn.
 
     Args:
         status: the status of the application.

@@ -102,7 +102,11 @@ class Look:
 
 
 def look(status: api.ApplicationStatus, now: float, memory: Memory, machines: Sequence[api.MachineStatus] = ()) -> Look:
-    """Decide which resets of an application to begin (see `heal`), which events to record, and what to remember."""
+    """Decide which resets of an application to begin (see `heal`), which events to record, and what to remember.
+
+    Progress is to be recorded if the state has changed, unless a reset has just made the application run again; and if
+    epochs, PEs or sinks have changed, at most every `REPORT_INTERVAL`. The function itself has no effects.
+    """
     healing = api.heal(status, now, memory.known)
     judged = judge(status, now, machines)
     checks = tuple(check for check in judged if memory.checks.get(check.name) != check.outcome)

@@ -147,7 +147,7 @@ class SteppedApplication:
             StepError: an operator raised, or a Spark query has failed or makes no batch in time.
             StaleGenerationError: the PE is no longer deployed.
             StreamsRuntimeError: see `commit_batch`.
-            OutputError: an output cannot become visible.
+            OutputError, OSError: see `publish`.
         """
         if program.engine == "dataframe":
             return self._await_batch(program)
@@ -169,7 +169,7 @@ class SteppedApplication:
         Raises:
             StepError: the query has failed, or makes no batch within `QUERY_SECONDS`.
             StaleGenerationError: the PE is no longer deployed.
-            OutputError: an output cannot become visible.
+            OutputError, BrokenPromiseError, OSError: see `publish`.
         """
         before = read_view(self.catalog, program)
         if before.waits or plan_batch(program, before, source_limit=self.source_limit, now=world.now()) is None:
@@ -205,7 +205,7 @@ class SteppedApplication:
 
         Raises:
             OutputError: an output cannot become visible or cannot be removed, or a directory cannot be marked.
-            BrokenPromiseError: see `publish_files`.
+            BrokenPromiseError, OSError: see `publish_files`.
         """
         waiting = outstanding(self.catalog, self.name, deliveries=True).deliveries
         for sink, rows in itertools.groupby(waiting, key=lambda row: row.operator):
@@ -249,7 +249,7 @@ class SteppedApplication:
 
         Raises:
             StepError: nothing is left to do although the application has not ended; see also `step`.
-            StreamsRuntimeError, OutputError: see `step`.
+            StreamsRuntimeError, OutputError, OSError: see `step`.
         """
         idle = 0
         for turn in itertools.count(1):
@@ -312,7 +312,7 @@ def publish(catalog: Catalog, application: str) -> int:
 
     Raises:
         OutputError: a file cannot become visible, or a retracted output cannot be removed.
-        BrokenPromiseError: see `publish_files`.
+        BrokenPromiseError, OSError: see `publish_files`.
     """
     published, errors = publish_files(catalog, application)
     if errors:

@@ -52,7 +52,8 @@ def deploy(opened: OpenedApplication, *, fresh: bool = False, asks_spark: bool =
             run, or cannot be read.
         ApplicationError: Spark refuses a query.
         AnalysisError, JavaError, HostLaunchError: Spark could not analyse the queries.
-        OSError: `fresh` is set, and a published result cannot be removed; the application is stopped and deployed.
+        OSError: `fresh` is set, and a published result cannot be removed; the application is stopped, and its state
+            is kept.
         ImplementationError, ValidationError: see `operators_of`.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """

@@ -102,7 +102,7 @@ def reset(
 
 
 def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
-    """Raise StreamsRuntimeError if a file that the unit's cut needs is missing."""
+    """Look for the files that the unit's cut needs, and record changes; raise StreamsRuntimeError if one is missing."""
     lost = check_cuts(catalog, application, [unit]).get(unit)
     if lost is not None:
         message = f"{application}: {lost}. {LOST_REMEDY}"

@@ -76,7 +76,7 @@ def missing_client() -> str | None:
 
 
 def import_client() -> None:
-    """Import the client; call this before threads start."""
+    """Import the modules of the client, as far as they are installed; call this before threads start."""
     import_modules(
         "openlineage.client",
         "openlineage.client.event_v2", "openlineage.client.facet_v2", "openlineage.client.serde",

@@ -47,7 +47,7 @@ class Flows:
     """All datasets that an application reads and writes."""
 
     inputs: Mapping[DatasetName, str | None]
-    """Dataset -> its schema as DDL, or None if unknown."""
+    """Dataset -> its schema as DDL, or None if it is unknown, or sources with different schemas read the dataset."""
     outputs: Mapping[DatasetName, WrittenDataset]
 
 

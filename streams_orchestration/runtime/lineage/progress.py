@@ -48,6 +48,8 @@ class RunMoment:
 def due(sent: Sent | None, moment: RunMoment, told: RunMoment | None) -> NextStep | None:
     """Return the next step, or None if nothing is due.
 
+    If the application was started again before the end of its latest run was sent, that run is ended by ABORT first.
+
     Args:
         sent: the latest run; None if there is none.
         moment: the application now.

@@ -224,7 +224,7 @@ def _insert_outputs(
     key: dict[str, Any],
     now: float,
 ) -> None:
-    """Insert the rows of the segments, states and files that the tasks have written."""
+    """Insert the rows of the segments, states and files that the tasks have written; number each stream's segments."""
     numbers = dict(plan.position.outputs)
     segments: list[dict[str, Any]] = []
     for segment in (segment for result in results for segment in result.segments):

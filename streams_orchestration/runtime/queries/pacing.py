@@ -77,7 +77,7 @@ class Pace:
         self.limit = max(min(int(wanted), int(BYTES * rows / max(fullest.bytes_in, 1)), self.ceiling), 1)
 
     def _line(self) -> tuple[float, float]:
-        """Return the fixed seconds of work per batch, and the seconds per tuple."""
+        """Return the fixed seconds of work per batch, and the seconds per tuple, by a line through recent batches."""
         count = len(self._seen)
         rows, work = (sum(values) / count for values in zip(*self._seen, strict=True))
         spread = sum((r - rows) ** 2 for r, _ in self._seen)

@@ -89,7 +89,11 @@ class Deliverer:
                 log.exception("operator %s: disconnecting failed", self.name)
 
     def _one_delivery(self, first: DeliveryKey, row: DueOutput) -> object:
-        """Return the grouping key of an output: equal keys form one delivery."""
+        """Return the grouping key of an output: outputs in a row with equal keys form one delivery.
+
+        A delivery is an epoch, or for a sink that shows uncommitted outputs a batch; all batches of a generation are
+        one delivery if the sink joins batches.
+        """
         key = _key(first, row)
         return key.generation if self.sink.joins_batches and row.visibility == "read_uncommitted" else key
 

@@ -78,7 +78,10 @@ class SinkDirectories:
             enter_directory(connection, self._application, self._place, directory)
 
     def due(self) -> list[Row[Any]]:
-        """Return the directories that can be marked now, from the catalog; none while a channel has no watermark."""
+        """Return the catalog's rows of the directories that can be marked now; none while a channel has no watermark.
+
+        A directory in which a file of a complete epoch is not visible yet is left out.
+        """
         with self._catalog.read() as connection:
             entered = connection.execute(select(_d).where(*self._mine)).all()
             if not entered:

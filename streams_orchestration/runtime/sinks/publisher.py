@@ -119,7 +119,7 @@ class Publisher:
         and mark complete directories.
 
         Raises:
-            BrokenPromiseError: see `publish_files`.
+            BrokenPromiseError, OSError: see `publish_files`.
         """
         until = world.monotonic() + END_SECONDS
         for deliverer in self.deliverers.values():
@@ -139,7 +139,7 @@ class Publisher:
         that failed rests until its next attempt.
 
         Raises:
-            BrokenPromiseError: see `publish_files`.
+            BrokenPromiseError, OSError: see `publish_files`.
         """
         now = self.clock()
         resting = self._troubled(lambda trouble: trouble.next_try > now)

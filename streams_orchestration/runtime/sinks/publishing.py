@@ -126,7 +126,7 @@ def publish_files(
         The number of files that became visible, and the errors, at most one for each sink.
 
     Raises:
-        BrokenPromiseError: see `_publish`.
+        BrokenPromiseError, OSError: see `_publish`.
     """
     seen = seen or outstanding(catalog, application)
     errors, rows = list[OutputError](), seen.files
@@ -169,6 +169,7 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
 
     Raises:
         BrokenPromiseError: a file would become visible before its epoch is complete.
+        OSError: see `_link`; files that were linked before are published by the next call.
     """
     done: list[DueOutput] = []
     error: OutputError | None = None
@@ -210,6 +211,7 @@ def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
     Raises:
         OutputError: a file that the sink has not written has the name, the file is gone or was altered, or the name
             cannot be written.
+        OSError: another file has the name, and cannot be compared with this one.
     """
     final = row.place
     try:
