@@ -98,7 +98,8 @@ class Foreground:
 
         Raises:
             HostLaunchError: a host or a PE did not start within `START_SECONDS`.
-            StreamsRuntimeError, ApplicationError: the application cannot be deployed; `bring_up` lists the reasons.
+            StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; `bring_up` lists the
+                reasons.
         """
         brought = api.bring_up(self._home, lock, wanted, request)
         if brought.restored is not None:
@@ -202,7 +203,7 @@ def run_application(
 
     Raises:
         HostLaunchError, ResetsExhaustedError, CatalogUnavailableError: see `run_in_foreground`.
-        StreamsRuntimeError, ApplicationError: the application cannot be deployed; see `Foreground.deploy`.
+        StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; see `Foreground.deploy`.
     """
     name = wanted.name
     application, display = Foreground(home, name), Display(messages())

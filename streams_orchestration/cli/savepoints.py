@@ -68,7 +68,10 @@ def show(reference: str) -> int:
 
 
 def export(reference: str, directory: Path) -> int:
-    """Export a savepoint into a directory; return the exit status, 0. Raises SavepointError as `export_savepoint`."""
+    """Export a savepoint into a directory; return the exit status, 0.
+
+    Raises SavepointError as `export_savepoint` does.
+    """
     copied = api.export_savepoint(api.Home.default(), reference, directory)
     current().application = copied.manifest.application
     text = f"{copied.manifest.title} is in {copied.place}: {_holds(copied.manifest)}."

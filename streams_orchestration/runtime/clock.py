@@ -77,6 +77,6 @@ def read(value: float, began: float) -> None:
 
 
 def forget() -> None:
-    """Use the clock of this machine again."""
+    """Use the clock of this machine again, until the next reading."""
     global _reading  # noqa: PLW0603  see `read`
     _reading = None

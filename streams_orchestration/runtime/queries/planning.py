@@ -91,7 +91,9 @@ def plan_batch(
     sources_due: bool = True,
     now: float | None = None,
 ) -> BatchPlan | None:
-    """Return the next batch, or None if there is nothing to do yet.
+    """Return the next batch, or None if there is nothing to do yet, or the last batch of the PE was committed.
+
+    A PE that is drained, or waits for its consumers or sinks, takes no new input, but may still end its epoch.
 
     Args:
         program: the program of the PE.
