@@ -35,6 +35,8 @@ class PrivateDirectory:
     def make(cls) -> PrivateDirectory:
         """Create a directory for a session of this process, and remove the directories of processes that have ended.
 
+        It is in the directory for temporary files, or in `/tmp` if that one's path is longer than `LONGEST_PATH`.
+
         Raises:
             OSError: the directory for temporary files cannot be written.
         """

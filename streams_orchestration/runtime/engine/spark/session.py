@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def spark_session(settings: Mapping[str, str], gateway: Any) -> SparkSession:
     """Start the Spark session of this process, and return it. This takes seconds, so call it on a thread.
 
-    The directory for temporary files of Spark is created. Errors of Spark are raised as they are.
+    The directory for temporary files of Spark is created. Spark logs only warnings and errors from then on. An error of
+    Spark is raised as it is.
 
     Args:
         settings: the settings, as from `session_settings`.

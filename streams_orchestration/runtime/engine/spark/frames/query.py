@@ -139,6 +139,8 @@ class FrameQuery(SparkQuery):
     def _restore(self) -> None:
         """Replace the checkpoint by the stored one at the position in the catalog; at the beginning remove it.
 
+        The records of planned batches (`BatchRecord`) are removed, too.
+
         Raises:
             WithinEpochError: the last commit did not end an epoch, so it has no checkpoint.
             CheckpointError, OSError: see `restore_checkpoint`, `continue_after` and `name_own_schemas`.
