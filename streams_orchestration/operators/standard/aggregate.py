@@ -47,6 +47,9 @@ class Aggregate(ClockOperator):
     The state holds the running values of tumbling windows and of panes, and the tuples of sliding windows. Values are
     added in order of arrival, so a replay with other batch boundaries gives bit-identical results. Only with `by:
     clock`, the time of a batch closes or triggers windows of a time; a window without tuples gives a marker then.
+
+    The application stops with a DataError if lists of a group differ in size, or a key, a compared value or an event
+    time is missing, and with `onError: fail` if any tuple or group has no value.
     """
 
     Parameters = AggregateParameters
@@ -55,17 +58,17 @@ class Aggregate(ClockOperator):
 
     @classmethod
     def state_attributes(cls, parameters: AggregateParameters) -> Collection[str] | None:
-        """Return the attributes that tumbling windows use; None for sliding windows, `takeLast`, and SPL."""
+        """Return the attributes that the state depends on, None for all; see `AggregateParameters.state_attributes`."""
         return parameters.state_attributes()
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: AggregateParameters) -> Sharding:
-        """Return whether and by which keys the state can be divided among channels."""
+        """Return the keys by which the state can be divided, or a refusal; see `AggregateParameters.sharding`."""
         return parameters.sharding()
 
     @classmethod
     def keeps_state(cls, before: AggregateParameters, after: AggregateParameters) -> bool:
-        """Return True if the state stays valid; `keeps_panes` says how a window of event time may change."""
+        """Return True if only `free_parameters` differ, not `full_only` of sliding windows; see also `keeps_panes`."""
         one, other = aggregate_window(before.window), aggregate_window(after.window)
         if isinstance(one, Window) or isinstance(other, Window):
             same = super().keeps_state(before, after)
@@ -90,13 +93,13 @@ class Aggregate(ClockOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: AggregateParameters) -> None:
-        """Raise ValueError if the window, an attribute or a function does not fit."""
+        """Raise ValueError if the window, a key, an attribute, a function or an output port does not fit."""
         columns = KeyColumns(context, by_clock=parameters.by == "clock")
         parameters = parameters.keyed(columns)
         compile_aggregate(columns.context, parameters)
 
     def setup(self) -> None:
-        """Compile the window and the functions, add columns for key expressions, and begin without tuples."""
+        """Compile window and functions, add columns for keys. For ValueErrors see `check` and `EventTimeGroups`."""
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs
@@ -177,7 +180,7 @@ class Aggregate(ClockOperator):
         self._set_failed_aside()
 
     def _aged(self, time: int) -> np.ndarray:
-        """Evict partitions that are too old by the clock, drop their windows or return those to submit."""
+        """Evict partitions that are too old by the clock; return the windows to submit, none unless configured so."""
         if self.eviction is None or self.parameters.by != "clock":
             return np.zeros(0, np.int64)
         lost = self.tumbling.give_up(number_keys(self.eviction.expire(time)))
@@ -192,7 +195,7 @@ class Aggregate(ClockOperator):
             self.eviction.recall(self.sliding.held())
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Add the tuples to their windows, submit the windows that are due, and set failed tuples aside."""
+        """Add tuples to windows, submit those that are due, set failed tuples aside; see the class for DataErrors."""
         batch = self.columns.extended(port, batch)
         tuples, failures = self.sieve.sift(batch) if len(batch) else (Evaluated(batch), {})
         take_in = self._take_in if self.timed is None else self.timed.process
@@ -222,10 +225,7 @@ class Aggregate(ClockOperator):
     def _with_evicted(
         self, closed: np.ndarray, at: np.ndarray, windows: np.ndarray, when: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Add the windows of evicted partitions to the closed windows if configured, otherwise discard them.
-
-        Return the windows to submit, and the position of the tuple at which each is submitted.
-        """
+        """Return the closed windows with the evicted ones, unless these are to be dropped, and where to submit each."""
         held = windows >= 0
         if not self.parameters.aggregate_evicted_partitions:
             self.groups.delete_rows(self._groups_of(windows[held])[0])
@@ -263,7 +263,7 @@ class Aggregate(ClockOperator):
         return (keys, codes) if self.eviction is None else (number_keys(self.eviction.numbers_of(keys)), codes)
 
     def _add(self, windows: np.ndarray, tuples: Evaluated) -> None:
-        """Add tuples to the groups of their windows."""
+        """Add tuples to the groups of their windows. Raises DataError like `Measure.add`."""
         columns = [pa.array(windows), *(tuples.arrow.column(name) for name in self.keys.names)]
         heads, codes = distinct(columns, len(windows))
         rows = self.groups.rows_of(key_batch(columns, heads))[codes]
@@ -282,12 +282,9 @@ class Aggregate(ClockOperator):
         return rows[mine][np.argsort(ranks, kind="stable")], np.bincount(ranks, minlength=len(windows))
 
     def _emit(self, closed: np.ndarray, at: np.ndarray, *, mark: bool = True) -> None:
-        """Submit the groups of windows, each window followed by a marker, and remove them.
+        """Submit and remove the groups of windows, a marker after each window if `mark`; keep failed groups for later.
 
-        Args:
-            closed: the window numbers.
-            at: the position of the tuple that closed each window.
-            mark: submit markers.
+        `at` has the position of the tuple that closed each window. Without windows nothing is submitted.
         """
         if not len(closed):
             return
@@ -317,7 +314,10 @@ class Aggregate(ClockOperator):
                 reached[name] = measure.of_windows(reached[name], windows)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Close `punct` windows at a window mark. At the final mark, submit incomplete ones if allowed; empty all."""
+        """Close `punct` windows at a mark. At the final mark, submit windows without markers, and forget all.
+
+        These are tumbling ones with `aggregateIncompleteWindows`, and `punct` ones unless `atEnd` is `drop`.
+        """
         if self.timed is not None:  # the greatest watermark comes in front of the final mark
             if mark is Punctuation.FINAL:
                 self.reset_to_initial_state()
@@ -351,7 +351,7 @@ class Aggregate(ClockOperator):
         self.results.set_aside(pa.RecordBatch.from_pylist([], schema=self.context.inputs[0]), {})
 
     def checkpoint(self) -> State:
-        """Return the windows with their groups or tuples, the partitions, and the times of the clock."""
+        """Return windows with groups or tuples, partitions, the next time of the clock, and the count of `columns`."""
         if self.timed is not None:
             return {**self.timed.checkpoint(), **self.columns.dump()}
         windows = {"groups": self.groups, **self.tumbling.dump()} if self.window.tumbling else self.sliding.dump()
@@ -359,7 +359,7 @@ class Aggregate(ClockOperator):
         return windows | self.ticks.dump() | self.columns.dump() | evicting
 
     def restore(self, state: State) -> None:
-        """Restore a state that `checkpoint` returned."""
+        """Restore a state that `checkpoint` returned. Raises StateError if its ticks are of another event time."""
         self.columns.load(state)
         if self.timed is not None:
             self.timed.restore(state)
@@ -385,7 +385,7 @@ class Aggregate(ClockOperator):
         return [each | earliest(states) | KeyColumns.latest(states) for each in self._shape().divide(states, route)]
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the partition keys; none without state, or if marks close windows, whose groups may be anywhere."""
+        """Return the partition keys; none without state or partitions, or if a mark or the clock closes all windows."""
         if self.timed is not None:
             keys = self.timed.groups.partition_keys(state) if state else None
         else:

@@ -47,10 +47,11 @@ class CompiledAggregate(NamedTuple):
 def compile_aggregate(context: OperatorContext, parameters: AggregateParameters) -> CompiledAggregate:
     """Check and compile the parameters.
 
-    Types that come from the event-time attribute are checked only where the role in an event-time graph is known.
+    Types that come from the event-time attribute are checked only where the role in an event-time graph is known. If
+    faults are gathered, an attribute with a fault may be left out of `columns`.
 
     Raises:
-        ValueError: the window, an attribute or a function does not fit.
+        ValueError: the window, an attribute, a function or an output port does not fit.
     """
     source, target = context.inputs[0], context.output_schema()
     window = _readable_window(parameters.window)
@@ -127,7 +128,7 @@ def _functions(
     """Return the output functions over tuples, those over panes, and the expressions with functions over panes.
 
     Raises:
-        FaultyExpressionError: a function does not suit the window.
+        ValueError: a function is faulty or does not suit the window, and faults are not being gathered.
     """
     measures: dict[str, Measure] = {}
     functions: dict[str, PaneFunction] = {}

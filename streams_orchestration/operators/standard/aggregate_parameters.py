@@ -125,7 +125,13 @@ class AggregateParameters(ExpressionParameters):
         return self
 
     def keyed(self, columns: KeyColumns) -> AggregateParameters:
-        """Return the parameters with column names in place of key expressions, for groups and partitions."""
+        """Add columns for key expressions of groups and partitions; return the parameters with names in their place.
+
+        If values of `groupBy` may equal no key, as NaN in SPL, `groupBy` gets a further column that tells them apart.
+
+        Raises:
+            FaultyExpressionError: an expression is faulty, and errors are not being gathered.
+        """
         named = columns.named(self, {"group_by": 0, "partition_by": 0})
         apart = columns.tell_apart(0, "groupBy")
         return named.model_copy(update={"group_by": [*named.group_by, *apart]}) if apart else named
@@ -139,7 +145,11 @@ class AggregateParameters(ExpressionParameters):
         return [each for each in attributes if each is not None]
 
     def state_attributes(self) -> Collection[str] | None:
-        """Return the attributes that tumbling windows use; None for sliding windows, `takeLast`, and SPL."""
+        """Return the attributes that tumbling windows or panes use; None for sliding windows, `takeLast`, and SPL.
+
+        Raises:
+            ExpressionError: an output function is not an expression.
+        """
         window = aggregate_window(self.window)
         keys = (*self.group_by, *self.partition_by)
         if any(isinstance(each, SplText) for each in (*self.output.values(), *keys)):
@@ -185,7 +195,7 @@ class AggregateParameters(ExpressionParameters):
         """Check the other parameters if the window is one of event time.
 
         Raises:
-            ValueError: a parameter cannot be combined with such a window.
+            ValueError: a parameter cannot be combined with a window of event time.
         """
         if self.time_attribute is not None:
             message = (

@@ -49,7 +49,7 @@ class Barrier(MatchingOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: BarrierParameters) -> None:
-        """Raise ValueError if the streams do not fit each other, or an expression does not fit."""
+        """Raise ValueError if the keys do not fit the streams or each other, or an expression or port does not fit."""
         columns = KeyColumns(context)
         parameters = parameters.keyed(columns)
         with reported():
@@ -63,7 +63,7 @@ class Barrier(MatchingOperator):
         An attribute that several ports have is renamed to `in<port>_<name>`.
 
         Raises:
-            ValueError: the port for failed tuples is missing, or does not fit.
+            ValueError: an expression or the port for failed tuples does not fit, or the output stream has no schema.
         """
         target = context.output_schema()
         ports = Counter(name for schema in context.inputs for name in schema.names)
@@ -82,7 +82,7 @@ class Barrier(MatchingOperator):
         return together, Assignments(output, together, target, context.zone, context.required_at())
 
     def compile_outputs(self) -> None:
-        """Parse the expressions."""
+        """Compile the output expressions. Raises ValueError as `check` does."""
         self.schema, self.assignments = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, self.assignments.expressions)
 
@@ -90,6 +90,9 @@ class Barrier(MatchingOperator):
         """Submit one combined tuple for each match, with the variables of the logic as of its last tuple.
 
         Failed combinations are set aside.
+
+        Raises:
+            DataError: an expression has no value, and `onError` is `fail`.
         """
         columns = [column for part in matched for column in part.columns]
         columns += matched[port].select(list(variable_columns(self.parameters))).columns

@@ -97,7 +97,7 @@ class Beacon(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: BeaconParameters) -> None:
-        """Raise ValueError if an expression does not fit its attribute."""
+        """Raise ValueError if an expression does not fit its attribute, or the logic has mistakes."""
         if parameters.spl is None:
             cls._compile(context, parameters)
         else:
@@ -129,7 +129,7 @@ class Beacon(SourceOperator):
         return {"iteration": self.parameters.iterations}
 
     def setup(self) -> None:
-        """Compile the expressions, or the logic that computes them."""
+        """Compile the expressions, or the logic that computes them. Raises ValueError as `check` does."""
         logic = self.parameters.spl
         self.logic = None if logic is None else self._logic(self.context, self.parameters, logic)
         if self.logic is None:
@@ -143,7 +143,10 @@ class Beacon(SourceOperator):
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit the tuples that are due, at most `limit`, and a window marker after the last one of all.
 
-        End the epoch after each `triggerCount` tuples.
+        End the epoch after each `triggerCount` tuples. The last tuple exhausts the source.
+
+        Raises:
+            DataError, TupleError: an expression has no value for a tuple, or an initialiser of the logic has none.
         """
         if self.logic is not None:
             self.logic.begin(offset)
@@ -165,19 +168,22 @@ class Beacon(SourceOperator):
         return ProducedTo(reached if self.logic is None else self.logic.offset(reached), exhausted)
 
     def _make(self, numbers: pa.Array) -> None:
-        """Submit the tuples with these numbers."""
+        """Submit the tuples with these numbers. Raises DataError or TupleError if an expression has no value."""
         columns = [numbers, numbers.cast(pa.uint64())]
         columns += [_repeated(field.type, len(numbers)) for field in self.standing]
         source = pa.RecordBatch.from_arrays(columns, schema=pa.schema([*_counter(), *self.standing]))
         self.submit(self.assignments.apply(source) if self.logic is None else self.logic.apply(source))
 
     def pause(self) -> float:
-        """Return the seconds until the next tuple is due."""
+        """Return the seconds until the next tuple is due; 0 if one is due, or before the first call of `produce`."""
         began, first = self.began or (0.0, 0)
         return max(began + self.parameters.period * (self.following - first) - world.monotonic(), 0.0)
 
     def _due(self, start: int, limit: int) -> int:
-        """Return how many further tuples are due by now; `limit` without a period. The first call starts the clock."""
+        """Return how many further tuples are due by now: 0 until `initDelay` has passed, then `limit` without a period.
+
+        The first call starts the clock. `initDelay` applies only if it starts from tuple 0.
+        """
         period, now = self.parameters.period, world.monotonic()
         if self.began is None:
             self.began = now + (self.parameters.init_delay if start == 0 else 0.0), start

@@ -24,7 +24,8 @@ def bytes_read(given: str | None, parameter: str, schema: pa.Schema, context: Op
 
     Raises:
         UnknownAttributeError: the input stream does not have the attribute.
-        ValueError: there is no value and several attributes, or the value is neither binary nor string.
+        ValueError: there is no value and several attributes, the expression is faulty, or the value is neither binary
+            nor string.
     """
     if isinstance(given, SplText):
         expression = parse_expression(given, schema, parameter, context.zone)
@@ -49,14 +50,14 @@ def check_bytes(name: str, kind: pa.DataType, parameter: str) -> None:
 
 
 def mentions_of_bytes(given: str | None) -> Mentions:
-    """Return the attribute or expression with the bytes, as an operator's class reports it."""
+    """Return the attribute or expression with the bytes as the mentions of an operator; none if none is given."""
     if isinstance(given, SplText):
         return Mentions(expressions=(given,))
     return Mentions(inputs=() if given is None else (given,))
 
 
 def parts_of_bytes(content: str | Expression, batch: pa.RecordBatch) -> list[bytes]:
-    """Return the bytes of each tuple; nothing for a null.
+    """Return the bytes of each tuple, leaving out nulls.
 
     Raises:
         DataError: the expression has no value for a tuple.

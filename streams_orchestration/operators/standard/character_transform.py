@@ -35,7 +35,7 @@ class CharacterTransform(Operator):
     """Computes tuples as Functor does, and converts the bytes of attributes from an encoding to another one.
 
     The values of an attribute are one text in consecutive parts, so a character may begin in one tuple and end in the
-    next one. The state has the bytes of such a character.
+    next one. The state has the bytes of a character that has begun; the end of the input drops them.
     """
 
     Parameters = CharacterTransformParameters
@@ -80,7 +80,7 @@ class CharacterTransform(Operator):
         return Assignments(parameters.output, source, target, context.zone, context.required_at()), transcoders
 
     def setup(self) -> None:
-        """Compile the expressions and prepare the conversions; no text has begun."""
+        """Compile the expressions and prepare the conversions; no text has begun. Raises ValueError as `check` does."""
         self.assignments, self.transcoders = self._compile(self.context, self.parameters)
 
     def reset_to_initial_state(self) -> None:

@@ -55,12 +55,12 @@ class Compress(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: CompressParameters) -> None:
-        """Raise ValueError if the input has no bytes, or the output is not one binary attribute."""
+        """Raise ValueError if the attribute or expression has no bytes, or the output is not one binary attribute."""
         bytes_read(parameters.compression_input, "compressionInput", context.inputs[0], context)
         check_output(context)
 
     def setup(self) -> None:
-        """Prepare the reading of the bytes and a compressor; no stream has begun."""
+        """Prepare the reading of the bytes and a compressor; no stream has begun. Raises ValueError as `check` does."""
         schema = self.context.inputs[0]
         self.content = bytes_read(self.parameters.compression_input, "compressionInput", schema, self.context)
         self.compressor = Compressor(self.parameters.compression)

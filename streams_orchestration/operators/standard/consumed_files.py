@@ -41,7 +41,7 @@ class ConsumedFiles(FileSource):
         super().check(context, parameters)
 
     def setup(self) -> None:
-        """Prepare as FileSource does; no file was read yet."""
+        """Prepare as FileSource does, see `FileSource.setup`; no file was read yet."""
         super().setup()
         self.read: list[list[Any]] = []
         """The files that were read to their ends, as an offset lists them."""

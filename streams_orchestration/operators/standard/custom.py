@@ -139,7 +139,11 @@ class Custom(Operator):
 
     @classmethod
     def has_state(cls, parameters: CustomParameters) -> bool:
-        """Return True if a function takes `state` or `timers`, or the logic in SPL has variables."""
+        """Return True if a function takes `state` or `timers`, or the logic in SPL has variables.
+
+        Raises:
+            ValueError: a function cannot be imported, or takes an argument that it cannot get.
+        """
         if parameters.spl is not None:
             return bool(parameters.spl.state.spl)
         functions = cls._functions(parameters)
@@ -147,7 +151,10 @@ class Custom(Operator):
 
     @classmethod
     def keeps_state(cls, before: CustomParameters, after: CustomParameters) -> bool:
-        """Return True if the new parameters are compatible, and the logic has the same variables as before."""
+        """Return True if only the content of `state` or `spl` differs, and logic has the same variables as before.
+
+        Functions cannot replace logic, nor logic functions.
+        """
         same = state_signature(before.spl) == state_signature(after.spl)
         return same and (before.spl is None) == (after.spl is None) and super().keeps_state(before, after)
 
@@ -155,7 +162,9 @@ class Custom(Operator):
         """Import the functions, or compile the logic, and begin with the initial state.
 
         Raises:
+            ValueError: as for `check`.
             ResultError: the functions use timers or watermarks, and no event time arrives at the operator.
+            DataError: an initialiser of the logic has no value.
         """
         self.logic = (
             None if self.parameters.spl is None else LogicProgram(self.context, self.parameters.spl, submits=True)
@@ -192,7 +201,7 @@ class Custom(Operator):
         Raises:
             ResultError: the function returned something else than its parameter allows.
             TupleError: `onTuple` or the logic fails for a tuple.
-            DataError: a value does not fit its attribute.
+            DataError: a value does not fit its attribute. Other errors of `function` pass unchanged.
         """
         if self.logic is not None:
             outputs, _ = self.logic.tuples(port, batch)
@@ -257,6 +266,7 @@ class Custom(Operator):
 
         Raises:
             ResultError: the function returned something else than its parameter allows.
+            DataError: a value does not fit its attribute.
         """
         result = self.functions[parameter](**self._arguments(parameter, **items))
         for output, part in _outputs(result, parameter, tuplewise=tuples is not None):
@@ -297,7 +307,11 @@ class Custom(Operator):
         return state if self.own_timers is None else {**state, _TIMERS: self.own_timers.checkpoint()}
 
     def restore(self, state: State) -> None:
-        """Restore the functions' state, and the timers; or the variables of the logic."""
+        """Restore the functions' state, and the timers; or the variables of the logic.
+
+        Raises:
+            DataError: an initialiser of the logic has no value.
+        """
         if self.logic is not None:
             self.logic.restore(state)
             return

@@ -51,7 +51,7 @@ class CustomSource(SourceOperator):
         LogicProgram(context, parameters.spl, submits=True)
 
     def setup(self) -> None:
-        """Compile the logic."""
+        """Compile the logic. Raises ValueError as `check` does."""
         self.logic = LogicProgram(self.context, self.parameters.spl, submits=True)
         self._steps: Iterator[float | None] | None = None
         self._outputs: list[PortOutput] = []
@@ -62,10 +62,11 @@ class CustomSource(SourceOperator):
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Continue the program until it pauses, ends, or has submitted `limit` times; submit its tuples and marks.
 
-        During a pause nothing is done.
+        During a pause nothing is done. When the program ends, print a last line whose end was not printed.
 
         Raises:
-            DataError: an operation of the program has no value.
+            DataError: an operation of the program has no value, its tuples do not fit a stream, or it submits fewer
+                times than before the restart.
         """
         if self._steps is None or self._position != offset[_OFFSET]:
             self._begin(offset[_OFFSET])
@@ -89,14 +90,14 @@ class CustomSource(SourceOperator):
         return ProducedTo({_OFFSET: self._position}, exhausted=ended)
 
     def pause(self) -> float:
-        """Return the seconds until the end of the pause."""
+        """Return the seconds until the end of the pause; 0 without a pause."""
         return max(self._until - world.monotonic(), 0.0)
 
     def _begin(self, submissions: int) -> None:
-        """Run the program from its beginning, and discard the given number of its first submissions.
+        """Run the program from its beginning, and discard the given number of its first submissions, without pauses.
 
         Raises:
-            DataError: the program makes fewer submissions than before the restart.
+            DataError: the program makes fewer submissions than before the restart, or an operation has no value.
         """
         self.context.generators.clear()  # the program draws the same random numbers again
         self.logic = LogicProgram(self.context, self.parameters.spl, submits=True)

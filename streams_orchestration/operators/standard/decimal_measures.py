@@ -234,4 +234,4 @@ _COMPUTED: dict[str, Callable[[decimal.Context], ValueFunction]] = {
     "SampleStdDev": _deviation(sample=True),
     "PopulationStdDev": _deviation(sample=False),
 }
-"""Map each output function that computes with decimals to its maker, which takes the precision of the type."""
+"""Map each output function that computes with decimals to its maker, which takes the decimal context of the type."""

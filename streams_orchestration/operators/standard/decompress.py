@@ -77,12 +77,12 @@ class Decompress(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DecompressParameters) -> None:
-        """Raise ValueError if the input has no bytes, or the output is not one binary attribute."""
+        """Raise ValueError if the attribute or expression has no bytes, or the output is not one binary attribute."""
         bytes_read(parameters.decompression_input, "decompressionInput", context.inputs[0], context)
         check_output(context)
 
     def setup(self) -> None:
-        """Prepare the reading of the bytes and a decompressor; no stream has begun."""
+        """Prepare reading of the bytes and a decompressor; no stream has begun. Raises ValueError as `check` does."""
         schema = self.context.inputs[0]
         self.content = bytes_read(self.parameters.decompression_input, "decompressionInput", schema, self.context)
         self.decompressor = Decompressor(self.parameters.compression)
@@ -134,7 +134,9 @@ class Decompress(Operator):
             raise DataError(message)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """End the stream as `flushOnPunct` says, and submit the bytes that are left.
+        """End the stream as `flushOnPunct` says, submit the bytes that are left, and a window marker as the class says.
+
+        With `flushPerTuple`, only pass window markers on; with `flushOnPunct`, too, drop them.
 
         Raises:
             DataError: the compressed bytes end early.

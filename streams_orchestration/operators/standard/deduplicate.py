@@ -54,14 +54,18 @@ class DeDuplicate(Operator):
 
     @classmethod
     def keeps_state(cls, before: DeDuplicateParameters, after: DeDuplicateParameters) -> bool:
-        """Return True if keys keep their kind of value (none, position, value, time), and other parameters fit."""
+        """Return True if only free parameters differ, and keys keep the kind of value: position, value, time, none."""
         alike = (before.count is None) == (after.count is None) and (before.delta is None) == (after.delta is None)
         alike = alike and (before.time_out is None) == (after.time_out is None)
         return alike and super().keeps_state(before, after)
 
     @classmethod
     def state_attributes(cls, parameters: DeDuplicateParameters) -> Collection[str] | None:
-        """Return the attributes of the key and of the delta; None for all attributes, and for SPL."""
+        """Return the attributes of the key and of the delta; None for a key of all attributes, and for SPL.
+
+        Raises:
+            ExpressionError: a key is not an expression.
+        """
         if has_expressions(parameters.keys):
             return None
         attribute = [] if parameters.delta_attribute is None else [name_token(parameters.delta_attribute)]
@@ -69,7 +73,11 @@ class DeDuplicate(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> Sharding:
-        """Return how the state is divided: by the parts of the key, unless `count` is used."""
+        """Return the parts of the key, by which the state is divided; a refusal with `count`.
+
+        Raises:
+            ExpressionError: a key is not an expression.
+        """
         if parameters.count is not None:
             return Sharding(
                 refusal="is positions in one channel, because count depends on them; delta depends on values"
@@ -78,7 +86,11 @@ class DeDuplicate(Operator):
 
     @staticmethod
     def _attributes(context: OperatorContext, parameters: DeDuplicateParameters) -> list[str]:
-        """Return the parts of the key. Attributes are spelled as in the stream."""
+        """Return the parts of the key, all attributes by default. Attributes are spelled as in the stream.
+
+        Raises:
+            ExpressionError: a key is not an expression.
+        """
         texts = parameters.keys
         if not texts:
             return context.inputs[0].names
@@ -96,13 +108,13 @@ class DeDuplicate(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> None:
-        """Raise ValueError if a key, `deltaAttribute` or an output does not fit."""
+        """Raise ValueError if a key, `deltaAttribute`, an output or a port for failed or late tuples does not fit."""
         cls._compile(context, parameters)
         cls._outputs(context, parameters)
 
     @staticmethod
     def _outputs(context: OperatorContext, parameters: DeDuplicateParameters) -> Assignments | None:
-        """Return the assignments of output port 0; None if it passes the input's tuples on."""
+        """Return the assignments of output port 0; None if it passes the input's tuples on. See `Assignments`."""
         source = context.inputs[0]
         if not parameters.output:
             return None
@@ -130,7 +142,11 @@ class DeDuplicate(Operator):
         return keys, types
 
     def setup(self) -> None:
-        """Compile the key and the assignments, and begin without remembered keys."""
+        """Compile the key and the assignments, and begin without remembered keys.
+
+        Raises:
+            ValueError: as for `check`, or for `KeysWithin`.
+        """
         parameters = self.parameters
         self.keys, self.types = self._compile(self.context, parameters)
         self.assignments = self._outputs(self.context, parameters)
@@ -153,7 +169,8 @@ class DeDuplicate(Operator):
         Tuples of a port that is not connected are dropped.
 
         Raises:
-            DataError: `deltaAttribute` is null or NaN, or with `within` a time is null that may not be.
+            DataError: `deltaAttribute` is null or NaN, or with `within` a time is null that may not be, or with
+                `onError: fail` a key or an output has no value.
         """
         tuples, failures = self.sieve.sift(batch)
         columns = [tuples.value(key) for key in self.keys]
@@ -168,7 +185,10 @@ class DeDuplicate(Operator):
             self.remembered.forget()
 
     def checkpoint(self) -> State:
-        """Return the remembered keys, each with the position, value or time from which it is remembered."""
+        """Return the remembered keys, each with the position, value or time from which it is remembered.
+
+        The present position, the largest value, or with `within` the watermark is a part, too.
+        """
         return self.remembered.dump()
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
@@ -193,5 +213,9 @@ class DeDuplicate(Operator):
         )
 
     def restore(self, state: State) -> None:
-        """Restore the remembered keys."""
+        """Restore the remembered keys.
+
+        Raises:
+            StateError: with `within`, the state counts the ticks of another attribute.
+        """
         self.remembered.load(state)

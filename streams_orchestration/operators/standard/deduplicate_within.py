@@ -59,13 +59,18 @@ class KeysWithin:
     ) -> tuple[np.ndarray, ...]:
         """Return masks of the new tuples, of the duplicates and of late tuples; remember the keys of the new ones.
 
-        Advance the watermark, count late tuples, and forget the keys that no later tuple can repeat.
+        Advance the watermark, count late tuples, and forget the keys that no later tuple can repeat. A tuple without a
+        time is in the mask of late tuples.
 
         Args:
             batch: the tuples.
             keys: the parts of the tuples' keys.
             unfit: places of tuples that fail if they are new, so that their keys are not remembered.
-            unequal: a mask of the tuples whose key equals no key, which are always new; None for none.
+            unequal: a mask of the tuples whose key equals no key, which are new unless they are late, and are not
+                remembered; None for none.
+
+        Raises:
+            DataError: a time is null, and the annotation does not ignore that (EV54).
         """
         moments = self._timed.moments(batch)
         times, late = self._timed.judge(batch, moments)
@@ -87,7 +92,11 @@ class KeysWithin:
         return {"passed": self._times.passed, **self._timed.dump()}
 
     def load(self, state: State) -> None:
-        """Restore the keys that `dump` returned."""
+        """Restore the keys and the watermark that `dump` returned.
+
+        Raises:
+            StateError: the state counts the ticks of another attribute.
+        """
         self._timed.load(state)
         self._times.passed = state["passed"]
 

@@ -100,7 +100,12 @@ class Delay(WaitingOperator):
             parameters.policy(context)
 
     def setup(self) -> None:
-        """Prepare an empty queue of waiting tuples."""
+        """Prepare an empty queue of waiting tuples.
+
+        Raises:
+            ValueError: as for `check`; or with `by: watermark` the stream has no event time, or `delay` is not a whole
+                number of its ticks.
+        """
         self.waiting = Waiting(self.context.inputs[0], {_TIME: np.int64})
         self.timed: EventTimeInput | None = None
         """The event time for `by: watermark`; None otherwise."""
@@ -130,8 +135,10 @@ class Delay(WaitingOperator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Queue the tuples, and submit the waiting tuples that have waited long enough.
 
+        With `by: watermark`, tuples without a time are dropped and counted if the annotation `eventTime` ignores them.
+
         Raises:
-            DataError: a time is null, and the annotation `eventTime` does not ignore that.
+            DataError: a time is null otherwise.
         """
         if self.timed is not None:
             self._wait(batch, self.timed)
@@ -238,7 +245,11 @@ class Delay(WaitingOperator):
         return {**super().checkpoint(), **own}
 
     def restore(self, state: State) -> None:
-        """Restore a state that `checkpoint` returned."""
+        """Restore a state that `checkpoint` returned.
+
+        Raises:
+            StateError: with `by: watermark`, it counts the ticks of another attribute.
+        """
         super().restore(state)
         log = self.waiting.log
         tuples = log.take(np.arange(log.size))
@@ -254,7 +265,10 @@ class Delay(WaitingOperator):
         log.notes = {_TIME: self.policy.values(tuples).copy()}
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the tuples that wait for the watermark by their channels. Every channel gets the window markers."""
+        """Divide the tuples that wait for the watermark by their channels.
+
+        Every channel gets the window markers and the least watermark. If all states are empty, so are the new ones.
+        """
         states = [state for state in states if state]
         if not states:
             return [{}] * route.width

@@ -53,7 +53,7 @@ class DeviceSink(Operator):
             self._lines.print(f"{line}\n")
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Print a line for a mark, with `writePunctuations`."""
+        """Print a line for a mark, with `writePunctuations`; nothing for `/dev/null`."""
         if self.parameters.write_punctuations and self.parameters.file != "/dev/null":
             for line in lines_of(WrittenMark(mark, self._since.step()), self.parameters.writing()):
                 self._lines.print(f"{line}\n")

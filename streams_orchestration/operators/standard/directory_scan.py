@@ -100,8 +100,11 @@ class DirectoryScanParameters(Parameters):
     def facts(self, schema: pa.Schema) -> dict[str, Fact]:
         """Return the file property for each output attribute without an expression.
 
+        Without `metadata`, the first of these attributes gets the path.
+
         Raises:
-            ValueError: `metadata` names an unknown attribute, or an attribute has no property or does not fit it.
+            UnknownAttributeError: `metadata` names an attribute that the stream does not have.
+            ValueError: an attribute has no property or does not fit it.
         """
         others = [name for name in schema.names if name not in self.output]
         facts: dict[str, Fact] = dict(self.metadata) or dict.fromkeys(others[:1], "path")
@@ -173,7 +176,7 @@ class DirectoryScan(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DirectoryScanParameters) -> None:
-        """Raise ValueError if a local directory is missing or the attributes do not fit.
+        """Raise ValueError if a local directory is missing, or attributes, expressions or storage options do not fit.
 
         Object stores are not contacted.
         """
@@ -186,7 +189,7 @@ class DirectoryScan(SourceOperator):
             raise ValueError(message)
 
     def setup(self) -> None:
-        """Prepare the source; its first scan is due at once."""
+        """Prepare the source; its first scan is due at once. Raises ValueError as `check` does."""
         parameters = self.parameters
         self.facts, self.logic = parameters.facts(self.context.output_schema()), parameters.logic(self.context)
         self.storage = storage_of(parameters.directory, self.context.base, parameters.storage)
@@ -207,7 +210,8 @@ class DirectoryScan(SourceOperator):
         In an operator-driven region, submit one file, which ends the epoch.
 
         Raises:
-            DataError: the store refuses permanently.
+            DataError: the store refuses permanently, or an initialiser of the logic has no value.
+            TupleError: an expression of `output` has no value for a file.
         """
         return produced(self.logic, offset, lambda plain: self._scan(plain, limit))
 
@@ -244,7 +248,10 @@ class DirectoryScan(SourceOperator):
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
-        """Return the offset marked so that the directory is scanned again, without the end of the earlier run."""
+        """Return the offset marked so that the directory is scanned again, also after a run with `until: latest`.
+
+        An offset before the first scan is returned unchanged.
+        """
         return offset | {"again": True} if "known" in offset else offset
 
     def brings(self, port: int) -> bool:

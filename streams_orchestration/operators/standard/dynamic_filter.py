@@ -71,7 +71,7 @@ class DynamicFilter(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DynamicFilterParameters) -> None:
-        """Raise ValueError if an expression does not fit its stream, or the keys do not fit each other."""
+        """Raise ValueError if an expression does not fit its stream, or the keys or the ports do not fit each other."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -94,7 +94,7 @@ class DynamicFilter(Operator):
         return keys
 
     def setup(self) -> None:
-        """Compile the expressions, and begin without keys, so that no tuple passes."""
+        """Compile the expressions; begin without keys, so that no tuple passes. Raises ValueError as `check` does."""
         self.keys = self._compile(self.context, self.parameters)
         self.sieves = [Sieve(self, keys) for keys in self.keys]
         self.divides = len(own_outputs(self.context, self.parameters)) > 1
@@ -105,7 +105,11 @@ class DynamicFilter(Operator):
         self.passing.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Filter tuples (port 0), add keys (port 1) or remove keys (port 2); set failed tuples aside."""
+        """Filter tuples (port 0), add keys (port 1) or remove keys (port 2); set failed tuples aside.
+
+        Raises:
+            DataError: a key has no value for a tuple, and `onError` is `fail`.
+        """
         if not len(batch):
             return
         tuples, failures = self.sieves[port].sift(batch)

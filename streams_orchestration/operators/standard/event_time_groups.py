@@ -78,6 +78,10 @@ class EventTimeGroups:
             role: its role in the event-time graph.
             groups: its groups.
             results: makes tuples of groups.
+
+        Raises:
+            ValueError: the stream lacks the event-time attribute, or a length of the window is not a whole number of
+                its ticks.
         """
         self._operator = operator
         self._role = role
@@ -111,7 +115,8 @@ class EventTimeGroups:
         Late tuples are dropped and counted, or submitted to their port.
 
         Raises:
-            DataError: a tuple has no time (EV54), or its panes exceed the range of event time.
+            DataError: a tuple has no time (EV54), or its panes exceed the range of event time; or lists of a group
+                differ in size; or with `onError: fail` a tuple or a group has no value.
         """
         steps = Steps.of(tuples.batch.watermarks, self.watermark)
         self._sender.begin(tuples.batch.watermarks)
@@ -296,7 +301,11 @@ def _may_share(window: PaneWindow, refinement: Refinement) -> bool:
 
 
 def panes_of(groups: GroupsOfPanes, ticks: int) -> Panes:
-    """Return the panes of a window; `ticks` is the number of ticks in a second of event time."""
+    """Return the panes of a window; `ticks` is the number of ticks in a second of event time.
+
+    Raises:
+        ValueError: a length of the window is not a whole number of ticks, or too large.
+    """
     window = groups.window
     if isinstance(window, SessionWindow):
         return SessionPanes(*window.in_ticks(ticks))

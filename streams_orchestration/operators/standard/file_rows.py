@@ -39,9 +39,9 @@ def file_schema(context: OperatorContext, parameters: RowReadingParameters) -> p
     """Return the attributes that are read from files.
 
     Raises:
-        UnknownAttributeError: `output` names an attribute that the stream does not have.
-        ValueError: an attribute in `output` has the wrong type, `types` does not fit, or no attribute is left to be
-            read.
+        UnknownAttributeError: `output` or `types` names an attribute that the stream does not have.
+        ValueError: an attribute in `output` has the wrong type, no attribute is left to be read, or the output stream
+            has no schema.
     """
     schema = context.output_schema()
     for name, function in parameters.output.items():
@@ -97,7 +97,7 @@ def made_columns(
         logic: the expressions of SPL, if there are any.
 
     Raises:
-        DataError: an expression of SPL has no value.
+        TupleError: an expression of SPL has no value for a row; the error has its position among the rows.
     """
     count = batch.num_rows
     numbers = np.arange(number + 1, number + count + 1)
@@ -130,7 +130,7 @@ def output_logic(
         read: an expression over these tuples that is evaluated after their logic.
 
     Raises:
-        ValueError: the parameters do not allow expressions of SPL, or an expression is wrong.
+        ValueError: the parameters do not allow expressions of SPL, or an expression or the logic is wrong.
     """
     logic: SplLogic | None = getattr(parameters, "spl", None)
     if logic is None and not any(isinstance(each, SplText) for each in parameters.output.values()):
@@ -156,7 +156,10 @@ class Delays:
         self._next = 0.0
 
     def due(self, delays: np.ndarray) -> int:
-        """Return how many of the next tuples are due by now, given the seconds before each. Start the clock once."""
+        """Return how many of the next tuples are due by now, given the seconds before each; note when the next one is.
+
+        The first call starts the clock.
+        """
         now = world.monotonic()
         self._last = now if self._last is None else self._last
         moments = self._last + np.cumsum(delays)

@@ -140,7 +140,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def published(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[File, ...]:
-        """Return the published files in the directory and its partition directories, `_SUCCESS` files included."""
+        """Return the published files below the directory, with `closeMode: watermark` also the files `_SUCCESS`."""
         place = str(sink_directory(context, parameters))
         partition = tuple(f"{name}=" for name in context.inputs[0].names)
         return tuple(
@@ -160,7 +160,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def read_with(cls, context: OperatorContext, parameters: FileSinkParameters) -> dict[str, Any] | None:
-        """Return the sink's format parameters, and the schema of its files; None if a FileSource cannot read them."""
+        """Return the sink's format parameters, and the schema of its files; None if they contain marks."""
         left_out = {*parameters.suppress, *parameters.partition_by}
         written = pa.schema([field for field in context.inputs[0] if field.name not in left_out])
         if parameters.write_punctuations:
@@ -179,7 +179,7 @@ class FileSink(GatheringSink):
         return tuple(files_below(_pending(context, parameters), f"{max(context.channel, 0):03d}-*"))
 
     def setup(self) -> None:
-        """Prepare. The first tuples open a file."""
+        """Prepare. The first tuples open a file. Raises ValueError as `check` does."""
         if self.deadlines is not None:
             self.keeps_places = True
         self.late = self.context.metrics.counter("late_taken", "tuples whose directory was already complete")
@@ -230,7 +230,7 @@ class FileSink(GatheringSink):
         Raises:
             RefusedError: the system refuses permanently to write the file.
             OutsideError: the file cannot be written now.
-            DataError: a name by `nameBy` is null, or does not name a file below the directory.
+            DataError: a value does not suit format, encoding or directory name, or `nameBy` names no file below.
         """
         if self.parameters.holds_files:
             files = [named_items(items) for items in self.files.complete()]
@@ -312,7 +312,7 @@ class FileSink(GatheringSink):
 
     @functools.cached_property
     def deadlines(self) -> PartitionDeadlines | None:
-        """The deadlines of partition directories; None if no directory gets `_SUCCESS`."""
+        """The deadlines of partition directories; None without `completeAfter` or event time; see `_deadlines`."""
         return _deadlines(self.context, self.parameters)
 
     def complete_at(self, directory: str) -> int | None:
@@ -332,14 +332,14 @@ class FileSink(GatheringSink):
         import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.fs")
 
     def merge(self, files: Sequence[Path], into: Path) -> None:
-        """Merge files with their tuples in order. Raises OSError for an unusable file, and DataError like `_header`."""
+        """Merge files with their tuples in order. Raises OSError and ArrowInvalid like `merge_files`; see `_header`."""
         if self.parameters.compression is not None:
             merge_lines_files(files, into, self.parameters.compression)
         else:
             merge_files(files, into, self.parameters.format, self._header())
 
     def _header(self) -> bytes:
-        """Return the header of a CSV file, which a merge keeps once; else nothing. Raises like `header_line`."""
+        """Return the header of a CSV file, which a merge keeps once; else nothing. Raises as: see `header_line`."""
         written = _written_schema(self.context, self.parameters).names
         return header_line(written, self.parameters.dialect()) if self.parameters.format == "csv" else b""
 

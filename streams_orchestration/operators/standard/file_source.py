@@ -56,11 +56,9 @@ class FileSource(SourceOperator):
 
     Only the attributes of the output stream are read, by name if the format has names. The reader stays open between
     calls. A window marker follows the last tuple of a file. Several files are read in the order of their paths; the
-    next one is looked up when one has ended. In an operator-driven region an epoch ends with every file, as in IBM
-    Streams.
-
-    A second output port gets malformed rows. If its schema is a text and an int, it gets the path of every file that
-    was read, and 0, as in IBM Streams.
+    next one is looked up when one has ended. In an operator-driven region an epoch ends with every file. A second
+    output port gets malformed rows. If its schema is a text and an int, it gets the path of every file that was read,
+    and 0, as in IBM Streams.
     """
 
     Parameters = FileSourceParameters
@@ -97,7 +95,7 @@ class FileSource(SourceOperator):
     def check(cls, context: OperatorContext, parameters: FileSourceParameters) -> None:
         """Raise ValueError if a file is missing or lacks the output stream's attributes, or a parameter does not fit.
 
-        Files in an object store are examined only when they are read.
+        Files in an object store are examined only when they are read. Raises OSError for an unreadable local file.
         """
         schema = file_schema(context, parameters)
         output_logic(context, parameters)
@@ -121,7 +119,7 @@ class FileSource(SourceOperator):
         import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.compute")
 
     def setup(self) -> None:
-        """Find local files. The first call of `produce` opens the first file."""
+        """Find local files; the first call of `produce` opens one. Raises ValueError like `check` and `_files`."""
         self.storage = storage_of(self.parameters.file, self.context.base, self.parameters.storage)
         self.remote = is_address(self.parameters.file)
         self.missing = self.parameters.ignore_open_errors and not (self.context.base / self.parameters.file).exists()
@@ -154,7 +152,11 @@ class FileSource(SourceOperator):
         return not (file.startswith("package://") or (self.context.base / file).is_file())
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next rows, or none while the store is away. Raise DataError if a row or a file does not fit."""
+        """Submit the next rows, at most `limit`; none while the store is away, a delay lasts or a line is incomplete.
+
+        Raises:
+            DataError, TupleError: a row or file does not fit, a file is lost or replaced, or the store refuses.
+        """
         return produced(self.logic, offset, lambda plain: self._read_on(plain, limit))
 
     def _read_on(self, offset: Offset, limit: int) -> ProducedTo:
@@ -170,7 +172,7 @@ class FileSource(SourceOperator):
         return done
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the last file and its size; None if the store cannot be reached. Raise DataError if it refuses."""
+        """Return the last file and its size; None if the store is away. Raise DataError if it refuses; see `_files`."""
 
         def end() -> Offset:
             last = self._files()[-1]
@@ -236,8 +238,7 @@ class FileSource(SourceOperator):
     def _goes_on(self) -> bool:
         """Open lines that were appended since the opening, or set `waits` for them; else set `ended` and return False.
 
-        An incomplete last line is read once it is complete. A run with `--available-now` leaves it. Raises DataError
-        like `_open` and `_advance`.
+        An incomplete last line waits until it is complete; `--available-now` leaves it. For errors see `_open`.
         """
         self.waits = False
         path, format = self.path, self.parameters.format
@@ -290,13 +291,14 @@ class FileSource(SourceOperator):
         return str(file.relative_to(base) if isinstance(file, Path) and file.is_relative_to(base) else file)
 
     def _files(self) -> Sequence[File]:
+        """Return the files of the parameter. Without any, raise DataError for an object store, else ValueError."""
         try:
             return self.storage.files(self.parameters.file)
         except ValueError as error:
             raise (DataError(str(error)) if self.remote else error) from error
 
     def _following(self) -> File | None:
-        """Return the next file in the order of paths. A new file counts only if its path comes later."""
+        """Return the next file in the order of paths, or None; see `_files`. A new file counts if its path is later."""
         if not self.several:
             return None
         last = None if self.until is None else str(self.storage.file(self.until["file"]))
@@ -307,10 +309,10 @@ class FileSource(SourceOperator):
         self, path: File, mark: Mark, *, check: bool, known: FileIdentity | None = None, offset: Offset | None = None,
         part: int | None = None,
     ) -> None:  # fmt: skip
-        """Open a file at the start of a piece, in place of the open one. Raise DataError if it is lost or has changed.
+        """Open a file at the start of a piece instead of the open one. Raise DataError if it is lost or has changed.
 
         Args:
-            path: the path of the file.
+            path: the file.
             mark: the start of the piece.
             check: check the file's columns.
             known: the identity that the file had when its rows were read.
@@ -357,7 +359,7 @@ class FileSource(SourceOperator):
         """Read at most `rows` rows, only due ones if rows have delays; submit or skip them. Return True at the end.
 
         Raises:
-            DataError: a row is malformed and `parsing` is not `permissive`, or an expression of `output` has no value.
+            DataError, TupleError: a row is malformed and `parsing` not `permissive`, or an expression has no value.
         """
         while rows > 0:
             piece = self.rest if self.rest is not None else self._next_piece()

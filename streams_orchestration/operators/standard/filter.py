@@ -42,7 +42,7 @@ class Filter(LogicOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FilterParameters) -> None:
-        """Raise ValueError if the condition does not fit the stream or is not boolean, or the logic has mistakes."""
+        """Raise ValueError if the condition or the port for failed tuples does not fit, or the logic has mistakes."""
         if parameters.spl is not None:
             cls._logic(context, parameters)
             return
@@ -55,7 +55,7 @@ class Filter(LogicOperator):
         """Compile the logic with the condition, which may read the variables of the logic.
 
         Raises:
-            ValueError: `onError` is not `fail`.
+            ValueError: `onError` is not `fail`, the condition is not an expression of SPL, or the logic has mistakes.
         """
         assert parameters.spl is not None
         check_policy(parameters)
@@ -67,7 +67,12 @@ class Filter(LogicOperator):
         )
 
     def setup(self) -> None:
-        """Parse the condition, or compile the logic with it."""
+        """Parse the condition, or compile the logic with it and run its initialisers.
+
+        Raises:
+            ValueError: as for `check`.
+            DataError: an initialiser of the logic has no value.
+        """
         text = self.parameters.filter
         self.divides = len(own_outputs(self.context, self.parameters)) > 1
         if self.parameters.spl is not None:

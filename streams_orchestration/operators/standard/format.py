@@ -63,7 +63,7 @@ class FormatParameters(CsvParameters, ExpressionParameters):
         return self
 
     def written(self, schema: pa.Schema) -> list[str]:
-        """Return the attributes that a row contains. Raise ValueError if a suppressed one does not exist."""
+        """Return the attributes that a row contains. Raise UnknownAttributeError if a suppressed one does not exist."""
         suppressed = [self.suppress] if isinstance(self.suppress, str) else self.suppress
         for name in suppressed:
             if name not in schema.names:
@@ -93,7 +93,7 @@ class Format(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FormatParameters) -> None:
-        """Raise ValueError if the format cannot hold the attributes, or the output does not fit."""
+        """Raise ValueError if the format cannot hold the attributes, or `suppress`, `output` or a port does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -128,7 +128,7 @@ class Format(Operator):
         return _Compiled(written, row, Assignments(others, source, rest, context.zone, context.required_at()))
 
     def setup(self) -> None:
-        """Compile the expressions."""
+        """Compile the expressions. Raises ValueError as `check` does."""
         self.written, self.row, self.others = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, self.others.expressions)
 

@@ -51,7 +51,7 @@ class Functor(LogicOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FunctorParameters) -> None:
-        """Raise ValueError if an expression or an attribute does not fit."""
+        """Raise ValueError if an expression, an attribute or a port does not fit, or the logic has mistakes."""
         if parameters.spl is not None:
             FunctorLogic(context, parameters)
         else:
@@ -73,7 +73,12 @@ class Functor(LogicOperator):
         return condition, assignments
 
     def setup(self) -> None:
-        """Compile the expressions, or the logic that computes them."""
+        """Compile the expressions, or the logic that computes them and run its initialisers.
+
+        Raises:
+            ValueError: as for `check`.
+            DataError: an initialiser of the logic has no value.
+        """
         self.program = None if self.parameters.spl is None else FunctorLogic(self.context, self.parameters)
         if self.program is not None:
             self.use(self.program.logic)
@@ -82,7 +87,12 @@ class Functor(LogicOperator):
         self.sieve = Sieve(self, [each for port in self.ports for each in port.expressions], condition)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Filter the tuples, then compute and submit the tuples of every output port; set failed tuples aside."""
+        """Filter the tuples, then compute and submit the tuples of every output port; set failed tuples aside.
+
+        Raises:
+            TupleError: the logic has no value for a tuple.
+            DataError: with `onError: fail`, an expression has no value for a tuple.
+        """
         if self.program is not None:
             for output, tuples in enumerate(self.program.outputs(batch)):
                 self.submit(tuples, output)
@@ -144,6 +154,7 @@ class FunctorLogic:
 
         Raises:
             TupleError: the logic has no value for a tuple.
+            DataError: a value does not fit its attribute.
         """
         _, values = self.logic.tuples(0, batch)
         if self.filtered:

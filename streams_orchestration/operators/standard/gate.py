@@ -65,7 +65,7 @@ class Gate(WaitingOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: GateParameters) -> None:
-        """Raise ValueError if the expression does not fit the control stream."""
+        """Raise ValueError if the expression does not fit the control stream, or the failure port does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -79,7 +79,7 @@ class Gate(WaitingOperator):
         return count
 
     def setup(self) -> None:
-        """Compile the expression, and begin with no tuple passed."""
+        """Compile the expression, and begin with no tuple passed. Raises ValueError as `check` does."""
         super().setup()
         self.count = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, [self.count])
@@ -93,10 +93,11 @@ class Gate(WaitingOperator):
         self.unacked = 0
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Queue tuples, or count acknowledgements; then submit the tuples that may pass.
+        """Queue tuples, or count acknowledgements; then submit the tuples that may pass. Set failed tuples aside.
 
         Raises:
-            DataError: a number of acknowledged tuples is null or negative.
+            DataError: a number of acknowledged tuples is null or negative; or with `onError: fail` it has no value, or
+                a tuple has a null in a NOT NULL attribute.
         """
         if port == 0:
             self.waiting.append(self.passing(batch).arrow)

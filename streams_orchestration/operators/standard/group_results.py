@@ -76,6 +76,8 @@ class GroupResults:
     def set_aside(self, tuples: pa.RecordBatch, failures: Mapping[int, str]) -> None:
         """Set the failed tuples of a batch aside together with the failed groups, in the order of failure.
 
+        The failed groups are then forgotten.
+
         Args:
             tuples: the batch.
             failures: the reason for each failed tuple by its position.

@@ -97,7 +97,7 @@ class HttpSink(EpochSink):
         """Resolve references. The first request connects.
 
         Raises:
-            RefusedError: a reference cannot be resolved.
+            RefusedError: a reference cannot be resolved, or a header contains a line break.
         """
         self.target: HttpTarget | None = HttpTarget(self.parameters)
         self.patience: RetryAfter = self.__dict__.get("patience") or RetryAfter()
@@ -114,6 +114,8 @@ class HttpSink(EpochSink):
         Raises:
             HttpAwayError: the server cannot be reached, or the pause that it asked for is not over.
             RefusedError: the server refuses a request permanently, and its tuples are not set aside.
+            DataError: the format cannot represent a value.
+            OSError: the file of refused tuples cannot be written.
         """
         assert self.target is not None
         self.patience.check(self.target.place)
@@ -149,6 +151,7 @@ class HttpSink(EpochSink):
         Raises:
             HttpAwayError: the server cannot be reached, or cannot take the request now.
             RefusedError: the server refuses the request, and its tuples are not set aside.
+            DataError: the format cannot represent a value.
         """
         assert self.target is not None
         last = first + part.num_rows - 1

@@ -83,14 +83,14 @@ class HttpSource(JournalSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError if attributes and format do not fit, or libraries are missing."""
+        """Raise ValueError as `JournalSource` does, and if a library is missing."""
         super().check(context, parameters)
         for package in ("starlette", "uvicorn"):
             require_package("HttpSource", package, "http")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: HttpSourceParameters) -> str:
-        """Return the URL at which the source listens."""
+        """Return the URL at which the source listens, with the port of the parameters, also if that is 0."""
         scheme = "http" if parameters.certificate is None else "https"
         return f"{scheme}://{parameters.address}:{parameters.port}{parameters.path}"
 

@@ -31,7 +31,7 @@ class IcebergSink(LakeSink):
 
     @classmethod
     def advice(cls, parameters: IcebergSinkParameters) -> str | None:
-        """Return advice if a SQL catalog has no name."""
+        """Return advice if a SQL catalog has no name, else None."""
         return advice_of(parameters.catalog)
 
     @classmethod

@@ -34,7 +34,7 @@ class IcebergSource(LakeSource):
 
     @classmethod
     def advice(cls, parameters: IcebergSourceParameters) -> str | None:
-        """Return advice if a SQL catalog has no name."""
+        """Return advice if a SQL catalog has no name, else None."""
         return advice_of(parameters.catalog)
 
     @classmethod
@@ -43,7 +43,7 @@ class IcebergSource(LakeSource):
         return f"{parameters.table} in {shown_catalog(parameters.catalog)}"
 
     def history(self) -> TableHistory:
-        """Return the history of the table in the catalog."""
+        """Return the history of the table in the catalog, without connecting."""
         from streams_orchestration.operators.lakes.iceberg_history import IcebergHistory
 
         return IcebergHistory(self.parameters.catalog, self.parameters.table)

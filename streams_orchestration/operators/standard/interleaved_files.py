@@ -74,7 +74,8 @@ class InterleavedFiles(FileSource):
         """Submit the next tuples of all files, or none while the store cannot be reached.
 
         Raises:
-            DataError: a row does not fit the schema, a time is missing, or the store refuses permanently.
+            DataError: a row does not fit the schema, a file was replaced or is lost, a time is missing, there are more
+                than `MOST_FILES` files, or the store refuses permanently.
         """
         if self.missing:
             self.context.logger.warning("%s: the file does not exist, which ignoreOpenErrors allows", self.path)
@@ -90,7 +91,8 @@ class InterleavedFiles(FileSource):
         """Return the sizes of all files that exist; None if the store cannot be reached.
 
         Raises:
-            DataError: the storage refuses to give a size.
+            DataError: the store refuses permanently, or has no file that matches.
+            ValueError: no local file matches.
         """
         return self.backoff.reached(
             lambda: {"sizes": {self._name(file): file.stat().st_size for file in self._files()}}
@@ -189,7 +191,11 @@ class InterleavedFiles(FileSource):
         return ProducedTo(self.stands, exhausted=False)
 
     def _go_to_files(self, offset: Offset) -> None:
-        """Open the files of an offset at their positions; if the offset names no files, look for files."""
+        """Open the files of an offset at their positions; if the offset names no files, look for files.
+
+        Raises:
+            DataError: there are more than `MOST_FILES` files.
+        """
         files: dict[str, Any] | None = offset.get("files")
         self._open_files({name: {} for name in self._later("")} if files is None else files)
 
@@ -265,6 +271,9 @@ class _File:
         """Read the next tuples, about `most` at most, after all earlier ones were submitted.
 
         Sets `ended` at the end of the file, and `waits` if it has no further tuples now.
+
+        Raises:
+            DataError: see `FileSource.produce`; or a time is null that may not be.
         """
         until = self._owner.until
         self.source.until = None if until is None else {"file": self.name, "size": until["sizes"][self.name]}

@@ -98,7 +98,7 @@ class Join(ClockOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JoinParameters) -> None:
-        """Raise ValueError if a window, an attribute or an expression does not fit."""
+        """Raise ValueError if a window, an attribute, an expression, a default tuple or an output port does not fit."""
         columns = KeyColumns(context, by_clock=parameters.by == "clock")
         parameters = parameters.keyed(columns)
         cls._compile(columns.context, parameters)
@@ -128,8 +128,7 @@ class Join(ClockOperator):
     def _absent(context: OperatorContext, parameters: JoinParameters) -> list[pa.RecordBatch]:
         """Return a batch for each side with the tuple that replaces a missing partner.
 
-        Raises:
-            ValueError: `defaultTupleLHS` or `defaultTupleRHS` has a wrong attribute or value.
+        Raises ValueError if `defaultTupleLHS` or `defaultTupleRHS` has a wrong attribute or value.
         """
         given = (parameters.default_tuple_lhs, parameters.default_tuple_rhs)
         tuples: list[pa.RecordBatch] = []
@@ -154,7 +153,7 @@ class Join(ClockOperator):
         outer.
 
         Raises:
-            ValueError: the number of output ports does not suit the algorithm.
+            ValueError: the number of output ports does not suit the algorithm, or their attributes not the side.
         """
         ports = len(own_outputs(context, parameters))
         if ports == 1:
@@ -176,7 +175,7 @@ class Join(ClockOperator):
         return outputs
 
     def setup(self) -> None:
-        """Compile the windows and the expressions, add columns for key expressions, and begin without tuples."""
+        """Compile windows and expressions, add columns for keys. For ValueErrors see `check` and `TimedJoin`."""
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs
@@ -216,7 +215,7 @@ class Join(ClockOperator):
     def on_time(self) -> None:
         """Evict the tuples that are too old by the clock, the oldest first; submit unmatched ones of outer sides.
 
-        Nothing is done if the windows are not by the clock.
+        Nothing is done if the windows are not by the clock. Raises DataError like `_send`.
         """
         if self.parameters.by != "clock":
             return
@@ -239,7 +238,11 @@ class Join(ClockOperator):
         )
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Add the tuples to their window, pair them with the other one, and submit pairs and unmatched tuples."""
+        """Add the tuples to their window, pair them with the other one, and submit pairs and unmatched tuples.
+
+        Raises:
+            DataError: a key, a compared value or event time is missing, or with `onError: fail` an expression's value.
+        """
         batch = self.columns.extended(port, batch)
         if self.timed is not None:
             self.timed.process(port, batch)
@@ -318,7 +321,7 @@ class Join(ClockOperator):
         A position of -1 means no partner. A tuple without a partner goes to the port of its side, if that exists.
         Without values of the variables of SPL logic for each pair, all pairs get the present ones.
 
-        Returns True if any tuple was submitted to port 0.
+        Returns True if any tuple was submitted to port 0. Raises DataError for a pair if `onError` is `fail`.
         """
         if not len(left) and watermarks is None:
             return False
@@ -348,7 +351,7 @@ class Join(ClockOperator):
         return len(pairs) > 0
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Once both streams have ended, submit the unmatched tuples of outer sides, unless `atEnd` drops them."""
+        """Once both streams end, submit unmatched tuples of outer sides unless `atEnd` drops them; see `_send`."""
         if mark is not Punctuation.FINAL or self.timed is not None:  # the greatest watermark comes in front of the mark
             return
         self.windows[port].ended = True
@@ -360,7 +363,7 @@ class Join(ClockOperator):
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """Return the state: the tuples in the windows of both sides."""
+        """Return the tuples in the windows of both sides, and which stream has ended; with `within` the watermark."""
         if self.timed is not None:
             return self.timed.checkpoint()
         return {
@@ -368,7 +371,7 @@ class Join(ClockOperator):
         }
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Reassign the tuples of both windows to channels by the new splitter, in window order."""
+        """Reassign the tuples of both windows to channels by the splitter, in window order; see `TimedJoin.rescale`."""
         states = [state for state in states if state]
         if self.timed is not None:
             return self.timed.rescale(states, route)
@@ -383,7 +386,7 @@ class Join(ClockOperator):
         return [PortKeys(port, log.take(log.places())) for port, log in enumerate(logs)]
 
     def restore(self, state: State) -> None:
-        """Restore the windows of both sides from a state."""
+        """Restore the windows of both sides from a state; with `within` see `TimedJoin.restore`."""
         if self.timed is not None:
             self.timed.restore(state)
             return

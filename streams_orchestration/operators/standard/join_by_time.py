@@ -84,10 +84,11 @@ class TimedJoin:
     def process(self, port: int, batch: TupleBatch) -> None:
         """Pair arriving tuples with tuples of the other side; submit the pairs, and the unmatched tuples that leave.
 
-        Late tuples are dropped and counted.
+        Late tuples, and tuples without a time, are dropped and counted.
 
         Raises:
-            DataError: a time is null, and the annotation does not ignore that (EV54).
+            DataError: a time is null, and the annotation does not ignore that (EV54); or with `onError: fail` an
+                expression has no value for a pair.
         """
         for part, idle in between_idle(batch):
             late = self.input.judge(part, self.input.moments(part))[1]
@@ -156,7 +157,11 @@ class TimedJoin:
         return {**{name: self.sides[port].log for port, name in _LOGS.items()}, **self.input.dump()}
 
     def restore(self, state: State) -> None:
-        """Restore a state that `checkpoint` returned."""
+        """Restore a state that `checkpoint` returned.
+
+        Raises:
+            StateError: it counts the ticks of another attribute.
+        """
         self.input.load(state)
         for port, name in _LOGS.items():
             self.sides[port].load(state[name])

@@ -154,7 +154,11 @@ class JoinParameters(ExpressionParameters):
         return self
 
     def keyed(self, columns: KeyColumns) -> JoinParameters:
-        """Return the parameters with column names in place of key expressions, for both sides."""
+        """Add columns for the key expressions of both sides, and return the parameters with names in their place.
+
+        Raises:
+            FaultyExpressionError: an expression is faulty, and errors are not being gathered.
+        """
         return columns.named(self, {"equality_lhs": 0, "equality_rhs": 1, "partition_by_lhs": 0, "partition_by_rhs": 1})
 
     @property

@@ -93,7 +93,10 @@ class JoinSide:
         )
 
     def _numbers(self, batch: pa.RecordBatch) -> np.ndarray:
-        """Return the number of each new tuple's partition, and remember the partitions that they evict."""
+        """Return the number of each new tuple's partition, and remember the partitions that they evict.
+
+        Without eviction of partitions, all numbers are 0.
+        """
         if self.eviction is None:
             return np.zeros(batch.num_rows, np.int64)
         columns = [batch.column(name) for name in self.partition]

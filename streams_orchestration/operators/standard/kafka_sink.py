@@ -124,7 +124,7 @@ class KafkaSink(EpochSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: KafkaSinkParameters) -> None:
-        """Raise ValueError if attributes and format do not fit, or a package is missing. Connects to nothing."""
+        """Raise ValueError if attributes, parameters and format do not fit, or a package is missing. Do not connect."""
         schema = context.inputs[0]
         for parameter, name in parameters.named():
             if name not in schema.names:
@@ -178,6 +178,8 @@ class KafkaSink(EpochSink):
             KafkaAwayError: the cluster cannot be reached.
             KafkaRefusedError: the cluster, or the encoding of a tuple, refuses permanently.
             MessagesRefusedError: messages were refused that a retry sends alone or leaves out.
+            RegistryAwayError, RefusedError: see `_connect_registry`.
+            DataError: the format, or the text of a key or header, cannot represent a value.
         """
         if self.refused.key != str(key):
             self.refused = Refused(str(key))
@@ -194,7 +196,10 @@ class KafkaSink(EpochSink):
             raise self._explained(error, key, producer.refused) from None
 
     def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
-        """Send the tuples of an epoch. Repeat without refused messages until no more are found."""
+        """Send the tuples of an epoch. Repeat without refused messages until no more are found.
+
+        Raises like `EpochSink.deliver_files` and, except for MessagesRefusedError, `deliver`.
+        """
         while True:
             try:
                 return super().deliver_files(key, files)
@@ -257,11 +262,18 @@ class KafkaSink(EpochSink):
         """Return True if the mark shows that the delivery was made.
 
         If another process delivers at the same time, it fences this process, whose next transaction then fails.
+
+        Raises:
+            KafkaAwayError, KafkaRefusedError: the cluster cannot be reached, or refuses.
         """
         return self._producer(key).is_made(key)
 
     def _producer(self, key: DeliveryKey) -> TransactionalProducer:
-        """Return the producer. The first call creates it with a name from the delivery's key."""
+        """Return the producer. The first call connects, with a name from the delivery's key.
+
+        Raises:
+            KafkaAwayError, KafkaRefusedError: the cluster cannot be reached, or refuses.
+        """
         if self.producer is None:
             self.producer = TransactionalProducer(
                 self.parameters, self.parameters.topic, key, alone=self.refused.alone, routes=self.sets_aside
@@ -309,6 +321,10 @@ class KafkaSink(EpochSink):
         """Create the encoder before a transaction begins, with the schema that the registry has or registers now.
 
         Do nothing if the encoder exists, or if the format has no registry.
+
+        Raises:
+            RegistryAwayError: the registry cannot be reached.
+            RefusedError: the registry refuses, or has no schema that fits.
         """
         settings = self.parameters
         if not is_registered(settings.format) or self.encoder is not None:

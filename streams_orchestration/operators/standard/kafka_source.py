@@ -70,7 +70,7 @@ class KafkaSource(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: KafkaSourceParameters) -> None:
-        """Raise ValueError if attributes and format do not fit, or a package is missing. Connects to nothing."""
+        """Raise ValueError if attributes, format and ports do not fit, or a package is missing. Connects to nothing."""
         schema = context.output_schema()
         for attribute in parameters.metadata:
             if attribute not in schema.names:
@@ -114,6 +114,7 @@ class KafkaSource(SourceOperator):
 
         Raises:
             DataError: a message is bad or offsets are lost, and that is to fail, or the cluster or registry refuses.
+            OSError: the file with the starting positions cannot be read or written.
         """
         taken = self.backoff.reached(lambda: self._taken(offset, limit, self._waiting(offset)))
         if taken is None:
@@ -164,7 +165,7 @@ class KafkaSource(SourceOperator):
         )
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the partitions among the new channels."""
+        """Divide the partitions among the new channels. Raises RescaleError if only some channels have begun."""
         return divided([dict(state) for state in states], route.width)
 
     def _waiting(self, offset: Offset) -> frozenset[Partition]:
@@ -230,7 +231,7 @@ class KafkaSource(SourceOperator):
         return self.reader
 
     def _piece(self, messages: Sequence[Any], positions: Positions) -> MessagePiece:
-        """Decode messages with their metadata, and keep apart those that cannot become tuples."""
+        """Decode messages with their metadata, and keep apart the messages that cannot become tuples."""
         required = [name for name in self.context.required_at() if name in self.decoded.names]
         result = without_nulls(self._decode([message.value() for message in messages]), len(messages), required)
         newest = messages[-1].timestamp()[1] / 1000
@@ -257,7 +258,7 @@ class KafkaSource(SourceOperator):
     def _discover(self, reader: KafkaReader, positions: Positions) -> None:
         """Check that the topics are the ones read before, or handle new ones by `onLostData`; add new partitions.
 
-        A finite run does not read new partitions. Raises like `_identify`.
+        A finite run does not read new partitions. Raises KafkaAwayError and KafkaRefusedError; see also `_identify`.
         """
         partitions = self._mine(reader)
         self.looked = world.monotonic()
@@ -271,7 +272,8 @@ class KafkaSource(SourceOperator):
         """Handle topics that were created again since the positions were taken: read them from the start, or fail.
 
         Raises:
-            KafkaRefusedError: there is such a topic, and `onLostData` is `fail`.
+            KafkaRefusedError: a topic was created again, and `onLostData` is `fail`.
+            KafkaAwayError: the cluster does not return the ids of topics, though it did earlier.
         """
         for topic in recreated_topics(reader, positions, {topic for topic, _ in partitions}):
             text = (
@@ -293,7 +295,7 @@ class KafkaSource(SourceOperator):
         """Return the starting positions. They are stored in a file, so that every call returns the same.
 
         Raises:
-            KafkaRefusedError: see `_identify`.
+            KafkaAwayError, KafkaRefusedError: the cluster cannot be reached, or refuses.
             OSError: the file cannot be read or written.
         """
         name = f"begin-{self.context.channel}-{self.context.max_channels}.json"
@@ -318,7 +320,7 @@ class KafkaSource(SourceOperator):
     def _lost(self, reader: KafkaReader, positions: Positions, partition: Partition) -> None:
         """Handle deleted messages at the position of a partition by `onLostData`: fail, or count and skip them.
 
-        Nothing more is done if the topic was created again. With `fail`, KafkaRefusedError is raised in both cases.
+        Nothing more is done if the topic was created again; see `_discover`. With `fail`, raise KafkaRefusedError.
         """
         next = positions.next[partition]
         self._discover(reader, positions)
@@ -359,7 +361,7 @@ class KafkaSource(SourceOperator):
         return self.registered.decode(values)
 
     def _set_aside(self, rows: Sequence[tuple[Any, str]]) -> None:
-        """Handle bad messages by `onBadTuple`: fail, drop and count them, or send them to the second output port."""
+        """By `onBadTuple`, raise DataError for bad messages, drop and count them, or send them to the second port."""
         first, reason = rows[0]
         if self.parameters.on_bad_tuple == "fail":
             place = f"{shown((first.topic(), first.partition()))}, offset {first.offset()}"

@@ -82,7 +82,10 @@ class Lookup(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: LookupParameters) -> None:
-        """Raise ValueError if an attribute or a column is missing, or several rows have the same key."""
+        """Raise ValueError if an attribute, a column or the table is missing, or several rows have the same key.
+
+        Also refuse a value that cannot be read, and a second output port without `algorithm: inner`.
+        """
         source, target = context.inputs[0], context.outputs[0] or context.inputs[0]
         for attribute in parameters.attributes():
             if attribute not in source.names:

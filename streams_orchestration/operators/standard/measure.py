@@ -176,7 +176,11 @@ def _of_values(
 
 
 def _argument(whole: str, part: Part, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
-    """Parse an argument. Errors give its position within the whole text."""
+    """Parse an argument.
+
+    Raises:
+        FaultyExpressionError: it is faulty; the error has the position of the fault within the whole text.
+    """
     try:
         if isinstance(part.text, SplText):
             return read_spl(part.text, schema, parameter, zone)

@@ -91,7 +91,7 @@ class Merge(Operator):
         return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0], context.zone)
 
     def setup(self) -> None:
-        """Prepare an empty queue for the tuples of each port."""
+        """Prepare an empty queue for the tuples of each port. Raises ValueError as `check` does."""
         inputs = self.context.inputs
         self.policies, self.ports = self.parameters.policies(inputs), self._assignments(self.context)
         kind = self.policies[0].value_type(inputs[0])
@@ -147,7 +147,7 @@ class Merge(Operator):
         return min((time for time in times if time is not None), default=None)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Submit all waiting tuples when the last stream ends."""
+        """Submit all waiting tuples at the final mark of the last port, which comes after all others; then reset."""
         if mark is Punctuation.FINAL and port == len(self.logs) - 1:
             self._release(None)
             self.reset_to_initial_state()

@@ -100,7 +100,7 @@ class MetricsSink(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: MetricsSinkParameters) -> None:
-        """Raise ValueError if an expression does not fit."""
+        """Raise ValueError if an expression or the port for failed tuples does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -116,7 +116,12 @@ class MetricsSink(Operator):
         return dict(zip(parameters.all_names(), expressions, strict=True))
 
     def setup(self) -> None:
-        """Parse the expressions and set the initial values."""
+        """Parse the expressions and set the initial values.
+
+        Raises:
+            ValueError: as for `check`.
+            DataError: the operator has too many metrics, or an initial value is not finite.
+        """
         self.expressions = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, self.expressions.values())
         self.values: dict[str, float] = {}
@@ -130,7 +135,8 @@ class MetricsSink(Operator):
         """Set each metric to the value of the last tuple that has one; set failed tuples aside.
 
         Raises:
-            DataError: a value is not finite, or the operator has too many metrics.
+            DataError: a value is not finite, the operator has too many metrics, or an expression has no value and
+                `onError` is `fail`.
         """
         last, tuples = {}, self.sieve(batch)
         for name, expression in self.expressions.items():

@@ -66,7 +66,12 @@ class NamedFiles(LogicOperator):
         return texts[0]
 
     def setup(self) -> None:
-        """Prepare the reader, which has no open file yet."""
+        """Prepare the reader, which has no open file yet, and run the initialisers of the logic.
+
+        Raises:
+            ValueError: as for `check`.
+            DataError: an initialiser has no value.
+        """
         self.attribute = self._attribute(self.context)
         self.schema = file_schema(self.context, self.parameters)
         self.logic_of_output = output_logic(self.context, self.parameters, after_input=True)
@@ -85,8 +90,10 @@ class NamedFiles(LogicOperator):
         With `ignoreOpenErrors`, a missing file is skipped with a warning.
 
         Raises:
-            DataError: a file is missing or a row does not fit; the message names the file.
-            TupleError: the logic has no value for a tuple.
+            DataError: a name is null, a file is missing or a row does not fit; the message names the file.
+            StorageAwayError: an object store cannot be reached.
+            TupleError: the logic has no value for a tuple, or an expression of `output` for a row; the error has the
+                position of the tuple in the batch, or of the row among the rows.
         """
         for place, name in enumerate(batch.arrow.column(self.attribute).to_pylist()):
             if self.logic is not None:
@@ -118,7 +125,8 @@ class NamedFiles(LogicOperator):
 
         Raises:
             ValueError: the file does not fit the attributes, or a row is malformed.
-            OSError: the file cannot be read.
+            OSError, StorageError: the file cannot be read.
+            TupleError: an expression of `output` has no value for a row.
         """
         file, number = source_file(path, self.parameters, self.schema, self.context), 0
         file.check()

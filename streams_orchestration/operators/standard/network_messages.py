@@ -148,7 +148,7 @@ class NetworkSource(JournalSource):
             spl_tuple(schema, options.required, settings.format, options.types)
 
     def setup(self) -> None:
-        """Prepare decoding and reading as other sources with a journal."""
+        """Prepare decoding and reading as `JournalSource` does. Raises ValueError as `check_format` does."""
         super().setup()
         settings: NetworkParameters = self.parameters
         self.options = settings.row_options(self.decoded, self.context) if settings.by_streams else RowOptions()
@@ -158,12 +158,20 @@ class NetworkSource(JournalSource):
             self.type = self.tuple_type()
 
     def tuple_type(self) -> Tuple:
-        """Return the type of the tuples in the format bin; the receiver needs it without `setup`."""
+        """Return the type of the tuples in the format bin; the receiver needs it without `setup`.
+
+        Raises:
+            ValueError: an attribute has a type that SPL does not have, or `types` does not fit.
+        """
         settings: NetworkParameters = self.parameters
         return binary_tuple(decoded_schema(self.context.output_schema(), settings), settings.types)
 
     def decode_messages(self, values: Sequence[bytes]) -> Decoded:
-        """Decode messages to tuples, and report those that cannot be converted."""
+        """Decode messages to tuples, and return the others with the reason.
+
+        Raises:
+            DataError: in the format bin, a value does not fit the column of its attribute.
+        """
         settings: NetworkParameters = self.parameters
         if settings.format in LINES:
             return self._lines(values)

@@ -39,6 +39,9 @@ class NumberMeasure:
         """Add a batch to the running values, which are sums or extremes; see `Measure.add`. Null is left out.
 
         A group fails if its sum exceeds 64 bits.
+
+        Raises:
+            DataError: the argument has no value for a tuple.
         """
         if self.expression is None:
             counts += np.bincount(groups, minlength=len(counts))
@@ -71,7 +74,10 @@ class NumberMeasure:
         more_counts: np.ndarray,
         more_values: np.ndarray,
     ) -> None:
-        """Add the counts and running values of other groups instead of tuples. Arguments are otherwise as for `add`."""
+        """Add the counts and running values of other groups instead of tuples. Arguments are otherwise as for `add`.
+
+        A group whose part has failed, or whose sum now exceeds 64 bits, fails.
+        """
         there = np.flatnonzero(more_counts)
         groups, more_values = groups[there], more_values[there]
         if self.start:
@@ -93,6 +99,9 @@ class NumberMeasure:
         """Return the value of each range of tuples, added in order; null, or 0 for `Count`, for a range without values.
 
         Ranges may overlap. A sum beyond 64 bits is a failure.
+
+        Raises:
+            DataError: the argument has no value for a tuple.
         """
         if self.expression is None:
             return Reached(self._finished(ends - starts, ends - starts))

@@ -30,7 +30,7 @@ class Pair(MatchingOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: MatchingParameters) -> None:
-        """Raise ValueError if the streams do not fit each other or the output."""
+        """Raise ValueError if the streams do not fit each other or the output, or a key is faulty."""
         columns = KeyColumns(context)
         parameters.keyed(columns).keys_of(columns.inputs)
         cls._assignments(context)
@@ -40,7 +40,7 @@ class Pair(MatchingOperator):
         return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0], context.zone)
 
     def compile_outputs(self) -> None:
-        """Compile the assignments that convert the tuples of each port to the output stream."""
+        """Compile the assignments that convert the tuples of each port to the output stream; see `check` for errors."""
         self.assignments = self._assignments(self.context)
 
     def submit_matched(self, port: int, matched: Sequence[pa.RecordBatch]) -> None:

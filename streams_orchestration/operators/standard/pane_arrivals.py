@@ -38,10 +38,11 @@ class PaneArrivals:
     def kept(self, batch: TupleBatch, steps: Steps) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Submit or drop late tuples; return the times of the others, the steps before each, and a mask of the tuples.
 
-        The mask is None if all tuples are in time.
+        The mask is None if all tuples are in time. Tuples without a time are counted, and go the way of late tuples.
 
         Raises:
-            DataError: a tuple has no time (EV54), or its panes exceed the range of event time.
+            DataError: a time is null, and the annotation does not ignore that (EV54); or the panes of a tuple exceed
+                the range of event time.
         """
         times, missing = times_and_nulls(batch.arrow, self._role)
         seen, current = steps.seen(len(times)), steps.current(len(times))
@@ -73,5 +74,5 @@ class PaneArrivals:
         raise DataError(message)
 
     def show_open(self, watermark: int) -> None:
-        """Set the gauge of open panes."""
+        """Set the gauge to the number of panes that are open at a watermark in ticks."""
         self._open.set(self._panes.open_panes(watermark))

@@ -53,7 +53,7 @@ PANE_FUNCTIONS: dict[str, PaneFunction] = {
 
 
 def parse_pane_function(text: str, parameter: str) -> PaneFunction | None:
-    """Return the pane function that a text calls; None if the text is not such a call.
+    """Return the pane function that a text calls; None for any other text.
 
     Raises:
         FaultyExpressionError: the call has arguments.

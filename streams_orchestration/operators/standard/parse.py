@@ -84,7 +84,7 @@ class ParseParameters(RowReadingParameters):
         return self.format in SPL_FORMATS or (self.format == "line" and self.eol_marker is not None)
 
     def content(self, schema: pa.Schema, context: OperatorContext) -> str | Expression:
-        """Return the attribute or expression with the bytes. Raise ValueError if it is missing or has another type."""
+        """Return the attribute or expression with the bytes. Raise ValueError if it is missing, faulty or not bytes."""
         return bytes_read(self.parse_input, "parseInput", schema, context)
 
 
@@ -129,7 +129,10 @@ class Parse(LogicOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: ParseParameters) -> None:
-        """Raise ValueError if no attribute holds bytes, or the format cannot represent the output's attributes."""
+        """Raise ValueError if nothing holds bytes, an expression or the logic is wrong, or the format does not fit.
+
+        The format fits if it can represent the attributes of the output stream that are not computed.
+        """
         cls._logic(context, parameters)
         read = file_schema(context, parameters)
         if parameters.format == "line" and len(read) != 1:
@@ -154,7 +157,8 @@ class Parse(LogicOperator):
         Beside logic, an expression with the bytes is evaluated with it, and the attribute is empty.
 
         Raises:
-            ValueError: the value of such an expression is neither binary nor string.
+            ValueError: the input does not have the attribute, its value is neither binary nor string, or an expression
+                or the logic is wrong.
         """
         given, source = parameters.parse_input, context.inputs[0]
         if parameters.spl is None or not isinstance(given, SplText):
@@ -168,7 +172,12 @@ class Parse(LogicOperator):
         return "", logic
 
     def setup(self) -> None:
-        """Prepare the parser, which has no unfinished row yet."""
+        """Prepare the parser, which has no unfinished row yet, and run the initialisers of the logic.
+
+        Raises:
+            ValueError: as for `check`.
+            DataError: an initialiser has no value.
+        """
         self.content, self.logic_of_output = self._logic(self.context, self.parameters)
         self.schema = file_schema(self.context, self.parameters)
         if self.parameters.spl is not None and self.logic_of_output is not None:
@@ -198,8 +207,10 @@ class Parse(LogicOperator):
         """Submit the rows that are complete now. Logic runs for each tuple before its bytes are parsed.
 
         Raises:
-            DataError: a row is malformed, and `parsing` is not `permissive`, or an expression has no value.
-            TupleError: the logic has no value for a tuple.
+            DataError: a row is malformed, and `parsing` is not `permissive` or the format is `bin`; or `parseInput` has
+                no value.
+            TupleError: the logic has no value for a tuple, or an expression of `output` for a row; the error has the
+                position of the tuple in the batch, or of the row among the rows.
         """
         content = self.content
         if self.logic is None:
@@ -221,7 +232,8 @@ class Parse(LogicOperator):
             column: the bytes or texts; null counts as no bytes.
 
         Raises:
-            DataError: a row is malformed, and `parsing` is not `permissive`, or an expression of `output` has no value.
+            DataError: a row is malformed, and `parsing` is not `permissive`.
+            TupleError: an expression of `output` has no value for a row.
         """
         self._parse(b"".join(pc.cast(pc.drop_null(column), pa.binary()).to_pylist()), ended=False)
 
@@ -246,7 +258,7 @@ class Parse(LogicOperator):
         """Submit the blocks that are complete, and at the end the rest.
 
         Raises:
-            DataError: an expression of `output` has no value.
+            TupleError: an expression of `output` has no value for a block.
         """
         size, content = self.parameters.block_size, self.rest + more
         whole = len(content) if ended else len(content) // size * size
@@ -256,10 +268,10 @@ class Parse(LogicOperator):
             self._submit(FileRows(pa.RecordBatch.from_arrays([pa.array(blocks, pa.binary())], schema=self.schema)))
 
     def _submit(self, rows: FileRows) -> None:
-        """Submit rows with the attributes that `output` computes, and count malformed rows.
+        """Submit rows with the attributes that `output` computes; count malformed rows, and log the first of them.
 
         Raises:
-            DataError: an expression of `output` has no value.
+            TupleError: an expression of `output` has no value for a row.
         """
         if rows.malformed:
             log_malformed(self.context.logger, "Parse", rows.malformed, self.malformed)
@@ -298,7 +310,9 @@ class Parse(LogicOperator):
         Logic runs before. With `windowMarkers: end`, a window marker has no further effect.
 
         Raises:
-            DataError: the row is malformed, and `parsing` is not `permissive`.
+            DataError: the row is malformed, and `parsing` is not `permissive`; or an operation of the logic has no
+                value.
+            TupleError: an expression of `output` has no value.
         """
         super().on_punctuation(port, mark)
         at_end = self.parameters.window_markers == "end"
@@ -321,7 +335,11 @@ class Parse(LogicOperator):
         }
 
     def restore(self, state: State) -> None:
-        """Restore the state that `checkpoint` returned."""
+        """Restore the state that `checkpoint` returned.
+
+        Raises:
+            DataError: an initialiser of the logic has no value.
+        """
         self.rest, self.rows = state["rest"].column("rest")[0].as_py(), state["rows"]
         self.lines.rest = self.rest
         self.lines.lines = state["lines"]

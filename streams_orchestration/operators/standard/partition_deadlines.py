@@ -56,7 +56,7 @@ class PartitionDeadlines:
             raise ValueError(message)
 
     def late(self, batch: TupleBatch) -> int:
-        """Count the tuples of the next batch that arrive after their partitions are complete.
+        """Count the tuples of the next batch that arrive after their partitions are complete; advance the watermark.
 
         Raises:
             DataError: the expression fails for a tuple.

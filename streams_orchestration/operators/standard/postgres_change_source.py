@@ -55,7 +55,7 @@ class PostgresChangeSource(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: PostgresChangeSourceParameters) -> None:
-        """Raise ValueError if the URL cannot be used, attributes do not fit, or several channels would read the slot.
+        """Raise ValueError if the URL, attributes or ports do not fit, or several channels would read the slot.
 
         Nothing is connected.
         """
@@ -83,7 +83,7 @@ class PostgresChangeSource(SourceOperator):
         load_driver(self.parameters.url)
 
     def setup(self) -> None:
-        """Prepare without connecting."""
+        """Prepare without connecting. Raises ValueError as `changed_columns` does."""
         from streams_orchestration.operators.databases.errors import DatabaseError
 
         schema = self.context.outputs[0]
@@ -266,6 +266,7 @@ class PostgresChangeSource(SourceOperator):
 
         Raises:
             DataError: changes are lost, and `onLostData` is `fail`.
+            DatabaseError: the database refuses, or cannot be reached.
         """
         from streams_orchestration.operators.databases.changes import LogPosition
         from streams_orchestration.operators.databases.replication import shown_lsn

@@ -91,7 +91,8 @@ def changed_columns(context: OperatorContext, parameters: PostgresChangeSourcePa
 
     Raises:
         UnknownAttributeError: `columns` or `metadata` names an attribute that the stream does not have.
-        ValueError: an output stream has no schema, or a type that no column can have.
+        ValueError: an output stream has no schema, an attribute has a type that its column or metadata cannot have, or
+            the second output port does not suit `onBadTuple`.
     """
     schema = context.output_schema()
     for parameter, names in (("columns", parameters.columns), ("metadata", parameters.metadata)):

@@ -44,7 +44,7 @@ class Punctor(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: PunctorParameters) -> None:
-        """Raise ValueError if an expression or an attribute does not fit."""
+        """Raise ValueError if an expression, an attribute or the port for failed tuples does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -57,12 +57,16 @@ class Punctor(Operator):
         )
 
     def setup(self) -> None:
-        """Compile the expressions."""
+        """Compile the expressions. Raises ValueError as `check` does."""
         self.condition, self.assignments = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, [self.condition, *self.assignments.expressions])
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the tuples, with markers where the condition is true; null is false. Set failed tuples aside."""
+        """Submit the tuples, with markers where the condition is true; null is false. Set failed tuples aside.
+
+        Raises:
+            DataError: an expression has no value for a tuple, and `onError` is `fail`.
+        """
         known = self.sieve(batch)
         mask = pc.fill_null(known.value(self.condition), fill_value=False).to_numpy(zero_copy_only=False)
         after = self.parameters.position == "after"

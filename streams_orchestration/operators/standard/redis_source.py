@@ -68,7 +68,7 @@ class RedisSource(JournalSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError if attributes and format do not fit, or the library is missing."""
+        """Raise ValueError as `JournalSource` does, and if the library is missing."""
         super().check(context, parameters)
         require_package("RedisSource", "redis", "redis")
 
@@ -168,7 +168,7 @@ class RedisSource(JournalSource):
         place.enter("", kept=True, about=about)
 
     async def _has_group(self, client: Any, name: str) -> bool:
-        """Return False if the stream has no such group. Return True if the user has no right to ask."""
+        """Return True if the stream has the group, or the user may not ask; False also if there is no stream."""
         from redis.exceptions import NoPermissionError, ResponseError
 
         try:

@@ -153,7 +153,7 @@ class RememberedKeys:
         return {"seen": self.keys, "position": self._position, "largest": self._largest}
 
     def load(self, state: State) -> None:
-        """Restore the state."""
+        """Restore a state that `dump` returned."""
         self.keys, self._position, self._largest = state["seen"], state["position"], state["largest"]
 
     @staticmethod

@@ -13,7 +13,7 @@ LONGEST_ROW_BYTES = 1 << 20
 
 
 def message_format(format: str) -> MessageFormat:
-    """Return the message format in which a row is decoded."""
+    """Return the message format in which a row of the format csv, line or jsonl is decoded."""
     formats: dict[str, MessageFormat] = {"csv": "csv", "line": "raw", "jsonl": "json"}
     return formats[format]
 

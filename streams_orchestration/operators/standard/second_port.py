@@ -69,7 +69,7 @@ def is_file_port(schema: pa.Schema | None) -> bool:
 
 
 def check_second_port(schema: pa.Schema | None, *, permissive: bool) -> None:
-    """Raise ValueError if the second port has wrong attributes or would never get a tuple."""
+    """Raise ValueError if the second port has wrong attributes, or without `permissive` would never get a tuple."""
     if is_file_port(schema):
         return
     if schema is None or any(_MALFORMED.get(field.name) != str(field.type) for field in schema):

@@ -70,7 +70,10 @@ class Sort(ClockOperator):
 
     @classmethod
     def keeps_state(cls, before: SortParameters, after: SortParameters) -> bool:
-        """Return True if tuples are sorted by event time before and after, or if the windows are compatible."""
+        """Return True if tuples are sorted by event time before and after, or if only `free_parameters` differ.
+
+        Panes with the same `partitionBy` stay valid as `keeps_panes` says, whatever else differs.
+        """
         if before.by_time and after.by_time:
             return True
         if (old := before.panes) and (new := after.panes):
@@ -79,10 +82,7 @@ class Sort(ClockOperator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: SortParameters) -> Sharding:
-        """Return a refusal, since waiting tuples belong to their channel. Windows of event time can be divided.
-
-        Windows of partitions by expressions are an exception.
-        """
+        """Return a refusal, except for windows of event time whose partitions, if any, are by attributes alone."""
         if parameters.panes and has_expressions(parameters.partition_by):
             return Sharding(refusal="is windows of partitions by expressions; those by attributes could be divided")
         if parameters.panes and parameters.partition_by:
@@ -112,7 +112,7 @@ class Sort(ClockOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SortParameters) -> None:
-        """Raise ValueError if the window, an attribute or an expression does not fit."""
+        """Raise ValueError if the window, a key, an attribute, an expression or an output port does not fit."""
         columns = KeyColumns(context, by_clock=parameters.by == "clock")
         parameters = columns.named(parameters, {"partition_by": 0})
         cls._compile(columns.context, parameters)
@@ -124,8 +124,7 @@ class Sort(ClockOperator):
         Report attributes of `partitionBy` that do not exist, and a port for late tuples that none can reach.
 
         Raises:
-            ValueError: the port for failed tuples does not fit.
-            FaultyExpressionError: a value of `sortBy` cannot be ordered.
+            ValueError: the window, an attribute or a port does not fit, or a value of `sortBy` cannot be ordered.
         """
         source, by_time = context.inputs[0], parameters.by_time
         check_failure_port(context, parameters, source)
@@ -152,7 +151,10 @@ class Sort(ClockOperator):
         return window.resolved(source, parameters.time_attribute), keys, assignments
 
     def setup(self) -> None:
-        """Compile the window and the expressions, add columns for key expressions, and begin without tuples."""
+        """Compile window and expressions, add columns for keys, and begin without tuples.
+
+        Raises ValueError like `check`, and for a window of event time like `EventTimeInput`.
+        """
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.columns.named(self.parameters, {"partition_by": 0})
         self.context.inputs = self.columns.inputs
@@ -207,10 +209,7 @@ class Sort(ClockOperator):
         return self.ticks.wake
 
     def _close_all(self) -> None:
-        """Submit the windows of all partitions, or only a marker if there is no window.
-
-        By the clock, partitions that are too old are evicted before.
-        """
+        """Submit all windows, or only a marker without any; by the clock, first evict partitions that are too old."""
         if self.eviction is not None:
             if self.parameters.by == "clock":
                 self._give_up(self.eviction.expire(nanoseconds(self.context.now)))
@@ -221,7 +220,10 @@ class Sort(ClockOperator):
             self.punctuate(Punctuation.WINDOW)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Add the tuples to their windows, submit the tuples that are due, and set failed tuples aside."""
+        """Add the tuples to their windows, submit the tuples that are due, and set failed tuples aside.
+
+        Raises DataError for a missing key, compared value or event time, and with `onError: fail` for any expression.
+        """
         sifted = self.sieve(self.columns.extended(port, batch))
         # a tuple without a value fails here: if it waited, the application would never continue
         for expression in self.sieve.expressions:
@@ -349,7 +351,7 @@ class Sort(ClockOperator):
         self.punctuate(Punctuation.WINDOW)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Close `punct` windows at a window marker. At the end, submit waiting tuples, unless `atEnd` drops them."""
+        """Close `punct` windows at a marker. At the end, submit waiting tuples unless `atEnd` drops them, and clear."""
         if self.timed is not None or self.panes is not None:  # the greatest watermark comes in front of the final mark
             return
         if mark is Punctuation.FINAL:
@@ -372,7 +374,7 @@ class Sort(ClockOperator):
         return {"waiting": self.waiting, **windows, **evicting, **self.ticks.dump()}
 
     def restore(self, state: State) -> None:
-        """Restore the waiting tuples and the open windows."""
+        """Restore the waiting tuples and the open windows; see `TimeOrder.restore` and `PaneOrder.restore`."""
         if (timely := self.timed or self.panes) is not None:
             timely.restore(state)
             return

@@ -36,6 +36,9 @@ class PaneOrder:
             window: its window.
             partition: the attributes of a partition; empty if there is only one.
             ranks: ranks the tuples of a firing.
+
+        Raises:
+            ValueError: the stream has no event time, or a length of the window is not a whole number of its ticks.
         """
         self._ranks = ranks
         source = operator.context.inputs[0]
@@ -53,7 +56,7 @@ class PaneOrder:
         """Add the tuples that are in time to their panes; count late ones, and submit them if they have a port.
 
         Raises:
-            DataError: a tuple has no time (EV54), or its panes exceed the range of event time.
+            DataError: a tuple has no time and may not (EV54), or its panes exceed the range of event time.
         """
         steps = Steps.of(None, self.input.watermark)
         times, seen, kept = self._arrivals.kept(batch, steps)
@@ -124,7 +127,11 @@ class PaneOrder:
         return {"waiting": self.waiting, **self.input.dump(), **self.cells.dump(), **self.panes.dump()}
 
     def restore(self, state: State) -> None:
-        """Restore a state that `checkpoint` returned."""
+        """Restore a state that `checkpoint` returned.
+
+        Raises:
+            StateError: it counts the ticks of another attribute.
+        """
         self.input.load(state)
         self.waiting = state["waiting"]
         self.cells.load(state)
@@ -139,7 +146,7 @@ class PaneOrder:
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
         """Divide the panes and tuples of old replicas by their partitions.
 
-        Without partitions, all tuples of replica i go to channel i modulo width.
+        Without partitions, all tuples of replica i go to channel i modulo width. All get the least watermark.
         """
         if not states:
             return [{}] * route.width

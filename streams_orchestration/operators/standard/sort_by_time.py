@@ -32,6 +32,9 @@ class TimeOrder:
             ranks: ranks tuples with equal times; None leaves them in order of arrival.
             divides: True if there is an output port for late tuples.
             parameter: the parameter that needs event time, with its value.
+
+        Raises:
+            ValueError: the stream has no event time.
         """
         self._operator = operator
         self._ranks = ranks
@@ -42,7 +45,7 @@ class TimeOrder:
     def process(self, batch: TupleBatch, send: Callable[[TupleBatch], None]) -> None:
         """Add tuples, and send the tuples that the batch's watermarks have passed, followed by the watermarks.
 
-        Late tuples are counted, and submitted if they have a port.
+        Late tuples, and tuples without a time, are counted; they are submitted if they have a port, else dropped.
 
         Raises:
             DataError: a time is null, and the annotation does not ignore that (EV54).
@@ -94,7 +97,11 @@ class TimeOrder:
         return {"waiting": self.waiting, **self.input.dump()}
 
     def restore(self, state: State) -> None:
-        """Restore a state that `checkpoint` returned."""
+        """Restore a state that `checkpoint` returned.
+
+        Raises:
+            StateError: it counts the ticks of another attribute.
+        """
         self.input.load(state)
         self.waiting = state["waiting"]
         tuples = self.waiting.take(np.arange(self.waiting.size))
@@ -103,7 +110,7 @@ class TimeOrder:
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
         """Divide the waiting tuples by their channels.
 
-        If no attribute decides the channel, replica i goes to channel i modulo width.
+        If no attribute decides the channel, replica i goes to channel i modulo width. All get the least watermark.
         """
         if not states:
             return [{}] * route.width
@@ -111,6 +118,6 @@ class TimeOrder:
         return [{"waiting": log, **least_watermark(states)} for log in logs]
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the waiting tuples."""
+        """Return the waiting tuples; none if the state is empty."""
         log: TupleLog | None = state.get("waiting")
         return [] if log is None else [PortKeys(0, log.take(log.places()))]

@@ -87,7 +87,7 @@ class Split(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SplitParameters) -> None:
-        """Raise ValueError if an expression or the file does not fit."""
+        """Raise ValueError if an expression, the file or the port for failed tuples does not fit."""
         cls._compile(context, parameters)
 
     @classmethod
@@ -110,7 +110,12 @@ class Split(Operator):
         return indexes, {}
 
     def setup(self) -> None:
-        """Compile the expressions, and read the file if there is one."""
+        """Compile the expressions, and read the file if there is one.
+
+        Raises:
+            ValueError: as for `check`.
+            OSError: the file cannot be read.
+        """
         self.expressions, self.mapping = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, self.expressions)
         self.width = len(own_outputs(self.context, self.parameters))
@@ -119,7 +124,8 @@ class Split(Operator):
         """Submit each tuple to the ports of its index or key; set failed tuples aside.
 
         Raises:
-            DataError: the file has no line for a key, and `unlisted` is `fail`.
+            DataError: the file has no line for a key, and `unlisted` is `fail`; or an expression has no value for a
+                tuple, and `onError` is `fail`.
         """
         tuples, failures = self.sieve.sift(batch)
         values = [tuples.value(expression) for expression in self.expressions]

@@ -97,6 +97,7 @@ class SqlSink(EpochSink):
 
         Raises:
             DatabaseError: the database cannot be reached, the table is missing, or its columns do not fit.
+            DatabaseUrlError: the address cannot be used, for example because a reference has no value.
         """
         from streams_orchestration.operators.databases.table import DatabaseTable
 
@@ -112,6 +113,7 @@ class SqlSink(EpochSink):
 
         Raises:
             DatabaseError: the database refuses, or cannot be reached. Nothing was written.
+            OSError: the file of refused tuples cannot be written.
         """
         self._write(key, batches)
 
@@ -119,6 +121,10 @@ class SqlSink(EpochSink):
         """Write the tuples of an epoch.
 
         Repeat with immediate checks if a deferred constraint refuses an unknown row.
+
+        Raises:
+            WaitingFileError: a file is gone, altered or cannot be read.
+            DatabaseError, OSError: see `deliver`.
         """
         from streams_orchestration.operators.databases.errors import DeferredError
 
@@ -141,5 +147,5 @@ class SqlSink(EpochSink):
 
 
 def _columns(context: OperatorContext, parameters: SqlSinkParameters) -> dict[str, str]:
-    """Map the attributes that are written to their columns. Raises like `target_columns`."""
+    """Map the attributes that are written to their columns. Raises ValueError; see `target_columns`."""
     return target_columns(context.inputs[0].names, parameters.columns, parameters.suppress, parameters.key)

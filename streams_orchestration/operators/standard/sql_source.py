@@ -58,7 +58,7 @@ class SqlSource(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SqlSourceParameters) -> None:
-        """Raise ValueError if the URL cannot be used or attributes do not fit. Connects to nothing."""
+        """Raise ValueError if the URL cannot be used, or attributes or ports do not fit. Connects to nothing."""
         check_url(parameters.url)
         source_columns(context, parameters)
 
@@ -72,6 +72,7 @@ class SqlSource(SourceOperator):
 
         Raises:
             DataError: several channels would read the same rows.
+            ValueError: as for `source_columns`.
         """
         from streams_orchestration.operators.databases.errors import DatabaseError
 
@@ -106,7 +107,7 @@ class SqlSource(SourceOperator):
         """Return the largest value of the growing column; None if the database cannot be reached.
 
         Raises:
-            DataError: the database refuses the request.
+            DataError: the database refuses the request, or the value cannot be stored as JSON.
         """
 
         def end() -> Offset:

@@ -74,7 +74,8 @@ def source_columns(context: OperatorContext, parameters: SqlSourceParameters) ->
 
     Raises:
         UnknownAttributeError: `columns` names an attribute that the stream does not have.
-        ValueError: an output stream has no schema, or a type that no column can have.
+        ValueError: an output stream has no schema, or a type that no column can have, or the second output port does
+            not suit `onBadTuple`.
     """
     schema = context.output_schema()
     for name in parameters.columns:

@@ -240,7 +240,10 @@ class TypedMeasure(NumberMeasure):
 
 
 def streams_measure(function: str, expressions: Sequence[Expression]) -> Measure | None:
-    """Return the measure of a function as IBM Streams computes it; None if Spark computes the same."""
+    """Return the measure of a function as IBM Streams computes it; None if Spark's measure for these types is the same.
+
+    The result is None also for an unknown function, or types that it does not take.
+    """
     types = [each.arrow_type for each in expressions]
     if function == "Count":
         return TypedMeasure(function)

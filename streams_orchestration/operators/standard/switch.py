@@ -48,7 +48,7 @@ class Switch(WaitingOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SwitchParameters) -> None:
-        """Raise ValueError if the condition does not fit the control stream."""
+        """Raise ValueError if the condition does not fit the control stream, or the failure port does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -57,7 +57,7 @@ class Switch(WaitingOperator):
         return parse_condition(parameters.status, context.inputs[1], "status", context.zone)
 
     def setup(self) -> None:
-        """Compile the condition, and begin with the initial status."""
+        """Compile the condition, and begin with the initial status. Raises ValueError as `check` does."""
         super().setup()
         self.status = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, [self.status])
@@ -70,7 +70,13 @@ class Switch(WaitingOperator):
         self.closed = self.parameters.initial_status
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Pass or queue tuples; or set the switch by control tuples, and submit the waiting tuples when it closes."""
+        """Pass or queue tuples; or set the switch by control tuples, and submit the waiting tuples when it closes.
+
+        Failed tuples are set aside.
+
+        Raises:
+            DataError: with `onError: fail`, the condition has no value, or a tuple has a null in a NOT NULL attribute.
+        """
         if port == 1:
             statuses = pc.fill_null(self.sieve(batch).value(self.status), fill_value=False).to_pylist()
             if any(statuses):  # a switch that is closed only for a moment also passes the waiting tuples

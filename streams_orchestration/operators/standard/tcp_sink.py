@@ -86,6 +86,7 @@ class TCPSink(EpochSink):
 
         Raises:
             ConnectionError: there is no connection, or it breaks.
+            OSError: the name of the server cannot be registered.
             DataError: the format or the encoding cannot represent a value.
         """
         connection = self._connected()
@@ -101,6 +102,7 @@ class TCPSink(EpochSink):
 
         Raises:
             ConnectionError: no connection can be made now.
+            OSError: the name of the server cannot be registered.
         """
         if self._connection is not None and _is_closed(self._connection):
             self._connection.close()
@@ -124,7 +126,8 @@ class TCPSink(EpochSink):
         """Wait for the next client and return its connection; first listen and register the name, if not done yet.
 
         Raises:
-            ConnectionError: no client has connected, or the port cannot be used.
+            ConnectionError: no client has connected within `CLIENT_SECONDS`, or the port cannot be used.
+            OSError: the name cannot be registered.
         """
         if self._listener is None:
             try:
@@ -155,7 +158,10 @@ class TCPSink(EpochSink):
         return ConnectionError(f"{self._place}: {reason}")
 
     def close(self) -> None:
-        """Disconnect. A server also stops listening and gives up its name, unless it only lacked a client."""
+        """Disconnect, after the end of a compressed stream. A server stops listening, unless it only lacked a client.
+
+        A server that stops listening gives up its name.
+        """
         if self._connection is not None:
             if self._compressor is not None:
                 with contextlib.suppress(OSError):

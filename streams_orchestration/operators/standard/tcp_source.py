@@ -101,7 +101,8 @@ class TCPSource(NetworkSource):
 
         Raises:
             RefusedError: the address cannot be used.
-            ConnectionError: the address cannot be used now, or the connection was closed.
+            ConnectionError: the address cannot be used now, no server has the name, or the connection was closed.
+            OSError: the name of the server cannot be registered.
         """
         settings: TcpSourceParameters = self.parameters
         if settings.role == "client" and settings.name is not None:
@@ -211,7 +212,11 @@ class TCPSource(NetworkSource):
                 await writer.wait_closed()
 
     def _frames(self) -> Frames:
-        """Return the splitting of a connection's bytes. At its end, IBM Streams takes the rest as a message."""
+        """Return the splitting of a connection's bytes into messages, by the parameters.
+
+        At the end of a connection, the rest is a message in the formats block, line, splCsv and splTxt, as in IBM
+        Streams.
+        """
         settings: TcpSourceParameters = self.parameters
         most, format = settings.max_message_bytes, settings.format
         if format == "bin":
@@ -236,7 +241,10 @@ class TCPSource(NetworkSource):
 
 
 def _unpacking(compression: Compression | None) -> Callable[[bytes], bytes]:
-    """Return the function that decompresses the parts of one connection; it returns them as they are without one."""
+    """Return the function that decompresses the parts of one connection; it returns them as they are without one.
+
+    It raises FramingLostError for bytes that are not compressed in the format.
+    """
     if compression is None:
         return lambda part: part
     decompressor = Decompressor(compression)

@@ -62,6 +62,7 @@ class UDPSource(NetworkSource):
         Raises:
             RefusedError: the address cannot be used.
             ConnectionError: the address cannot be used now.
+            OSError: the name cannot be registered.
         """
         settings: UdpSourceParameters = self.parameters
         listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port or 0))

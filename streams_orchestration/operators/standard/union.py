@@ -36,7 +36,7 @@ class Union(Operator):
         return assignments_of_ports(context.inputs, target, context.zone)
 
     def setup(self) -> None:
-        """Compute how the attributes of each port become the attributes of the output stream."""
+        """Compile the assignments of the output attributes for each port. Raises ValueError as `check` does."""
         self.ports = self._compile(self.context)
 
     def process(self, port: int, batch: TupleBatch) -> None:

@@ -85,6 +85,9 @@ class Measure(Protocol):
             values: the running values, updated in place; 0 or None for a group without tuples.
             groups: the group of every tuple.
             batch: the tuples.
+
+        Raises:
+            DataError: an argument has no value for a tuple, or lists of a group differ in size.
         """
         ...
 
@@ -96,11 +99,15 @@ class Measure(Protocol):
         more_counts: np.ndarray,
         more_values: np.ndarray,
     ) -> None:
-        """Merge counts and running values of later parts of groups, in the same way as `add` adds tuples."""
+        """Merge counts and running values of later parts of groups, in the same way as `add` adds tuples.
+
+        Raises:
+            DataError: lists of a group differ in size.
+        """
         ...
 
     def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
-        """Return the results for ranges of tuples, which may overlap."""
+        """Return the results for ranges of tuples, which may overlap. Raises DataError like `add`."""
         ...
 
     def result(self, counts: np.ndarray, values: np.ndarray) -> Reached:
@@ -143,7 +150,7 @@ class ValueMeasure:
                 counts[group] += count
 
     def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
-        """Return the results for ranges of tuples, which may overlap."""
+        """Return the results for ranges of tuples, which may overlap. Raises DataError like `Measure.add`."""
         rows, reached = list(self._arguments(batch)), list[Any]()
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             state = None
@@ -153,7 +160,7 @@ class ValueMeasure:
         return self._finished(reached)
 
     def result(self, counts: np.ndarray, values: np.ndarray) -> Reached:
-        """Return the results for groups."""
+        """Return the results for groups. A result beyond the range of its type is a failure."""
         return self._finished(values.tolist())
 
     def _finished(self, states: Sequence[Any]) -> Reached:

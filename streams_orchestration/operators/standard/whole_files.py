@@ -42,7 +42,10 @@ class WholeFiles:
             self._waiting.append(tuples.slice(begin))
 
     def mark(self, mark: Punctuation, delay: float) -> None:
-        """Handle a mark: record it if marks are written, and complete the current file if the mark closes it."""
+        """Record a window mark if marks are written, and complete the current file if the mark closes it.
+
+        The final mark does, and with `closeMode: punct` every mark. A file without tuples and marks is not completed.
+        """
         if self._parameters.write_punctuations and mark is Punctuation.WINDOW:
             self._marks.append((len(self._waiting), delay))
         punctuated = self._parameters.close_mode == "punct"

@@ -87,7 +87,7 @@ class XMLParse(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: XmlParseParameters) -> None:
-        """Raise ValueError unless there is one trigger for each output port, and paths and expressions fit."""
+        """Raise ValueError unless each output port has one trigger, and the input, paths and expressions fit."""
         if len(parameters.triggers) != len(context.outputs):
             message = f"trigger: one for each of the {len(context.outputs)} output ports is expected"
             raise ValueError(message)
@@ -124,7 +124,7 @@ class XMLParse(Operator):
         return _Port(made, source, finders, frozenset(lists))
 
     def setup(self) -> None:
-        """Prepare the reader, which has read nothing yet."""
+        """Prepare the reader, which has read nothing yet. Raises ValueError as `check` does."""
         self.content = self._input(self.context, self.parameters)
         self.ports = [self._port(self.context, self.parameters, port) for port in range(len(self.context.outputs))]
         self.reset_to_initial_state()
@@ -137,7 +137,7 @@ class XMLParse(Operator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Read the documents of a batch, and submit their tuples and a window marker after each.
 
-        With `parsing: permissive`, documents that are not valid are dropped and counted.
+        With `parsing: permissive`, documents that are not valid, and elements without a value, are dropped and counted.
 
         Raises:
             TupleError: a document is not valid, and `parsing` is `strict`.
@@ -166,7 +166,11 @@ class XMLParse(Operator):
         self.context.metrics.dropped.add(1)
 
     def _submit(self, batch: TupleBatch, found: list[list[tuple[int, ParsedElement]]]) -> None:
-        """Submit the elements found so far, and forget them."""
+        """Submit the elements found so far, and forget them.
+
+        Raises:
+            DataError: an expression has no value for an element, and `parsing` is `strict`.
+        """
         for number, port in enumerate(self.ports):
             if found[number]:
                 places, elements = zip(*found[number], strict=True)
