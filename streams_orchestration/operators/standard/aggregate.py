@@ -162,7 +162,7 @@ class Aggregate(ClockOperator):
         self._expire(nanoseconds(self.context.now))
 
     def wake(self) -> float | None:
-        """Return the next unix time at which the clock closes or triggers windows; None if it does neither."""
+        """Return the next unix time at which the clock closes or triggers windows; None for never or before a batch."""
         return self.ticks.wake
 
     def _tick(self, time: int) -> None:

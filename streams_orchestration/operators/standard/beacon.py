@@ -121,7 +121,7 @@ class Beacon(SourceOperator):
 
     @classmethod
     def endless(cls, parameters: BeaconParameters) -> str | None:
-        """Return a reason if `iterations` is missing."""
+        """Return a reason if `iterations` is missing, else None."""
         return "a Beacon without iterations has no end" if parameters.iterations is None else None
 
     def available(self, offset: Offset) -> Offset:
@@ -199,7 +199,7 @@ def _left_out(context: OperatorContext, parameters: BeaconParameters) -> pa.Sche
 
 
 def _standing(context: OperatorContext, parameters: BeaconParameters) -> pa.Schema:
-    """Return the NOT NULL attributes without an expression whose default value cannot be written as an expression."""
+    """Return the NOT NULL attributes that `output` leaves out and whose default value no expression can express."""
     return pa.schema(
         [
             field

@@ -90,17 +90,17 @@ class Compress(Operator):
             self.punctuate(Punctuation.WINDOW)
 
     def checkpoint(self) -> State:
-        """Return the numbers that the end of the stream needs."""
+        """Return the mark that a stream has begun, and the checksum and the size of its bytes, for the stream's end."""
         return {"begun": self.compressor.begun, "check": self.compressor.check, "size": self.compressor.size}
 
     def restore(self, state: State) -> None:
-        """Restore the numbers that `checkpoint` returned."""
+        """Restore what `checkpoint` returned."""
         self.compressor.begun, self.compressor.check = state["begun"], state["check"]
         self.compressor.size = state["size"]
 
 
 def check_output(context: OperatorContext) -> None:
-    """Raise ValueError if the output stream is not one binary attribute."""
+    """Raise ValueError if the output stream has no schema, or is not one binary attribute."""
     schema = context.output_schema()
     if len(schema) != 1 or not pa.types.is_binary(schema.field(0).type):
         message = "the output stream must have exactly one binary attribute"

@@ -93,8 +93,8 @@ class Custom(Operator):
     and in an event-time graph `watermark` and `timers`. `onTimer` has `key`, `time` and `name`, too.
 
     It returns or yields output: batches or columns by attribute for output port 0, pairs of a port and one of these for
-    any port, or marks. `onTuple` takes the values of one tuple by attribute and returns such values; in that case,
-    `onWatermark` and `onTimer` return such values, too. `state` is a dictionary of state parts that is checkpointed.
+    any port, or marks. `onTuple` takes the values of one tuple by attribute, and returns tuples in this form; then
+    `onWatermark` and `onTimer` return tuples in this form, too. `state` is a dictionary of state parts, checkpointed.
     `timers[key] = time` sets a timer, `del timers[key]` deletes it, and `timers["name"][key]` is a timer with a name.
     Without `onPunctuation`, window markers are passed on to all output ports. Logic in SPL replaces all functions; it
     passes no marker on.

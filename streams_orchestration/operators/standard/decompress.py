@@ -155,7 +155,7 @@ class Decompress(Operator):
         self.came = self.came and mark is not Punctuation.WINDOW
 
     def checkpoint(self) -> State:
-        """Return the compressed bytes of the stream that has begun, and the decompressed bytes that are left."""
+        """Return the compressed bytes of the stream that has begun, the decompressed bytes that are left and `came`."""
         rest = pa.table({"rest": pa.array([self.rest], pa.binary())})
         return {"parts": self.log, "rest": rest, "came": self.came}
 

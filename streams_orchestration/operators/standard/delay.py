@@ -177,7 +177,10 @@ class Delay(WaitingOperator):
         return self.arrivals[0][0] + self.parameters.delay if self.arrivals else None
 
     def _wait(self, batch: TupleBatch, timed: EventTimeInput) -> None:
-        """Queue the tuples of a batch, and submit the waiting tuples that the watermarks release (EV61)."""
+        """Queue the tuples of a batch, and submit the waiting tuples that the watermarks release (EV61).
+
+        Where the input becomes idle, submit the watermark that says so, or the least time of a waiting tuple.
+        """
         for part, idle in between_idle(batch):
             times, missing = timed.times(part)
             with_time = part if missing is None else part.filter(~missing)
@@ -204,7 +207,7 @@ class Delay(WaitingOperator):
                 self.submit(TupleBatch.bearing(rests, self.context.inputs[0]))
 
     def _least_at_marks(self, moments: Moments, places: np.ndarray, came: np.ndarray) -> np.ndarray:
-        """Return for each watermark of a batch the least time of a tuple that still waits after it (EV62)."""
+        """Return for each watermark of a batch the least time of a tuple that still waits after it, or `END` (EV62)."""
         if moments.watermarks is None:
             return np.zeros(0, np.int64)
         arrived = np.full(len(places), -1)
@@ -228,7 +231,7 @@ class Delay(WaitingOperator):
         return shifted(self.waiting.log.notes[_TIME][places], self.delay - 1)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Queue a window marker with the waiting tuples. At the end of the stream, submit all waiting tuples."""
+        """Queue a window marker with the waiting tuples. At the end of the stream, submit all waiting tuples; reset."""
         super().on_punctuation(port, mark)
         if self.timed is not None:  # the greatest watermark comes in front of the final mark
             return

@@ -26,7 +26,7 @@ class DeviceSink(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSinkParameters) -> None:
-        """Raise ValueError if the format has no lines, or cannot represent the tuples."""
+        """Raise ValueError if the format has no lines, or cannot represent the tuples; not for `/dev/null`."""
         if parameters.file == "/dev/null":
             return
         if parameters.format not in LINE_FORMATS:

@@ -50,7 +50,7 @@ PENDING = "_pending"
 """The directory within a sink's directory for files that are not visible yet; readers skip names that begin with `_`.
 """
 _OF_LINES = ("encoding", "eolMarker", "hasDelayField", "types")
-"""Parameters with which a FileSource reads the lines of a sink."""
+"""Parameters of a sink of lines that a FileSource needs to read its files, beside the parameters of all formats."""
 _CHANNEL = re.compile(r"\[\d+\]")
 """Matches the channel in the name of an operator; all channels have one directory."""
 _PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-n\d+)?(-g\d+|-[0-9a-f]{32})?\.(parquet|csv|jsonl|arrow|txt|line|block)")
@@ -339,7 +339,7 @@ class FileSink(GatheringSink):
             merge_files(files, into, self.parameters.format, self._header())
 
     def _header(self) -> bytes:
-        """Return the header of a CSV file, which a merge keeps once; else nothing. Raises as: see `header_line`."""
+        """Return the header of a CSV file, which a merge keeps once; else nothing. For DataError see `header_line`."""
         written = _written_schema(self.context, self.parameters).names
         return header_line(written, self.parameters.dialect()) if self.parameters.format == "csv" else b""
 

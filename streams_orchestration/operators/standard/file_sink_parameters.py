@@ -234,7 +234,10 @@ class FileSinkParameters(CsvParameters):
         return self.close_mode not in (None, "dynamic") and not self.marks
 
     def roll(self) -> Roll | None:
-        """Return the limits that close a file, or None if every micro-batch has its own files."""
+        """Return the limits that close a file; None if files are not merged.
+
+        This is so with `closeMode` batch, count or punct, and with `visibility: read_uncommitted`.
+        """
         if self.close_mode in ("batch", "count", "punct") or self.visibility == "read_uncommitted":
             return None
         if self.marks:

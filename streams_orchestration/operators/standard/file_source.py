@@ -155,7 +155,7 @@ class FileSource(SourceOperator):
         """Submit the next rows, at most `limit`; none while the store is away, a delay lasts or a line is incomplete.
 
         Raises:
-            DataError, TupleError: a row or file does not fit, a file is lost or replaced, or the store refuses.
+            DataError, TupleError: a row, a file or a value of `output` does not fit, a file is lost, the store refuses.
         """
         return produced(self.logic, offset, lambda plain: self._read_on(plain, limit))
 

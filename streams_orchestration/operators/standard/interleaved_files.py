@@ -66,12 +66,14 @@ class InterleavedFiles(FileSource):
         self.reading: list[_File] = []
         """The files that have not ended, in the order of their paths."""
         self.stands: Offset | None = None
-        """The offset of the open files; None if no file is open."""
+        """The offset of the open files; None if they must be opened, at the start and after an outage."""
         self.submitted: Sequence[str] = ()
         """The names of the files of the last submission."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next tuples of all files, or none while the store cannot be reached.
+        """Submit at most `limit` next tuples of all files; none while the store cannot be reached.
+
+        A missing file that `ignoreOpenErrors` allows gives a warning, and exhausts the source.
 
         Raises:
             DataError: a row does not fit the schema, a file was replaced or is lost, a time is missing, there are more
@@ -119,7 +121,11 @@ class InterleavedFiles(FileSource):
     def _merge(self, last: str, limit: int) -> ProducedTo:
         """Submit tuples file by file, each time from the file with the least time so far.
 
-        Close the files that have ended. After the last one, end the epoch and open the files with later paths.
+        Stop after `limit` tuples, or when the file with the least time has none now. Close the files that have ended.
+        After the last one, open the files with later paths; in an operator-driven region, end the epoch first.
+
+        Raises:
+            DataError: as for `produce`.
         """
         for each in self.reading:
             each.waits = False
@@ -181,7 +187,7 @@ class InterleavedFiles(FileSource):
         return len(order)
 
     def _set_aside_rest(self, file: _File) -> None:
-        """Submit to the second port the malformed rows of pieces whose tuples were all submitted."""
+        """Submit to the second port the malformed rows of pieces whose tuples were all submitted; forget these rows."""
         for port, batch in file.passed:
             self.context.submit(port, batch)
         file.passed.clear()
@@ -216,7 +222,10 @@ class InterleavedFiles(FileSource):
         self.assign([each.name for each in self.reading])
 
     def _later(self, last: str) -> Sequence[str]:
-        """Return the names of the files whose paths come after `last`."""
+        """Return the names of the files whose paths come after `last`.
+
+        A run with `--available-now` reads only files that existed at its beginning.
+        """
         known = None if self.until is None else self.until["sizes"]
         names = (self._name(file) for file in self._files())
         return [name for name in names if name > last and (known is None or name in known)]

@@ -351,7 +351,7 @@ class Join(ClockOperator):
         return len(pairs) > 0
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Once both streams end, submit unmatched tuples of outer sides unless `atEnd` drops them; see `_send`."""
+        """Once both streams end, submit unmatched tuples unless `atEnd` drops them (see `_send`), and clear all."""
         if mark is not Punctuation.FINAL or self.timed is not None:  # the greatest watermark comes in front of the mark
             return
         self.windows[port].ended = True

@@ -84,7 +84,7 @@ class TimedJoin:
     def process(self, port: int, batch: TupleBatch) -> None:
         """Pair arriving tuples with tuples of the other side; submit the pairs, and the unmatched tuples that leave.
 
-        Late tuples, and tuples without a time, are dropped and counted.
+        Late tuples, and tuples without a time, are dropped and counted. Where the input becomes idle, send that on.
 
         Raises:
             DataError: a time is null, and the annotation does not ignore that (EV54); or with `onError: fail` an

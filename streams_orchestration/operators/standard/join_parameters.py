@@ -172,7 +172,7 @@ class JoinParameters(ExpressionParameters):
         return self.algorithm in ("leftOuter", "outer"), self.algorithm in ("rightOuter", "outer")
 
     def alone(self, side: int) -> int:
-        """Return the output port for unmatched tuples of a side, for a join that has such ports."""
+        """Return the output port for unmatched tuples of a side, for a join with ports for them."""
         return 2 if side == 1 and self.algorithm == "outer" else 1
 
     def _suit_event_time(self, within: list[float]) -> None:

@@ -90,7 +90,10 @@ class TimedSide:
         self.wait = wait
         self.outer = outer
         self.log = TupleLog(schema, {"key": np.int64, "time": np.int64})
-        """For each tuple, the row of its key in the index (-1 if a part is null), and its time."""
+        """For each tuple, the row of its key in the index, and its time.
+
+        The row is -1 if a part of the key is null, `_NOT_ENTERED` if the key is not in the index yet, 0 without keys.
+        """
         self.index = index
         """The index of the keys of both sides. A key is entered at the latest when the other side looks for it."""
         self._oldest = NEVER
@@ -242,7 +245,7 @@ class TimedSide:
         return rows
 
     def load(self, log: TupleLog) -> None:
-        """Restore the tuples from a checkpoint."""
+        """Restore the tuples from a checkpoint, and remove the keys of both sides from the index."""
         self.clear()
         self.log = log
         tuples = log.take(np.arange(log.size))

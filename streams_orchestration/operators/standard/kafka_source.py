@@ -178,7 +178,7 @@ class KafkaSource(SourceOperator):
         return frozenset(each for each in going_on if partition_name(each) in found)
 
     def _taken(self, offset: Offset, limit: int, waiting: frozenset[Partition]) -> Taken:
-        """Return the next messages, from the background read if it began at this offset."""
+        """Return the next messages, from the background read if it began at this offset, else after its end."""
         if self.ahead is not None:
             (begin, reading), self.ahead = self.ahead, None
             if begin == offset:

@@ -78,7 +78,7 @@ class LineSinkParameters(CsvParameters):
         return pa.schema([field for field in schema if field.name not in self.suppress])
 
     def check_written(self, context: OperatorContext) -> None:
-        """Raise ValueError if `suppress` names an unknown attribute, or the format cannot represent the tuples."""
+        """Raise ValueError if `suppress` or `types` names an unknown attribute, or the format cannot hold tuples."""
         names = context.inputs[0].names
         for name in self.suppress:
             if name not in names:

@@ -100,7 +100,7 @@ class NetworkParameters(JournalParameters):
         return "lines" if self.eol_marker is None else split_at(self.eol_marker.encode(self.encoding))
 
     def trimmed(self, message: bytes) -> bytes:
-        """Return a message that came alone, without the end of its line."""
+        """Return a message that came alone, without the end of its line; unchanged in the formats block and bin."""
         if self.format in ("block", "bin"):
             return message
         if self.eol_marker is not None:

@@ -21,7 +21,7 @@ class PaneFunction:
     summary: str
 
     def result_type(self, time: pa.DataType | None, wanted: pa.DataType | None = None) -> pa.DataType | None:
-        """Return the type of the result.
+        """Return the type of the result; None for a time if the type of the event-time attribute is unknown.
 
         Args:
             time: the type of the event-time attribute, which a function that returns a time has.

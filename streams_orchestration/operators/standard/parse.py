@@ -113,7 +113,7 @@ class Parse(LogicOperator):
 
     @classmethod
     def keeps_state(cls, before: Any, after: Any) -> bool:
-        """Return True if the rows stay the same, and the logic has the same variables."""
+        """Return True if only `parsing` and `spl` differ, and the logic has the same variables."""
         same = state_signature(before.spl) == state_signature(after.spl)
         return same and super(LogicOperator, cls).keeps_state(before, after)
 
@@ -154,7 +154,7 @@ class Parse(LogicOperator):
     def _logic(context: OperatorContext, parameters: ParseParameters) -> tuple[str | Expression, SourceLogic | None]:
         """Return the attribute or expression with the bytes, and the expressions of SPL; see `output_logic`.
 
-        Beside logic, an expression with the bytes is evaluated with it, and the attribute is empty.
+        With logic, an expression with the bytes is compiled into the logic, and an empty text is returned in its place.
 
         Raises:
             ValueError: the input does not have the attribute, its value is neither binary nor string, or an expression

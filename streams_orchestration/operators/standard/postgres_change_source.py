@@ -98,7 +98,9 @@ class PostgresChangeSource(SourceOperator):
         self._place = ""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next changes, or none while the database is away. The first calls create the slot and read rows.
+        """Submit the next changes; none while the database is away, or another session reads the slot.
+
+        The first calls create the slot and read the existing rows. A window marker follows these, and the last change.
 
         Raises:
             DataError: the database refuses permanently, a row does not fit, or changes are lost.

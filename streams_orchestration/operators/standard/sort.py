@@ -205,7 +205,7 @@ class Sort(ClockOperator):
             self._close_all()
 
     def wake(self) -> float | None:
-        """Return the next unix time at which the clock closes windows; None if it closes none."""
+        """Return the next unix time at which the clock closes windows; None before the first batch, or for never."""
         return self.ticks.wake
 
     def _close_all(self) -> None:
@@ -366,7 +366,7 @@ class Sort(ClockOperator):
             self._close_all()
 
     def checkpoint(self) -> State:
-        """Return the waiting tuples and the open windows."""
+        """Return the waiting tuples, the open windows, and the next time of the clock; in event time, the watermark."""
         if (timely := self.timed or self.panes) is not None:
             return timely.checkpoint()
         windows = self.tumbling.dump() if self.window.tumbling else {}

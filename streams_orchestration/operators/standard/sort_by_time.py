@@ -45,7 +45,8 @@ class TimeOrder:
     def process(self, batch: TupleBatch, send: Callable[[TupleBatch], None]) -> None:
         """Add tuples, and send the tuples that the batch's watermarks have passed, followed by the watermarks.
 
-        Late tuples, and tuples without a time, are counted; they are submitted if they have a port, else dropped.
+        Late tuples, and tuples without a time, are counted; they are submitted if they have a port, else dropped. Where
+        the input becomes idle, send that on.
 
         Raises:
             DataError: a time is null, and the annotation does not ignore that (EV54).

@@ -235,6 +235,8 @@ class SqlSource(SourceOperator):
     def _inspect(self, offset: Offset, after: Any, until: Any) -> Offset:
         """Check at intervals that rows can be read in order; measure the lag, and return the offset to continue.
 
+        Between two checks, nothing is done and the offset is unchanged.
+
         Raises:
             DataError: the column has a null, or rows are lost, and the parameters do not allow that.
         """
@@ -303,10 +305,12 @@ class SqlSource(SourceOperator):
         return offset | {"value": None, "since": None, "rows": 0, "table": now.sign}
 
     def _look_behind(self, offset: Offset, after: Any) -> Offset:
-        """Count the rows that have appeared with a value below the position, and return the offset that includes them.
+        """Count and log the rows that have appeared with a value below the position; return the offset with the count.
+
+        Without any, the offset is unchanged.
 
         Raises:
-            DataError: there are such rows, and `onLostData` is `fail`.
+            DataError: a row has appeared there, and `onLostData` is `fail`.
         """
         from streams_orchestration.operators.databases.values import value_of
 

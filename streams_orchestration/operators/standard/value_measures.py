@@ -174,7 +174,7 @@ class ValueMeasure:
         return Reached(pa.array(values, self.result_type), failures)
 
     def _arguments(self, batch: Evaluated) -> Any:
-        """Return an iterator over the arguments of every tuple."""
+        """Return an iterator over the arguments of every tuple. Raises DataError if one has no value."""
         forms = [canonical if self._is_key(each) else normalised for each in self.expressions]
         columns = [form(batch.value(each)).to_pylist() for form, each in zip(forms, self.expressions, strict=True)]
         return zip(*columns, strict=True)
