@@ -189,9 +189,14 @@ def _together(action: Callable[[Path], None], paths: Sequence[Path]) -> None:
         for path in paths:
             action(path)
         return
-    with world.Pool(min(len(paths), AT_ONCE)) as pool:
-        for done in [pool.submit(action, path) for path in paths]:
-            done.result()
+    *others, own = paths
+    with world.Pool(min(len(others), AT_ONCE - 1)) as pool:
+        started = [pool.submit(action, path) for path in others]
+        try:
+            action(own)  # this thread would only wait
+        finally:
+            for done in started:
+                done.result()
 
 
 def _sync_above(directory: Path) -> None:

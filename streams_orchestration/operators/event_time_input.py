@@ -103,10 +103,11 @@ class EventTimeInput:
         late = times < moments.current
         if missing is not None:
             late &= ~missing
-        if late.any():
-            count = int(np.count_nonzero(late))
-            late &= times < earlier(moments.current, self.discard_age)
-            dropped = int(np.count_nonzero(late))
+        if count := int(np.count_nonzero(late)):
+            dropped = count
+            if self.discard_age:
+                late &= times < earlier(moments.current, self.discard_age)
+                dropped = int(np.count_nonzero(late))
             self._taken.add(count - dropped)
             self._dropped.add(dropped)
         return times, late if missing is None else late | missing

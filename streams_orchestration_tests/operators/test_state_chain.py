@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.states import state as state_module
+from streams_orchestration.operators.states import tuple_log
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.state import LONGEST, SHARE, SMALL, StateError, dump_state, load_state
+from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration_tests.examples import examples
 
 Chain = list[tuple[int, bytes]]
@@ -135,6 +139,37 @@ def test_a_state_that_changed_throughout_is_stored_whole():
     stored.state["keyed"].put_many(range(100_000), {"v": [0] * 100_000})
     stored.store()
     assert len(stored.chain) == 1
+
+
+def numbers(*values: int) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"n": values}, pa.schema([("n", pa.int64())]))
+
+
+def test_a_log_from_which_all_tuples_have_left_is_stored_whole():
+    log = TupleLog(numbers().schema)
+    log.append(numbers(*range(10_000)))
+    full = dump_state({"log": log}, 1)
+    log.remove(log.places())
+    emptied = dump_state({"log": log}, 2, [(1, full.size)])
+    assert emptied.kept == 0
+    assert not len(load_state([emptied.data])["log"])
+
+
+def test_a_log_drops_the_chunks_in_front_that_no_tuple_is_left_of(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tuple_log, "FEW", 0)
+    monkeypatch.setattr(tuple_log, "LARGEST_CHUNK", 10)
+    log = TupleLog(numbers().schema, {"twice": np.int64})
+    for first in (0, 9, 18):
+        log.append(numbers(*range(first, first + 9)), twice=2 * np.arange(first, first + 9))
+    log.remove(np.arange(10))
+    log.append(numbers(27), twice=np.array([54]))
+    assert log.size == 19
+    expected = list(range(10, 28))
+    left = log.places()
+    assert log.take(left).column("n").to_pylist() == expected
+    assert log.notes["twice"][left].tolist() == [2 * each for each in expected]
+    assert log.numbers[left].tolist() == expected
+    assert load_state([dump_state({"log": log}, 1).data])["log"].take(np.arange(18)) == log.take(left)
 
 
 def test_a_small_state_is_stored_whole(monkeypatch: pytest.MonkeyPatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.steps import Steps, places_before
@@ -14,7 +15,7 @@ NEVER = 2**62
 """The moment of an event that does not happen within the batch."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Moments:
     """A numbering of the events of one batch, arrivals of tuples and watermarks, in the order in which they happen.
 
@@ -29,19 +30,35 @@ class Moments:
 
     watermarks: Watermarks | None
     steps: Steps
-    arrivals: np.ndarray
-    """The moment of each tuple's arrival."""
-    current: np.ndarray
-    """The watermark before each tuple."""
+    count: int
+    """The number of tuples."""
 
     @classmethod
     def of(cls, watermarks: Watermarks | None, count: int, before: int) -> Moments:
         """Return the moments of a batch of `count` tuples; `before` is the watermark before the batch."""
-        steps = Steps.of(watermarks, before)
-        if watermarks is None:
-            return cls(None, steps, np.zeros(count, np.int64), np.full(count, before))
-        arrivals = 2 * places_before(watermarks.places, count)
-        return cls(watermarks, steps, arrivals, steps.current(count))
+        return cls(watermarks, Steps.of(watermarks, before), count)
+
+    @cached_property
+    def arrivals(self) -> np.ndarray:
+        """The moment of each tuple's arrival."""
+        if self.watermarks is None:
+            return np.zeros(self.count, np.int64)
+        return 2 * places_before(self.watermarks.places, self.count)
+
+    @cached_property
+    def current(self) -> np.ndarray:
+        """The watermark before each tuple."""
+        return self.steps.current(self.count)
+
+    def arrivals_of(self, tuples: np.ndarray) -> np.ndarray:
+        """Return the moments at which some of the tuples arrive.
+
+        >>> Moments.of(Watermarks.of((1, 10), (3, 25)), count=4, before=IDLE).arrivals_of(np.array([0, 3])).tolist()
+        [0, 4]
+        """
+        if self.watermarks is None:
+            return np.zeros(len(tuples), np.int64)
+        return 2 * np.searchsorted(self.watermarks.places, tuples, side="right")
 
     def passing(self, bounds: np.ndarray) -> np.ndarray:
         """Return for each bound the moment of the first step whose watermark is above it; `NEVER` without one.
@@ -65,11 +82,17 @@ class Moments:
         >>> Moments.of(Watermarks.of((0, 10)), count=1, before=IDLE).outlived(np.array([4, 5]), 5).tolist()
         [True, False]
         """
-        last = self.steps.last
-        limit = END + 1 if last == END else last - by
-        if last == IDLE or limit <= IDLE:
+        limit = self.least_left(by)
+        if limit == IDLE:
             return np.zeros(len(times), bool)
         return np.ones(len(times), bool) if limit > END else times < limit
+
+    def least_left(self, by: int) -> int:
+        """Return the least time that is not outlived if it is moved by a number of ticks; `END + 1` if all are."""
+        last = self.steps.last
+        if last in (IDLE, END):
+            return IDLE if last == IDLE else END + 1
+        return max(last - by, IDLE)
 
     def leaving(self, bounds: np.ndarray) -> np.ndarray:
         """Return for each tuple the first moment, from its arrival on, at which the watermark is above its bound."""

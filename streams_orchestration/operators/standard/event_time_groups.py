@@ -141,12 +141,14 @@ class EventTimeGroups:
         closed = False
         pieces = self.panes.pieces(arrivals, steps)
         for piece in pieces:
-            part = slice(piece.start, piece.stop)
-            own = steps if len(pieces) == 1 else steps.part(piece.first_step, piece.last_step)
-            seen = arrivals.seen[part] - piece.first_step
-            entries = self.panes.take(Arrivals(arrivals.times[part], arrivals.partitions[part], seen), own)
-            some = tuples if len(pieces) == 1 else tuples.slice(piece.start, piece.stop - piece.start)
-            numbers = keys[part]
+            own, mine, some, numbers = steps, arrivals, tuples, keys
+            if len(pieces) > 1:
+                part = slice(piece.start, piece.stop)
+                own = steps.part(piece.first_step, piece.last_step)
+                seen = arrivals.seen[part] - piece.first_step
+                mine = Arrivals(arrivals.times[part], arrivals.partitions[part], seen)
+                some, numbers = tuples.slice(piece.start, piece.stop - piece.start), keys[part]
+            entries = self.panes.take(mine, own)
             if entries.places is not None:
                 some, numbers = some.take(entries.places), numbers[entries.places]
             self.cells.add(entries.slices, numbers, some, entries.pairs)

@@ -135,7 +135,7 @@ class TimedJoin:
         self, moments: Moments, here: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], left: list[Leaving]
     ) -> None:
         """Submit each pair when its tuple of this batch (`here`) arrives, and unmatched tuples when they leave."""
-        at = moments.arrivals[here]
+        at = moments.arrivals_of(here)
         if not any(len(side.places) for side in left):
             self._send(*pairs, moments.placed(at, self._later_by))
             return

@@ -7,7 +7,6 @@ from typing import Any
 
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
-from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.join_parameters import SIDES
 from streams_orchestration.operators.states.key_index import KeyIndex
@@ -250,11 +249,8 @@ class JoinSide:
 
 def known_keys(keys: list[pa.Array]) -> np.ndarray:
     """Return the rows in which no key part is null."""
-    known = np.ones(len(keys[0]), bool)
-    for column in keys:
-        if column.null_count:
-            known &= pc.is_valid(column).to_numpy(zero_copy_only=False)
-    return np.flatnonzero(known)
+    valid = [column.is_valid().to_numpy(zero_copy_only=False) for column in keys if column.null_count]
+    return np.flatnonzero(np.logical_and.reduce(valid)) if valid else np.arange(len(keys[0]))
 
 
 def joined_schema(context: OperatorContext, variables: Sequence[str] = ()) -> pa.Schema:

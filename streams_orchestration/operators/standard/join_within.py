@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from streams_orchestration.operators.event_time.moments import NEVER, Moments, shifted
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.times import times_of
-from streams_orchestration.operators.keys.comparison import key_batch
+from streams_orchestration.operators.keys.comparison import key_batch, whole_key_batch
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.join_side import known_keys
 from streams_orchestration.operators.states.key_index import KeyIndex, hashes_of
@@ -163,7 +163,7 @@ class TimedSide:
         Returns:
             Positions of sought keys, and the row of each in the index.
         """
-        sought = key_batch(keys, which)
+        sought = whole_key_batch(keys) if len(which) == len(keys[0]) else key_batch(keys, which)
         if len(places) * _MANY < len(which):
             few = _keys_of(self.log.take(places, self.keys))
             near = np.flatnonzero(_may_be_among(sought, few))
@@ -217,12 +217,13 @@ class TimedSide:
             came: the places of the batch's tuples if they are of this side.
         """
         nothing = np.zeros(0, np.int64)
-        if not len(self.log) or not moments.outlived(np.array([self._oldest]), self.wait).any():
+        least = moments.least_left(self.wait)
+        if not len(self.log) or self._oldest >= least:
             return Leaving(nothing, nothing, nothing)
         times, alive = self.log.notes["time"][: self.log.size], self.log.alive[: self.log.size]
-        gone = moments.outlived(times, self.wait)
-        self._oldest = int(times.min(where=alive & ~gone, initial=NEVER))
-        places = np.flatnonzero(alive & gone)
+        places = np.flatnonzero(alive & moments.outlived(times, self.wait))
+        # while tuples leave, others soon follow; if none does, it is worth looking for the oldest one
+        self._oldest = least if len(places) else int(times.min(where=alive, initial=NEVER))
         self.log.remove(places)
         if not self.outer:
             return Leaving(nothing, nothing, nothing)
@@ -255,7 +256,7 @@ class TimedSide:
 
 
 def _keys_of(tuples: pa.RecordBatch) -> pa.RecordBatch:
-    return key_batch(tuples.columns, np.arange(tuples.num_rows))
+    return whole_key_batch(tuples.columns)
 
 
 def _may_be_among(keys: pa.RecordBatch, few: pa.RecordBatch) -> np.ndarray:

@@ -111,14 +111,14 @@ def plain_digest(state: State) -> bytes:
 
 
 def _few_changed(parts: Mapping[str, Incremental], since: int) -> bool:
-    """Return True if few rows have changed since a version.
+    """Return True if few rows have changed since a version, and some are left.
 
     Otherwise the changes are not even encoded, and the whole state is stored.
     """
     changed, rows = (
         sum(numbers) for numbers in zip(*(part.rows_to_store(since) for part in parts.values()), strict=True)
     )
-    return changed <= SHARE * rows
+    return rows > 0 and changed <= SHARE * rows
 
 
 def _kept(sizes: Sequence[int], size: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -231,6 +232,8 @@ class TupleLog(Incremental):
 
     def _compact(self) -> None:
         """Free the memory of removed tuples if there are many."""
+        if self.size - self.count > FEW:
+            self._drop_chunks()
         gone = self.size - self.count
         if gone <= FEW or gone * 2 <= self.size:
             return
@@ -244,30 +247,58 @@ class TupleLog(Incremental):
             elif alive.any():
                 chunks.append(chunk.filter(pa.array(alive)))
         self._chunks = chunks
-        self.size = len(kept)
-        self.numbers, self.flags = _front(self.numbers, kept), _front(self.flags, kept)
-        self.notes = {name: _front(values, kept) for name, values in self.notes.items()}
-        self.alive = _front(self.alive, kept)
+        self._keep(kept, len(kept))
+
+    def _drop_chunks(self) -> None:
+        """Drop the first chunks as far as all their tuples are removed."""
+        first = int(self.alive[: self.size].argmax()) if self.count else self.size
+        begins = self._begins()
+        dropped = int(np.searchsorted(begins, first, side="right")) - 1
+        begin = int(begins[dropped])
+        if not begin:
+            return
+        self._chunks = self._chunks[dropped:]
+        self._keep(slice(begin, self.size), self.size - begin)
+
+    def _keep(self, kept: np.ndarray | slice, count: int) -> None:
+        """Keep some places, which are `count`, in the arrays that have a value for each place."""
+        self.size = count
+        self.numbers, self.flags = _front(self.numbers, kept, count), _front(self.flags, kept, count)
+        self.notes = {name: _front(values, kept, count) for name, values in self.notes.items()}
+        self.alive = _front(self.alive, kept, count)
 
 
-def _front(values: np.ndarray, kept: np.ndarray) -> np.ndarray:
+def _front(values: np.ndarray, kept: np.ndarray | slice, count: int) -> np.ndarray:
     """Move the values at some places to the front, in place, or into a new array if much room would stay free."""
-    if len(values) > ROOM * len(kept):
-        return values[kept]
-    values[: len(kept)] = values[kept]
+    if len(values) > ROOM * count:
+        return np.array(values[kept])
+    values[:count] = values[kept]
     return values
 
 
 def _numbers_since(changes: Sequence[tuple[int, np.ndarray]], since: int, below: int) -> np.ndarray:
     """Return the numbers below a limit, ascending, of the changes after a clock."""
     numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for clock, numbers in changes if clock > since)])
-    return np.sort(numbers[numbers < below])
+    return np.sort(numbers[numbers < below], kind="stable")  # a few ascending runs
 
 
 def _ranges(numbers: np.ndarray) -> pa.Table:
     """Return ascending integers as ranges of consecutive ones; see `_numbers`."""
-    starts = np.r_[0, 1 + np.flatnonzero(numbers[1:] != numbers[:-1] + 1)][: len(numbers)]
-    return pa.table({"first": numbers[starts], "count": np.diff(starts, append=len(numbers))})
+    count = len(numbers)
+    front = numbers[: _last_range(numbers) + 1]  # the last range is often the longest, and has no other start
+    starts = np.r_[0, 1 + np.flatnonzero(front[1:] != front[:-1] + 1)][:count]
+    return pa.table({"first": numbers[starts], "count": np.diff(starts, append=count)})
+
+
+def _last_range(numbers: np.ndarray) -> int:
+    """Return the position at which the last range of consecutive ones begins among ascending integers; 0 without any.
+
+    A number less its position never falls from one to the next, and is the same throughout a range.
+    """
+    count = len(numbers)
+    if not count:
+        return 0
+    return bisect_left(range(count), int(numbers[-1]) - (count - 1), key=lambda at: int(numbers[at]) - at)
 
 
 def _numbers(ranges: pa.Table) -> np.ndarray:

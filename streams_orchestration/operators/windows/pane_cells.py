@@ -118,7 +118,7 @@ class PaneCells:
 
     def _number(self, columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
         before, (heads, codes) = len(self.keys), distinct(columns, count)
-        rows = self.keys.rows_of(key_batch(columns, heads), touch=False)
+        rows = self.keys.rows_of(key_batch(columns, heads), touch=False) if columns or not before else self.keys.rows()
         numbers, partitions = self.keys.column("number"), self.keys.column("partition")
         if len(self.keys) > before:
             new = np.arange(len(numbers) - (len(self.keys) - before), len(numbers))
@@ -129,7 +129,7 @@ class PaneCells:
             elif self.width:
                 partitions[new] = numbers[new]
         if not self.names:
-            return np.repeat(numbers[rows], count), np.repeat(partitions[rows], count)
+            return np.broadcast_to(numbers[rows], count), np.broadcast_to(partitions[rows], count)
         return numbers[rows][codes], partitions[rows][codes]
 
     def _partitions_of(self, columns: Sequence[pa.Array], heads: np.ndarray) -> np.ndarray:
