@@ -17,7 +17,10 @@ DEFAULT_TIMEOUT = 180.0
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit of recovery: the PEs of a region, of several regions that share PEs, or one PE outside of regions."""
+    """A unit of recovery: the PEs of one or several regions, with PEs in between, or one PE outside of regions.
+
+    See `recovery_units` for the PEs that are joined.
+    """
 
     name: str
     """The name of the unit, as in `region-0`, `region-0+1` or `pe-3`."""
@@ -90,7 +93,7 @@ class DeploymentPlan:
     """Programs of the PEs, units of recovery, hosts, sinks and initial positions; or only the reason of a refusal."""
 
     pes: tuple[DeployedPe, ...] = ()
-    """The PEs, in the order of the fusion plan."""
+    """The PEs, in the order of the fusion plan as compiled."""
     units: tuple[Unit, ...] = ()
     """The units of recovery; the units of regions come first."""
     sinks: tuple[Sink, ...] = ()

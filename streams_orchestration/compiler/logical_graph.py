@@ -86,7 +86,10 @@ class PlacementGroup:
 
 @dataclass(frozen=True, slots=True)
 class Threading:
-    """The nearest `@threading` annotation; its model is None if there is none (rules 67, 68)."""
+    """The nearest `@threading` annotation, or else the option `threading` (rules 67, 68).
+
+    The model is None without both.
+    """
 
     model: Literal["manual", "automatic", "dynamic", "dedicated"] | None = None
     explicit: bool = False
@@ -122,7 +125,7 @@ class EventTimeAnnotation:
     on_null: Literal["fail", "ignore"] = "fail"
     """The treatment of tuples without a time (EV54)."""
     max_drift: float | None = None
-    """The distance in seconds from the least watermark of the graph beyond which a source is not read (EV65)."""
+    """The seconds ahead of the graph's least watermark beyond which a source is not read (EV65); None for no limit."""
     location: Location | None = field(default=None, compare=False)
 
 

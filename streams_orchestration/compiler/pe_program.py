@@ -138,8 +138,8 @@ class InputStream:
     operator: int
     port: int
     foreign: bool
-    """True if the stream's producer is in another unit of recovery; the producer's epochs then mean nothing to the
-    reader."""
+    """True if the stream's producer is in another unit of recovery, whose epochs mean nothing to the reader, or is the
+    reading PE itself, since the stream closes a loop within it."""
     uncommitted: bool = False
     """True for a foreign stream that is read before its epoch is complete, in whole batches of the producer (B33)."""
     exporter: str | None = None

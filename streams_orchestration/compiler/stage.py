@@ -59,7 +59,7 @@ class Stage:
     section: Callable[[Stages, Terms], Section | None]
     """The function that makes the stage's section of the plan document; it returns None if the stage has no section."""
     empty: Document | None
-    """The stage's section in the plan document of an application with errors."""
+    """The stage's section in the plan document of an application with errors; None for no section."""
     decisive: bool = False
     """True if no later stage runs after an error of this one."""
 

@@ -66,7 +66,7 @@ class EventTimeGraph:
     index: int
     attribute: str
     type: str
-    """The type of the attribute in Spark's DDL: bigint, timestamp or timestamp_ntz."""
+    """The type of the attribute: bigint, timestamp, timestamp_ntz or timestamp_ns."""
     resolution: Literal["Milliseconds", "Microseconds", "Nanoseconds"]
     sources: tuple[int, ...]
     """The annotated operators of the logical graph."""
@@ -132,9 +132,9 @@ class ProcessingElement(NamedTuple):
     origin: int = -1
     """The fused PE that decoupling divided, whose number its operators still report; -1 for none."""
     machine: int = -1
-    """The number of the machine that the decoupling decision assigns to the PE; -1 without a decision."""
+    """The number of the machine that the decoupling decision assigns to the PE; -1 for a PE that it did not divide."""
     compiled: int = -1
-    """The PE's number in the compilation, if it runs under an older number after a redeploy; else -1."""
+    """The PE's number in the compilation, in a plan with run-time numbers (`at_run_time`, `as_deployed`); else -1."""
 
     @property
     def original(self) -> int:
