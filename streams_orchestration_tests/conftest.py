@@ -35,6 +35,8 @@ SERVERS = {"postgresql", "mariadb", "s3", "gs", "kafka"}
 """Fixtures."""
 JAVA_GROUPS = {"kafka": "kafka", "no_host_stays": "hosts"}
 """Fixtures of tests that start Java elsewhere than in Spark's driver in this process -> the worker that they share."""
+LONG_GROUPS = ("simulation", "hosts", "java", "kafka")
+"""Groups whose tests keep a worker busy for minutes."""
 CATALOG_MODULES = {f"streams_orchestration.runtime.catalog.{name}" for name in ("postgresql", "sqlite")}
 GARBAGE_THRESHOLDS = (20_000, 20, 20)
 """The thresholds of the three generations: tests leave little garbage, so collections may be rarer than by default."""
@@ -123,8 +125,7 @@ def _end(registered: int) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give every test its kind, and keep those with Spark, with hosts, with Kafka and with MariaDB in one worker each.
 
-    Slow tests come first, so that at the end no worker waits for the long test of another. Those of the simulation come
-    before all others: one worker has them for minutes.
+    Tests that share a worker come first, then other slow tests, so that at the end no worker waits for another.
     """
     leave_combinations(items)
     for item in items:
@@ -136,7 +137,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         elif "mariadb" in needs(item):
             item.add_marker(pytest.mark.xdist_group("mariadb"))
     if WORKER in os.environ:
-        items.sort(key=lambda item: (kind(item) == "quick", item.path.parent.name != "simulation"))
+        items.sort(key=turn)
+
+
+def turn(item: pytest.Item) -> tuple[int, bool]:
+    """Return what the tests are sorted by: groups of tests, the longest ones first, slow tests, and quick ones."""
+    mark = item.get_closest_marker("xdist_group")
+    if mark is None:
+        return len(LONG_GROUPS) + 1, kind(item) == "quick"
+    (group,) = mark.args
+    return LONG_GROUPS.index(group) if group in LONG_GROUPS else len(LONG_GROUPS), False
 
 
 def pytest_runtest_teardown() -> None:
@@ -203,11 +213,15 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
-    """Distribute tests by groups in a time that does not grow with the tests that are over."""
+    """Distribute tests by groups in a time that does not grow with the tests that are over, in the order of `turn`.
+
+    By default, xdist begins with the groups that have the most tests, however short these are.
+    """
     if config.getoption("dist") != "loadgroup":
         return None
     from streams_orchestration_tests.scheduling import QuickGroupScheduling
 
+    config.option.loadscopereorder = False
     return QuickGroupScheduling(config, log)
 
 
@@ -258,6 +272,14 @@ def no_host_stays(tmp_path: Path) -> Iterator[None]:
     from streams_orchestration_tests.commands import end_hosts
 
     end_hosts(tmp_path)
+
+
+@pytest.fixture(params=["local", pytest.param("spark", marks=[pytest.mark.java, pytest.mark.deep])])
+def engine_of_hosts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what is the same with any engine: hosts that they start run without a JVM, or in Spark."""
+    if request.param == "local":
+        paths = [str(Path(__file__).parent / "chaos" / "engine"), os.environ.get("PYTHONPATH", "")]
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
 
 
 @pytest.fixture(scope="session")

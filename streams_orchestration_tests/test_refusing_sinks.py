@@ -10,7 +10,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import LIMIT, streams
 from streams_orchestration_tests.targets import target_of
 
-pytestmark = [pytest.mark.java, pytest.mark.slow, pytest.mark.usefixtures("no_host_stays")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_host_stays", "engine_of_hosts")]
 SPEC = """
 specVersion: 1
 application: refused

@@ -5,6 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from streams_orchestration_tests.conftest import LONG_GROUPS, turn
 from streams_orchestration_tests.scheduling import QuickGroupScheduling
 
 TESTS = ["a.py::one", "a.py::two@java", "a.py::three", "b.py::four@java", "b.py::five[x@y]", "b.py::six"]
@@ -46,3 +49,15 @@ def test_each_test_runs_once_a_group_in_one_worker_and_what_is_over_is_forgotten
     assert [*scheduling.assigned_work.values()] == [{}, {}]
     assert scheduling.tests_finished
     assert all(worker.shutting_down for worker in workers)
+
+
+def test_groups_of_tests_begin_before_slow_tests_and_these_before_quick_ones():
+    def item(*marks: pytest.MarkDecorator) -> Any:
+        named = {mark.name: mark.mark for mark in marks}
+        return SimpleNamespace(get_closest_marker=named.get, fixturenames=())
+
+    wanted = [item(pytest.mark.xdist_group(name)) for name in (*LONG_GROUPS, "another")]
+    wanted += [item(pytest.mark.slow), item()]
+    found = wanted[::-1]
+    found.sort(key=turn)
+    assert found == wanted

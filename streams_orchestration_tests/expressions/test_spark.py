@@ -8,9 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import StructType
 
 import streams_orchestration.builder.operators as op
 from streams_orchestration.builder import Application
+from streams_orchestration.builder.testing import spark_engine
 from streams_orchestration.expressions.arrow import values_of
 from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.errors import EvaluationError
@@ -41,13 +43,14 @@ def in_spark(
     expressions: Mapping[str, tuple[str, Type]], batch: pa.RecordBatch, zone: str | None = None
 ) -> Mapping[str, Sequence[Any]]:
     """Return what Spark makes of expressions, by their names; their types must be those that are given."""
-    app = Application("spark", time_zone=zone)
-    ddl = ", ".join(f"{name} {kind}" for name, kind in ATTRIBUTES.items())
-    source = app.stream(op.FileSource(file="t.parquet", format="parquet"), schema=ddl, name="T")
-    query = "SELECT " + ", ".join(f"{text} AS {name}" for name, (text, _) in expressions.items()) + " FROM T"
-    schema = ", ".join(f"{name} {kind}" for name, (_, kind) in expressions.items())
-    app.stream(op.Sql(query=query), source, schema=schema, name="Values").to_files("values")
-    result = next(iter(app.test({"T": batch.to_pylist()}).values()))
+    spark = spark_engine().session.newSession()
+    spark.conf.set("spark.sql.session.timeZone", zone or "UTC")
+    given = ", ".join(f"{name} {kind}" for name, kind in ATTRIBUTES.items())
+    spark.createDataFrame(pa.Table.from_batches([batch]), given).createOrReplaceTempView("T")
+    frame = spark.sql("SELECT " + ", ".join(f"{text} AS {name}" for name, (text, _) in expressions.items()) + " FROM T")
+    wanted = StructType.fromDDL(", ".join(f"{name} {kind}" for name, (_, kind) in expressions.items()))
+    assert frame.schema.simpleString() == wanted.simpleString()
+    result = frame.toArrow()
     return {name: values_of(result.column(name).combine_chunks(), kind) for name, (_, kind) in expressions.items()}
 
 

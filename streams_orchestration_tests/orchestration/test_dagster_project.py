@@ -13,7 +13,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import wait_for
 from streams_orchestration_tests.orchestration.dagster_page import COPIES, loaded, run, two_applications
 
-pytestmark = [pytest.mark.java, pytest.mark.usefixtures("no_host_stays")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_host_stays", "engine_of_hosts")]
 
 RESULTS, LARGEST = dg.AssetKey(["numbers", "sinks", "Results"]), dg.AssetKey("largest")
 

@@ -18,15 +18,15 @@ from streams_orchestration_tests.protocol.world import World
 
 WALKS, DEEP_WALKS, MORE = 1, 60, 7
 """Walks of a graph, and those that follow where these have not seen everything."""
-OFTEN = (
-    "chain of 3",
-    "diamond",
-    "query",
-    "two channels",
-    "two regions in a row",
-    "autonomous consumer behind the region",
-)
-"""Graphs that together have all that the others have."""
+OFTEN = {
+    "chain of 3": 5,
+    "diamond": 0,
+    "query": 1,
+    "two channels": 0,
+    "two regions in a row": 1,
+    "autonomous consumer behind the region": 0,
+}
+"""Graphs that together have all that the others have, and the seed of a walk that at present sees everything."""
 STEPS = 200
 REDEPLOYS = 5
 CAUSES = ("", "one", "another", OUTSIDE)
@@ -54,7 +54,7 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @pytest.mark.parametrize("name", often(GRAPHS, OFTEN))
 def test_model_and_product_agree_after_every_step(tmp_path: Path, name: str, walks: int):
-    choose = random.Random(name)
+    choose = random.Random(f"{name} {OFTEN.get(name, 0)}")
     everything = {"begin", "commit", "late commit", "trigger", "reset", "move", "complete"}
     everything |= {"hold", "carry", "switch", "pass", "revert"}
     seen: set[str] = set()

@@ -135,7 +135,7 @@ def test_results_are_those_of_sql_over_all_that_is_not_late_in_one_batch_and_lat
 @pytest.mark.usefixtures("no_hosts")
 def test_results_are_those_of_sql_over_all_that_is_not_late_in_all_batches_redeploys_and_resets(tmp_path: Path):
     compilation, results = compiled(tmp_path), wanted()
-    with LocalApplication(Home(tmp_path / "other"), compilation, 30, spark_engine) as local:
+    with LocalApplication(Home(tmp_path / "other"), compilation, 40, spark_engine) as local:
         run_some(local, 3)
         assert figures(local)["waiting_tuples"] > 0
         more = SPEC + "  - {name: More, operator: FileSink, inputs: [Windows], parameters: {file: more}}\n"

@@ -33,7 +33,7 @@ from streams_orchestration_tests.runtime.redeployed import adopt, redeploy, run_
 from streams_orchestration_tests.runtime.saved import begun, take
 
 pytestmark = pytest.mark.java
-ROWS, LIMIT = 120, 25
+ROWS, LIMIT = 100, 40
 """The rows of the input, and the limit of a batch of the source."""
 ROW, PAIR, WINDOW = "k string, ts timestamp, v bigint", "v bigint, other string", "k string, w timestamp, n bigint"
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
