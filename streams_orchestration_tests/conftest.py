@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streams_orchestration_tests import crashes, write_turns
+from streams_orchestration_tests import crashes, reports, write_turns
 from streams_orchestration_tests.combinations import leave_combinations
 from streams_orchestration_tests.examples import register_profiles
 
@@ -72,9 +72,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Have crashes of a worker named; pytest's own plugin would have been asked before."""
+    """Have crashes of a worker named; pytest's own plugin would have been asked before. Leave out its idle reports."""
     root = session.config.rootpath
     if WORKER in os.environ:
+        reports.leave_out(session.config)
         crashes.begin(root, os.environ[WORKER])
     else:
         session.config.stash[CRASHES] = crashes.found(root)

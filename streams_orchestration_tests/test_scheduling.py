@@ -1,4 +1,4 @@
-"""The distribution of tests to workers."""
+"""The distribution of tests to workers, and what these report."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration_tests.conftest import LONG_GROUPS, turn
+from streams_orchestration_tests.reports import QUICK_SECONDS, is_shown
 from streams_orchestration_tests.scheduling import QuickGroupScheduling
 
 TESTS = ["a.py::one", "a.py::two@java", "a.py::three", "b.py::four@java", "b.py::five[x@y]", "b.py::six"]
@@ -61,3 +62,20 @@ def test_groups_of_tests_begin_before_slow_tests_and_these_before_quick_ones():
     found = wanted[::-1]
     found.sort(key=turn)
     assert found == wanted
+
+
+@pytest.mark.parametrize(
+    ("when", "outcome", "seconds", "wanted"),
+    [
+        ("setup", "passed", 0.0, False),
+        ("teardown", "passed", 0.0, False),
+        ("call", "passed", 0.0, True),
+        ("setup", "skipped", 0.0, True),
+        ("teardown", "failed", 0.0, True),
+        ("setup", "passed", QUICK_SECONDS, True),
+    ],
+)
+def test_a_worker_reports_what_is_shown(when: str, outcome: str, seconds: float, wanted: bool):
+    report = {"when": when, "outcome": outcome, "duration": seconds}
+    assert is_shown("testreport", {"data": report}) is wanted
+    assert is_shown("runtest_protocol_complete", {})

@@ -225,7 +225,7 @@ def test_a_reset_goes_back_into_the_time_when_keys_are_judged_by_their_old_chann
 
 
 @pytest.mark.covering
-@pytest.mark.parametrize("kind", of_kinds())
+@pytest.mark.parametrize("kind", of_kinds(often=("overlapping", "deduplicate", "timers")))
 @pytest.mark.parametrize("widths", [(3, 1, 2), (1, 3, 4), (2, 3, 3)])
 def test_channels_may_change_again_before_event_time_has_passed(
     tmp_path: Path, kind: str, widths: tuple[int, ...], undisturbed: Callable[[str], Results]
