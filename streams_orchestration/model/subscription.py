@@ -13,6 +13,9 @@ from streams_orchestration.model.secrets import shown, without_secrets
 SubscriptionCondition = Callable[[Mapping[str, Any]], bool]
 """A predicate over the properties of a stream, whose values are numbers, texts, or lists of numbers and texts."""
 
+MOST_NESTED = 100
+"""The most parentheses and exclamation marks within one another."""
+
 _TOKEN = re.compile(
     r"""\s*(?: (?P<text>"[^"]*"|'[^']*') | (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
              | (?P<name>[A-Za-z_]\w*) | (?P<sign>&&|\|\||[=!<>]=|[<>!()]) )""",
@@ -26,11 +29,12 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 def parse_subscription(text: str) -> SubscriptionCondition:
     """Parse a subscription such as `kind == "delays" && (level >= 2 || "urgent" in tags)`.
 
-    A comparison is false if the stream lacks the property, or if it compares two of a number, a text and a list. With
-    `in`, the right side must be a property with a list.
+    A comparison is false if the stream lacks the property, or if it compares two of a number, a text and a list, also
+    as elements of two lists. With `in`, the right side must be a property with a list.
 
     Raises:
-        ValueError: the text is not a subscription; the message names the position of the fault.
+        ValueError: the text is not a subscription, and the message names the position of the fault; or it has more
+            than `MOST_NESTED` parentheses and exclamation marks within one another.
     """
     return _Parser(text).whole()
 
@@ -77,6 +81,7 @@ class _Parser:
         self.text = text
         self.tokens = list(self._tokens())
         self.at = 0
+        self.depth = 0
 
     def _tokens(self) -> Iterator[tuple[str, str, int]]:
         position, end = 0, len(self.text.rstrip())
@@ -118,15 +123,21 @@ class _Parser:
         return lambda properties: all(part(properties) for part in parts)
 
     def _not(self) -> SubscriptionCondition:
-        if self._take("!"):
-            inner = self._not()
-            return lambda properties: not inner(properties)
-        if self._take("("):
+        sign = self._take("!", "(")
+        if sign is None:
+            return self._comparison()
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            message = f"the subscription {self.text!r:.60} is nested more than {MOST_NESTED} levels deep"
+            raise ValueError(message)
+        if sign == "!":
+            condition = _negated(self._not())
+        else:
             condition = self._or()
             if not self._take(")"):
                 raise self._error(self.tokens[self.at][2])
-            return condition
-        return self._comparison()
+        self.depth -= 1
+        return condition
 
     def _comparison(self) -> SubscriptionCondition:
         start = self.tokens[self.at][2]
@@ -156,10 +167,19 @@ class _Parser:
                 raise self._error(position)
 
 
+def _negated(condition: SubscriptionCondition) -> SubscriptionCondition:
+    return lambda properties: not condition(properties)
+
+
 def _holds(compare: Callable[[Any, Any], bool], left: Any, right: Any) -> bool:
     if isinstance(left, str) is not isinstance(right, str) or isinstance(left, list) is not isinstance(right, list):
         return False
-    return left is not None and right is not None and compare(left, right)
+    if left is None or right is None:
+        return False
+    try:
+        return compare(left, right)
+    except TypeError:  # two lists, whose first elements that differ are a number and a text
+        return False
 
 
 def _contains(values: Any, value: Any) -> bool:

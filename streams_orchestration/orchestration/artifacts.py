@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -139,9 +140,22 @@ class ArtifactStore:
             message = f"{application}: stage {stage} is not compiled yet. Run job {job_name(application, 'compile')}."
             raise StageMissingError(message) from error
         except (OSError, ValueError, KeyError, TypeError) as error:
-            job = job_name(application, "compile")
-            message = f"{path}: cannot be read as a compiled stage: {error}. Run job {job} again."
-            raise StageMissingError(message) from error
+            raise self._unreadable(application, stage, error) from error
+
+    def _unreadable(self, application: str, stage: str, error: Exception) -> StageMissingError:
+        job = job_name(application, "compile")
+        fault = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+        return StageMissingError(
+            f"{self.path(application, stage)}: cannot be read as a compiled stage: {fault}. Run job {job} again."
+        )
+
+    @contextmanager
+    def _readable(self, application: str, stage: str) -> Generator[None]:
+        """Let errors of a stage's stored result, which another version may have written, be StageMissingError."""
+        try:
+            yield
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._unreadable(application, stage, error) from error
 
     def options(self, application: str) -> Options:
         """Return the options that the application was last compiled with.
@@ -149,7 +163,9 @@ class ArtifactStore:
         Raises:
             StageMissingError: the application was not compiled, or its first stage cannot be read.
         """
-        return documents.load(Options, _bytes(self.read(application, LOGICAL).result["options"]))
+        first = self.read(application, LOGICAL)
+        with self._readable(application, LOGICAL):
+            return documents.load(Options, _bytes(first.result["options"]))
 
     def progress(self, application: str, stages: tuple[str, ...]) -> tuple[Progress, dict[str, str]]:
         """Return the stored results of some stages, which must include the first one, and their data versions.
@@ -159,17 +175,17 @@ class ArtifactStore:
         """
         read = {stage: self.read(application, stage) for stage in stages}
         first = read[LOGICAL].result
-        logical = cast("Any", documents.load(BY_NAME[LOGICAL].result, _bytes(first["graph"])))
-        progress = Progress(
-            options=documents.load(Options, _bytes(first["options"])),
-            logical=logical,
-            diagnostics=tuple(d for document in read.values() for d in document.diagnostics),
-        )
-        results: dict[str, Any] = {
-            BY_NAME[stage].field: documents.load(BY_NAME[stage].result, _bytes(document.result))
-            for stage, document in read.items()
-            if stage != LOGICAL
-        }
+        with self._readable(application, LOGICAL):
+            progress = Progress(
+                options=documents.load(Options, _bytes(first["options"])),
+                logical=cast("Any", documents.load(BY_NAME[LOGICAL].result, _bytes(first["graph"]))),
+                diagnostics=tuple(d for document in read.values() for d in document.diagnostics),
+            )
+        results = dict[str, Any]()
+        for stage, document in read.items():
+            if stage != LOGICAL:
+                with self._readable(application, stage):
+                    results[BY_NAME[stage].field] = documents.load(BY_NAME[stage].result, _bytes(document.result))
         return replace(progress, **results), {stage: document.data_version for stage, document in read.items()}
 
     def compilation(self, application: str) -> Compilation:

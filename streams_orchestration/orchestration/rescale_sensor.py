@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.stage import LOGICAL
+from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore
@@ -95,16 +96,19 @@ def _cursor(text: str | None) -> RescaleCursor:
 
 
 def _profile(store: ArtifactStore, application: str, cursor: RescaleCursor, now: float) -> Profile | str:
-    """Return the profile to judge, or the reason why there is none.
+    """Return the profile to judge, or the reason why there is none, for example a document that is not a profile.
 
     Raises:
-        StageMissingError: the stored document cannot be read.
-        ApplicationError: the stored document is not a profile.
+        StageMissingError: the file cannot be read as JSON.
     """
+    job = job_name(application, "profile")
     document = store.get(application, PROFILE)
     if document is None:
-        return f"{application} was not profiled yet; the schedule {job_name(application, 'profile')} does it"
-    profile = profile_from_mapping(document)
+        return f"{application} was not profiled yet; the schedule {job} does it"
+    try:
+        profile = profile_from_mapping(document)
+    except ApplicationError as error:
+        return f"{store.path(application, PROFILE)}: this is not a profile ({error}). Run job {job}, which replaces it."
     if profile.measured_at is None or profile.measured_at <= cursor.measured_at:
         return "there is no new profile since the last tick"
     if now - profile.measured_at > FRESH_SECONDS:

@@ -36,9 +36,9 @@ def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDef
     )
     @under_key(source.resource)
     def check(streams: StreamsResource) -> dg.AssetCheckResult:
-        spec = in_time(source.spec, lambda: read_application(source.spec))
-        fitted = fit(spec, kept_options(streams.directory(), source.name, streams.artifacts, source.defaults))
         try:
+            spec = in_time(source.spec, lambda: read_application(source.spec))
+            fitted = fit(spec, kept_options(streams.directory(), source.name, streams.artifacts, source.defaults))
             outcome = preview_compiled(streams.directory(), compile_read(spec, fitted.options))
         except api.NotDeployedError:
             return dg.AssetCheckResult(passed=True, description=f"{source.name} is not deployed")

@@ -8,7 +8,7 @@ import pytest
 
 from streams_orchestration.model.subscription import check_properties, parse_subscription
 
-STREAM = {"kind": "delays", "level": 2, "rate": 0.5, "tags": ["urgent", "eu"]}
+STREAM = {"kind": "delays", "level": 2, "rate": 0.5, "tags": ["urgent", "eu"], "mixed": [1, "eu"]}
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,8 @@ STREAM = {"kind": "delays", "level": 2, "rate": 0.5, "tags": ["urgent", "eu"]}
         ("absent != 1", False),
         ('"eu" in kind', False),
         ("kind == tags", False),
+        ("tags < mixed", False),
+        ("tags <= tags", True),
     ],
 )
 def test_a_subscription_is_a_condition_over_properties(text: str, matches: bool):
@@ -56,6 +58,14 @@ def test_a_wrong_subscription_is_refused_with_its_place(text: str, place: str):
     with pytest.raises(ValueError, match="is not a subscription") as raised:
         parse_subscription(text)
     assert place in str(raised.value)
+
+
+@pytest.mark.parametrize(("before", "after"), [("!" * 3000 + "(", ")"), ("(" * 3000, ")" * 3000)])
+def test_a_subscription_that_is_nested_too_deeply_is_refused(before: str, after: str):
+    with pytest.raises(ValueError, match="nested more than 100 levels deep"):
+        parse_subscription(f"{before}level == 2{after}")
+    few = f"{before[:50]}(level == 2){')' * before[:50].count('(')}"
+    assert parse_subscription(few)(STREAM)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,25 @@ def test_a_document_is_read_as_written(store: ArtifactStore, stage: str):
     assert set(document.inputs) == set(BY_NAME[stage].inputs or ("spec",))
 
 
+@pytest.mark.parametrize(("stage", "place"), [(LOGICAL, ("options", "fusion")), (COPIES, ("order",))])
+def test_a_result_of_another_version_names_its_file(store: ArtifactStore, stage: str, place: tuple[str, ...]):
+    path = store.path("demo", stage)
+    document = json.loads(path.read_bytes())
+    part = document["result"]
+    for each in place[:-1]:
+        part = part[each]
+    assert place[-1] in part
+    part[place[-1]] = "gone"
+    path.write_text(json.dumps(document))
+    with pytest.raises(
+        StageMissingError, match=rf"(?s){path.name}: cannot be read as a compiled stage: .*demo__compile"
+    ):
+        store.progress("demo", (LOGICAL, COPIES))
+    if stage == LOGICAL:
+        with pytest.raises(StageMissingError):
+            store.options("demo")
+
+
 @pytest.mark.slow
 def test_the_version_goes_by_the_result_alone(store: ArtifactStore):
     document = store.read("demo", COPIES)

@@ -14,6 +14,7 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction
 from streams_orchestration.compiler.redeployment.states import remedy_of_gone
+from streams_orchestration.orchestration import state_check
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.asset_keys import own_key
 from streams_orchestration.orchestration.previews import KEEPS_STATE, LISTED, redeploy_metadata
@@ -22,7 +23,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import CatalogError, RedeployRefusedError, RevertedError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trying
 from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
@@ -219,6 +220,24 @@ def test_the_check_of_state_passes_for_an_application_that_is_not_deployed(spec:
     result = dg.Definitions.merge(defs, dg.Definitions(jobs=[job])).resolve_job_def("only").execute_in_process()
     (check,) = result.get_asset_check_evaluations()
     assert (check.passed, check.description) == (True, "demo is not deployed")
+
+
+@pytest.mark.slow
+def test_the_check_of_state_warns_if_the_deployed_options_cannot_be_read(
+    spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(*_: object) -> None:
+        message = "the catalog is away"
+        raise CatalogError(message)
+
+    monkeypatch.setattr(state_check, "kept_options", fail)
+    defs = build_application_definitions(spec, home)
+    job = dg.define_asset_job("only", selection=dg.AssetSelection.checks(dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)))
+    result = dg.Definitions.merge(defs, dg.Definitions(jobs=[job])).resolve_job_def("only").execute_in_process()
+    (check,) = result.get_asset_check_evaluations()
+    assert (check.passed, check.severity, check.description) == (
+        False, dg.AssetCheckSeverity.WARN, "the catalog is away"
+    )  # fmt: skip
 
 
 def tick(spec: Path, home: Home) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -211,6 +212,15 @@ def test_a_profiling_run_is_in_no_ones_way(sensed: Sensed):
 def test_loads_of_another_plan_are_ignored(sensed: Sensed):
     sensed.measure(0.9, 0.9, fingerprint="other")
     assert "with another plan" in sensed.skipped()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("document", ['{"pes": 3}', "[1, 2]", "no JSON"])
+def test_a_file_that_is_not_a_profile_is_the_reason_of_a_skipped_tick(sensed: Sensed, document: str):
+    sensed.store.path("demo", PROFILE).write_text(document)
+    assert re.search(
+        r"profile\.json: .*job demo__profile|profile\.json: .* job that wrote it", sensed.skipped(), re.DOTALL
+    )
 
 
 @pytest.mark.slow
