@@ -23,8 +23,8 @@ EXPECTED = frozenset(
     )
 )
 """Errors of a catalog or a store, which a reader expects of every function that uses one."""
-GENERAL = re.compile(r"see `|\berrors?\b|\b[Rr]aises?\b")
-"""Words of a docstring that speak of errors in general, or send its reader elsewhere for them."""
+GENERAL = re.compile(r"see `|[Rr]aises? (?:[\w ]+ )?(?:as|like) |[Ee]rrors (?:as )?(?:of|in) |the errors of")
+"""Words that send the reader of a docstring elsewhere for errors. Without them, each error must be named."""
 
 
 @dataclass
