@@ -22,6 +22,7 @@ from streams_orchestration.cli.starting import (
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.compiler.reading import read_application
+from streams_orchestration.orchestration.artifacts import StageMissingError
 from streams_orchestration.runtime import api
 
 
@@ -79,7 +80,8 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
 def cancel(application: str, timeout: float) -> int:
     """Stop an application and keep its state; return the exit status, 0.
 
-    A host that has not ended after `timeout` seconds is killed.
+    A host that has not ended after `timeout` seconds is killed. If Dagster cannot record the end, the application is
+    stopped all the same, and a note says so.
 
     Raises:
         NotDeployedError: the application is not deployed.
@@ -87,10 +89,13 @@ def cancel(application: str, timeout: float) -> int:
     home = api.Home.default()
     current().application = application
     api.read_status(home, application)
-    jobs = Jobs(home, application)
     stop_orphans(api.Catalog(home), application)
-    jobs.cancel(timeout)
-    status = jobs.status()
+    try:
+        Jobs(home, application).cancel(timeout)
+    except (api.StateDirectoryError, StageMissingError) as error:
+        note(f"Dagster cannot record that {application} is stopped: {error}")
+        api.cancel(api.Catalog(home), application, timeout)
+    status = api.observed_status(api.opened_catalog(home, application), application)
     return answer(
         lambda: {"state": status.shown_state, "status": status_document(home, status)},
         f"{application} is {status.shown_state}.",

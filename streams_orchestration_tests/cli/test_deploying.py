@@ -19,6 +19,7 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.bringing_up import BroughtUp, Request
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
+from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.fake_jobs import FakeJobs
@@ -56,6 +57,8 @@ def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     deployed(status(), monkeypatch)
+    monkeypatch.setattr(api, "opened_catalog", lambda *_: None)
+    monkeypatch.setattr(api, "observed_status", lambda *_: status(state="STOPPED"))
     assert main(["cancel", "flights", "--timeout", "5"]) == 0
     assert asked == [("cancel", "flights", 5.0)]
     captured = capsys.readouterr()
@@ -226,3 +229,24 @@ def test_a_full_disk_under_dagster_is_an_error_that_a_follower_outlives(
     monkeypatch.setattr(jobs, "run_job_in_process", full)
     with pytest.raises(StateDirectoryError, match=r"dagster: .* cannot be written: disk I/O error\. Make room"):
         jobs.Jobs(Home(tmp_path / "home").prepare(), "flights").reset("region-0")
+
+
+@pytest.mark.slow
+def test_an_application_is_stopped_although_dagster_cannot_record_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    home, dagster = Home(tmp_path / "home"), tmp_path / "dagster"
+    spec = tmp_path / "app.yaml"
+    spec.write_text(KEYED)
+    compilation = compile_spec(spec)
+    deploy(home, deployable(compilation))
+    for name in ("history/runs.db", "history/runs/index.db", "schedules/schedules.db"):
+        path = dagster / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("this is no database, and too long for an empty one")
+    monkeypatch.setenv("STREAMS_HOME", str(home.root))
+    monkeypatch.setenv("DAGSTER_HOME", str(dagster))
+    name = compilation.logical.application
+    assert main(["cancel", name]) == 0
+    assert f"Dagster cannot record that {name} is stopped" in capsys.readouterr().err
+    assert read_status(home, name).state == "STOPPED"

@@ -101,9 +101,10 @@ def redeploy(opened: OpenedApplication, *, drop: Collection[str] = (), within: f
 def begin_redeploy(opened: OpenedApplication, drop: Collection[str], within: float) -> tuple[Redeployment, bool]:
     """Begin a redeploy as `redeploy` does, but do not wait for the end of its trial.
 
-    An earlier trial is awaited first. Nothing is changed if the new plan is the deployed one. Files that the catalog
-    no longer names are removed. If the redeploy of a stopped application fails, the application is stopped again.
-    Errors of an operator's constructor or `setup`, and of the wrong parameters of one, are raised.
+    An earlier trial is awaited first. Nothing is changed if the new plan is the deployed one. Files that the catalog no
+    longer names are removed. If the redeploy of a stopped application fails before the switch to the new plan, the
+    application is stopped again. Errors of an operator's constructor or `setup`, and of the wrong parameters of one,
+    are raised.
 
     Returns:
         The redeploy, and True if it has resumed a stopped application.
