@@ -35,8 +35,8 @@ class FittedOptions:
 def options_of(deployed: Compilation) -> Options:
     """Return the options of a deployed plan.
 
-    A width of a region with a `uid` is kept under the uid instead of the name. A pattern with `*` is kept besides, and
-    so is one that also matches a region without a uid, or none.
+    A width of a region with a `uid` is kept under the uid instead of the name. A pattern is kept as well if it has a
+    `*`, matches a region without a uid, or matches no region.
     """
     regions = deployed.logical.regions
     widths: dict[str, int] = {}

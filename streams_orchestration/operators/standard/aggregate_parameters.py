@@ -168,7 +168,7 @@ class AggregateParameters(ExpressionParameters):
         """
         window = aggregate_window(self.window)
         if has_expressions(self.partition_by):
-            return Sharding(refusal="is windows of partitions by expressions; those by attributes could be divided")
+            return Sharding(refusal="is windows partitioned by expressions; by attributes, they could be divided")
         if not isinstance(window, Window):
             keys = tuple(self.partition_by)
             return Sharding(keys=(keys,)) if keys else Sharding(anyhow=True)

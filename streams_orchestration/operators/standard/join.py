@@ -77,7 +77,7 @@ class Join(ClockOperator):
         """
         keys: list[tuple[str, ...]] = []
         if has_expressions(*parameters.partitions):
-            return Sharding(refusal="is windows of partitions by expressions; those by attributes could be divided")
+            return Sharding(refusal="is windows partitioned by expressions; by attributes, they could be divided")
         for side, schema in enumerate(context.inputs):
             window = None if parameters.window is None else parameters.window_of(side)
             if window is not None and window.partitions is not None:

@@ -84,7 +84,7 @@ class Sort(ClockOperator):
     def sharding(cls, context: OperatorContext, parameters: SortParameters) -> Sharding:
         """Return a refusal, except for windows of event time whose partitions, if any, are by attributes alone."""
         if parameters.panes and has_expressions(parameters.partition_by):
-            return Sharding(refusal="is windows of partitions by expressions; those by attributes could be divided")
+            return Sharding(refusal="is windows partitioned by expressions; by attributes, they could be divided")
         if parameters.panes and parameters.partition_by:
             return Sharding(keys=(tuple(parameters.partition_by),))
         if parameters.by_time or parameters.panes:

@@ -245,7 +245,7 @@ class Host:
             self.surveyed = now
 
     def _load(self, row: Wanted) -> None:
-        """Load a plan, replace sinks and receivers, stop moved queries. Raises as `deployed_pes`, `Receivers.serve`."""
+        """Load the deployed plan, and stop queries of moved PEs. Raises as `deployed_pes` and `Receivers.serve` do."""
         pes = deployed_pes(self.catalog, self.application)
         here = [pe.program for pe in pes if pe.host == self.number]
         self.queries.load(pes, row.base)
