@@ -52,6 +52,10 @@ class Controls(Protocol):
         """Record, for other processes to see, that the failed unit works again."""
         ...
 
+    def deployed(self) -> bool:
+        """Return True once the application is in the catalog; before that, the catalog may be missing or older."""
+        ...
+
     def status(self) -> api.ApplicationStatus:
         """Return the status of the application."""
         ...
@@ -74,6 +78,7 @@ class Foreground:
         self._catalog = api.Catalog(home)
         self._seen = 0
         """The mark of the catalog's changes at the last call of `ended`."""
+        self._deployed = False
         self._recording: BackgroundCall[None] | None = None
 
     def deploy(
@@ -102,6 +107,7 @@ class Foreground:
                 reasons.
         """
         brought = api.bring_up(self._home, lock, wanted, request)
+        self._deployed = True
         if brought.restored is not None:
             for line in restored_lines(brought.restored):
                 say(line)
@@ -153,6 +159,10 @@ class Foreground:
     def record_reset(self, failure: api.UnitFailure) -> None:
         """Record in Dagster that the failed unit works again, unless a run has recorded it already."""
         self._jobs.record_reset(failure)
+
+    def deployed(self) -> bool:
+        """Return True once `deploy` has written the application into the catalog."""
+        return self._deployed
 
     def status(self) -> api.ApplicationStatus:
         """Update the states of the application's units, then return its status. Raises as `observed_status` does."""
@@ -263,6 +273,8 @@ def run_in_foreground(
         return status
 
     def show_start() -> None:
+        if not controls.deployed():  # another thread may still create or upgrade the catalog
+            return
         with suppress(api.NotDeployedError, api.CatalogUnavailableError):
             status = controls.status()
             if status.state in ("RUNNING", "WAITING"):  # any other state is the state of an earlier run

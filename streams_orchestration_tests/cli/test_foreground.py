@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -21,7 +22,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.bringing_up import GO_ON
+from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
@@ -66,6 +67,9 @@ class FakeJobs:
 
     def ended(self) -> bool:
         return self.looks <= 1
+
+    def deployed(self) -> bool:
+        return True
 
     def status(self) -> ApplicationStatus:
         self.looks -= 1
@@ -138,6 +142,44 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     application.deploy(Path("copy.yaml"), lock, deployable(copy), GO_ON, say=pytest.fail)
     assert order == [False, True], "before the engines are up, and before the PEs run"
     assert application.recorded() is None
+
+
+def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
+    copy: Compilation, home: Home, display: Display, monkeypatch: pytest.MonkeyPatch
+):
+    looked, bring_up = threading.Event(), api.bring_up
+
+    class Waiting(foreground.BackgroundCall[None]):
+        waits = 0
+
+        def wait(self, seconds: float) -> bool:
+            self.waits += 1
+            if self.waits == 2:  # so the command has looked at the start once
+                looked.set()
+            return super().wait(seconds)
+
+    def late(*arguments: Any) -> BroughtUp:
+        assert looked.wait(LIMIT_SECONDS)
+        assert not home.catalog.exists(), "the look has created a file"
+        return bring_up(*arguments)
+
+    def complete(*_: Any) -> None:
+        with Catalog(home).write() as connection:
+            connection.execute(update(tables.application).values(state="COMPLETED"))
+
+    monkeypatch.setattr(foreground, "BackgroundCall", Waiting)
+    monkeypatch.setattr(api, "bring_up", late)
+    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(api, "await_engines", lambda *_: None)
+    monkeypatch.setattr(api, "await_running", complete)
+    monkeypatch.setattr(Foreground, "_record", lambda *_: None)
+    application, lock = Foreground(home, "copy"), lock_start(home, "copy", "streams run")
+
+    def deploy() -> None:
+        application.deploy(Path("copy.yaml"), lock, deployable(copy), GO_ON, say=pytest.fail)
+
+    with Interrupts(lambda: None) as interrupts:
+        assert run_in_foreground(deploy, application, display, interrupts).state == "COMPLETED"
 
 
 def test_an_interrupt_stops_it_and_says_so_once() -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from streams_orchestration import world
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.catalog.changes import Bell, file_bell, ring
 from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
 from streams_orchestration.runtime.errors import (
@@ -40,6 +41,9 @@ CHECK_STEPS = 100_000
 FINDINGS = 3
 """The number of findings of a check for damage that a message shows."""
 
+SWITCH_PAUSES = Pauses(first=0.005, longest=0.5)
+"""Pauses between two attempts to switch a new file to write-ahead mode."""
+
 BELL = "-bell"
 """Suffix of the bell's file, whose times are set after commits, since SQLite cannot notify other processes."""
 
@@ -62,11 +66,35 @@ class SqliteDatabase(Database):
             # SQLAlchemy's documented recipe: pysqlite must not begin transactions by itself
             connection.isolation_level = None
             cursor = connection.cursor()
-            cursor.execute("PRAGMA journal_mode=WAL")
+            self._switch(cursor)
             cursor.execute("PRAGMA synchronous=FULL")
             cursor.close()
 
         self.listen()
+
+    def _switch(self, cursor: sqlite3.Cursor) -> None:
+        """Switch the file to write-ahead mode, unless it is in it.
+
+        While another process does the same with a new file, SQLite refuses this at once, whatever the timeout is. So
+        this method tries again, for as long as a writer waits for its turn.
+
+        Raises:
+            sqlite3.OperationalError: the file cannot be used, or its lock is not released in time.
+        """
+        until, failures = 0.0, 0
+        while True:
+            try:
+                cursor.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError as error:
+                failures += 1
+                if failures == 1:
+                    until = world.monotonic() + self._busy_seconds
+                pause = SWITCH_PAUSES.after(failures)
+                if "locked" not in str(error) or world.monotonic() + pause > until:
+                    raise
+            else:
+                return
+            world.sleep(pause)
 
     @classmethod
     def at(cls, url: URL, busy_seconds: float) -> SqliteDatabase:

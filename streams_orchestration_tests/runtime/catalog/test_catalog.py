@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy import func, insert, select
 
+from streams_orchestration import world
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
@@ -231,6 +234,37 @@ def test_several_processes_may_make_it_at_once(tmp_path: Path, database: str):
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: create_catalog(home), range(4)))
     assert all(catalog.exists for catalog in made)
+
+
+def test_a_new_file_is_waited_for_while_another_process_switches_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """SQLite refuses a second switch at once, so the timeout of the connection does not help."""
+    home = Home(tmp_path / "home").prepare()
+    with closing(sqlite3.connect(home.catalog, isolation_level=None)) as other:
+        other.execute("CREATE TABLE other(x)")
+        other.execute("BEGIN IMMEDIATE")
+        pauses: list[float] = []
+
+        def pause(seconds: float) -> None:
+            pauses.append(seconds)
+            if len(pauses) == 2:
+                other.execute("COMMIT")
+
+        monkeypatch.setattr(world, "sleep", pause)
+        create_catalog(home)
+    assert len(pauses) == 2
+    assert hosts(Catalog(home)) == []
+
+
+def test_a_file_that_stays_locked_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home, now = Home(tmp_path / "home").prepare(), [0.0]
+    monkeypatch.setattr(world, "monotonic", lambda: now[0])
+    monkeypatch.setattr(world, "sleep", lambda seconds: now.append(now.pop() + seconds))
+    with closing(sqlite3.connect(home.catalog, isolation_level=None)) as other:
+        other.execute("CREATE TABLE other(x)")
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(CatalogBusyError), Catalog(home, busy_seconds=20.0).read():
+            pass
+    assert 19.0 < now[0] <= 20.0
 
 
 def test_totals_have_64_bits(home: Home):
