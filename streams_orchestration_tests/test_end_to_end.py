@@ -235,6 +235,7 @@ def test_a_clone_of_a_savepoint_runs_elsewhere_at_another_width_to_the_same_resu
     assert_same(result_of(other, "trial"), wanted)
 
 
+@pytest.mark.deep
 def test_on_postgresql_neither_a_killed_host_nor_a_server_that_is_restarted_changes_the_result(
     tmp_path: Path, wanted: pa.Table, postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

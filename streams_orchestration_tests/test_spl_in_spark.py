@@ -20,9 +20,9 @@ PRINTING = """
 """
 
 
-@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("every", [24, pytest.param(1, marks=pytest.mark.deep)])
 def test_cases_are_right_in_one_run_and_what_is_printed_is_shown(tmp_path: Path, every: int):
-    """Every twelfth case; without Spark, `spl/test_applications.py` runs each of them."""
+    """Every twenty-fourth case; without Spark, `spl/test_applications.py` runs each of them."""
     names = of_kind("run")[::every]
     for name in names:
         shutil.copytree(CASES / name, tmp_path / name)

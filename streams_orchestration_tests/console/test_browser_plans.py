@@ -137,6 +137,7 @@ def test_five_thousand_operators_in_one_file(browser: Any, tmp_path: Path):
     page.context.close()
 
 
+@pytest.mark.deep
 def test_all_of_five_thousand_operators_is_seen_from_far_away(browser: Any, tmp_path: Path):
     file = tmp_path / "large.html"
     file.write_text(draw_html(large()), encoding="utf-8")

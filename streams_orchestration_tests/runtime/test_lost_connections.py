@@ -139,6 +139,7 @@ def test_after_a_fault_at_any_point_all_is_as_without(
     assert min(faults.commits.values()) >= 1
 
 
+@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.deep)], indirect=True)
 def test_planners_meet_faults_at_every_point_and_commit_each_batch_once(
     tmp_path: Path, server: Server | None, monkeypatch: pytest.MonkeyPatch
 ):
