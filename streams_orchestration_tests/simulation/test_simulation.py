@@ -33,13 +33,13 @@ SENT = ("--shape", "sent", "--kind", "target_lost", "--rate", "0.1", "--faults",
 RECEIVED = ("--shape", "received", "--faults", "20", "--kind")
 ALL_FAULTS: dict[str, tuple[str, ...]] = {
     "a region": ("--runs", "3", "--shape", "diamond"),
-    "operators outside of regions": ("--runs", "2", "--shape", "outside"),
+    "operators outside of regions": ("--shape", "outside"),
     "two hosts": ("--runs", "3", "--shape", "two_hosts"),
     "event time": ("--runs", "3", "--shape", "event_time"),
     "deliveries": ("--runs", "3", "--shape", "delivered"),
-    "transactions of several units": ("--runs", "2", "--shape", "two_regions", "--catalog", "postgresql"),
+    "transactions of several units": ("--shape", "two_regions", "--catalog", "postgresql"),
     "machines": ("--runs", "2", "--shape", "diamond", "--machines", "3"),
-    "machines with two hosts": ("--runs", "3", "--shape", "two_hosts", "--machines", "3"),
+    "machines with two hosts": ("--runs", "5", "--shape", "two_hosts", "--machines", "3"),
     "an object store": ("--runs", "2", "--shape", "two_regions", "--storage", "s3"),
     "an object store of machines": ("--runs", "2", "--shape", "two_regions", "--storage", "s3", "--machines", "3"),
 }
