@@ -49,7 +49,7 @@ class Column:
         return f"Column<{self}>"
 
     def __bool__(self) -> NoReturn:
-        """Refuse `if`, `and`, `or`, `not`, `in` and chains such as `1 < x < 3`: only a tuple makes it true or false."""
+        """Raise ColumnError for `if`, `and`, `or`, `not`, `in`, `1 < x < 3`: only a tuple makes it true or false."""
         message = (
             f"{self} has a value for each tuple, but none while the application is built; use & in place of and, | in "
             "place of or, ~ in place of not, .isin() in place of in, .between() in place of a < x < b, and when() in "
@@ -58,7 +58,7 @@ class Column:
         raise ColumnError(message)
 
     def __iter__(self) -> NoReturn:
-        """Refuse iteration: only the values of an expression have elements, and these exist for tuples only."""
+        """Raise ColumnError: only the values of an expression have elements, and these exist for tuples only."""
         message = (
             f"{self} has elements for each tuple, but none while the application is built; use functions.size for "
             "their number, x[0] for an element"

@@ -646,7 +646,7 @@ def Format(
     types: Mapping[str, Any] | None = None,
     output: Mapping[str, Any] | None = None,
 ) -> Use:
-    """Formats each tuple as a row that ends with a line feed, as bytes or text.
+    """Formats each tuple as a row, as bytes or text. A row ends with a line feed, except with `format: bin`.
 
     Args:
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.

@@ -71,7 +71,7 @@ def complete_shown(context: click.Context, parameter: click.Parameter, start: st
 
 
 def complete_operator(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Return the logical names of the operators of the spec that precedes the cursor.
+    """Return the logical names that begin with `start`, of the operators of the spec that precedes the cursor.
 
     There are none without a spec, or if it does not compile.
     """
@@ -83,7 +83,7 @@ def complete_operator(context: click.Context, _parameter: click.Parameter, start
 
 
 def complete_pe(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Return the PEs of the application that have a log, or of all applications if none was typed yet.
+    """Return the PEs with a log whose numbers begin with `start`, of the typed application or of all applications.
 
     There are none if the state directory cannot be used.
     """
@@ -97,7 +97,7 @@ def complete_pe(context: click.Context, _parameter: click.Parameter, start: str)
 
 
 def complete_unit(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Return the units of recovery of the application, or of all applications if click knows none yet.
+    """Return the sorted units of recovery that begin with `start`, of the typed application or of all deployed ones.
 
     There are none if the application is not deployed, or the catalog cannot be read.
     """

@@ -45,7 +45,9 @@ class DeployedPe:
 
     program: PeProgram
     host: int
+    """The number of the host in the plan."""
     restartable: bool
+    """False if its unit is not reset automatically after the PE has failed, by the config `restartable`."""
     initial: dict[str, dict[str, Any]]
     """Source operator, by its physical name -> the position from which it begins."""
 

@@ -193,7 +193,7 @@ class LogicalOperator:
 
     @property
     def is_native(self) -> bool:
-        """True for a native operator of an application in SPL."""
+        """True for an operator that is not standard, if its location has a column, as locations in SPL have."""
         return self.location is not None and self.location.column > 0 and not self.standard
 
     @property

@@ -33,7 +33,9 @@ class Exchange:
     operator: int
     port: int
     connection: int
+    """The number of the connection in the physical graph, as in `Direct`."""
     queue: bool
+    """True for a queue, False for a merge."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,10 @@ def _digits(count: int, widest: int) -> str:
 
 
 def _expected(piece: PatternPiece) -> str:
-    """Return the regular expression that parses a part."""
+    """Return the regular expression of the texts that a part with a letter matches.
+
+    It may have alternatives, so it needs a group around it. Names of months and days are English.
+    """
     letter, count = piece.letter, piece.times
     match letter:
         case "y":

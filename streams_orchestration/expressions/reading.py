@@ -41,7 +41,7 @@ UNITS = frozenset(
 
 
 class TokenReader:
-    """A reader of tokens from left to right."""
+    """A reader of tokens from left to right. The last token must have the kind `end`, as `tokenize` returns it."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens

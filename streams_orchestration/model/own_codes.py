@@ -100,7 +100,7 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO0113": error("The application has no operators.", "Add invocations to `graph`."),
     "SO0114": error(
-        "Two operators have the same uid, or one has the name of another as its uid.",
+        "Two operators have the same uid, or one has as its uid the full name of another that has no uid.",
         "Give each operator its own uid. If a composite is used several times, put the uid on its invocations.",
     ),
     "SO0201": error(
@@ -185,9 +185,9 @@ OWN_CODES: dict[str, Code] = {
         "Remove `mutable: false` if the operator changes these attributes, else `mutates`.",
     ),
     "SO0308": warning(
-        "Windows that window markers close are downstream of a Custom, and no operator upstream of it makes such "
-        "markers.",
-        "Make markers in a function of the Custom, put a Punctor in front of the windows, or give them a size.",
+        "Windows that window markers close are downstream of a Custom from which no markers are known to come.",
+        "Make markers in a function or in the logic of the Custom, put a Punctor in front of the windows, or give them "
+        "a size.",
     ),
     "SO0401": error(
         "A number is outside of its range.",

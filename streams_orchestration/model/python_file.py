@@ -43,7 +43,7 @@ def specs_in(directory: Path) -> list[Path]:
 
 
 def may_be_spec(file: Path) -> bool:
-    """Return True for a YAML file, and for a Python file that imports the builder.
+    """Return True for a YAML file, by its suffix, and for a Python file that contains the name of the builder.
 
     Other Python files define operators. A Python file that cannot be read is not a spec.
     """

@@ -114,6 +114,25 @@ def test_a_window_that_no_marker_reaches_is_named_by_the_compiler(tmp_path: Path
     ]
 
 
+SUBMITS = {"onTuple": {"0": "submit(P, C);"}}
+MARKS = {**SUBMITS, "onPunct": {"0": "if (currentPunct() == Sys.WindowMarker) submit(Sys.WindowMarker, C);"}}
+
+
+@pytest.mark.parametrize(("logic", "warned"), [(SUBMITS, True), (MARKS, False)])
+def test_a_custom_in_spl_passes_markers_on_only_if_its_logic_submits_them(
+    tmp_path: Path, logic: dict[str, Any], *, warned: bool
+):
+    graph = [
+        source("S", tmp_path / "rows.csv"),
+        node("P", "Punctor", "S", parameters={"punctuate": "true", "position": "after"}),
+        node("C", "Custom", "P", parameters={"spl": logic}),
+        node("W", "Aggregate", "C", parameters=CLOSED_BY_MARKERS),
+    ]
+    found = [each for each in compiled(graph).diagnostics if each.operator == "W" and each.code != "SO0110"]
+    assert [each.code for each in found] == ["SO0308"] * warned
+    assert all("the logic of C submits no window markers" in each.message for each in found)
+
+
 def test_windows_behind_a_function_are_closed_by_the_markers_in_front_of_it(tmp_path: Path):
     files = tmp_path / "rows"
     files.mkdir()

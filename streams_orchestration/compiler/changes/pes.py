@@ -111,7 +111,13 @@ def _reasons(members: Set[Hashable], was: Set[Hashable], changed: Set[Hashable])
 
 
 def _peers(compilation: Compilation, operators: Sequence[Hashable], ids: Sequence[int]) -> list[set[Hashable]]:
-    """Return per PE the operators at the other ends of its streams, with their PEs."""
+    """Return for each PE the ends of its streams in other PEs: (operator's identity, port, run-time number of its PE).
+
+    Args:
+        compilation: the plan.
+        operators: the identity of each physical operator.
+        ids: the run-time number of each PE.
+    """
     pe_of = compilation.fusion.pe_of
     peers: list[set[Hashable]] = [set() for _ in compilation.fusion.pes]
     for each in compilation.physical.connections:

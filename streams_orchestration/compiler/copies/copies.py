@@ -189,7 +189,11 @@ class _Port(NamedTuple):
 
 
 class _Decisions(dict[tuple[Any, ...], _Port]):
-    """A cache of decisions about output ports, so that equal ports of replicas are decided once."""
+    """A cache of decisions about output ports, so that equal ports of replicas are decided once.
+
+    A key is a tuple: True if the port is mutable, then the ways to its consumers in the order of the graph. Looking up
+    a new key makes and keeps its decision.
+    """
 
     def __init__(self) -> None:
         self._copies = {reason: _Copies(reason) for reason in (_KEPT, _SPLITTER, _READ_LATER)}
@@ -211,7 +215,7 @@ class _Decisions(dict[tuple[Any, ...], _Port]):
 
 
 class _Copies(dict[Mutates, Passing]):
-    """A cache of the passings that copy for one reason: copied attributes -> passing."""
+    """The passings that copy for one reason: copied attributes -> passing. A lookup creates a missing one."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason

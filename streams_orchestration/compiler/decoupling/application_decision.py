@@ -40,7 +40,7 @@ class Parting:
     parts: tuple[tuple[int, ...], ...]
     """The operators of each part; a part comes after the parts that feed it."""
     loads: tuple[float, ...]
-    """The load of each part, in the unit of the problem."""
+    """The load of each part, in percent of a processor at the rates of the problem."""
     crossings: tuple[Crossing, ...]
 
 
@@ -60,20 +60,21 @@ class ApplicationDecision:
 
     @property
     def after(self) -> tuple[float, ...]:
-        """The load of each part with its overhead, at the saturating rates."""
+        """The load of each part with its overhead, in percent of a processor at the saturating rates."""
         overhead = PERCENT * self.costs.overhead * self.saturation
         return tuple(load + overhead for load in self.parting.loads)
 
     @property
     def predicted_speedup(self) -> float:
-        """The factor by which the rates can grow, limited by the busiest PE or by the processors of the machine."""
+        """The factor by which the rates can grow over the fused PEs, as `MeasuredCosts.headroom` limits both."""
         return self.costs.headroom([*self.others, *self.after]) / self.costs.headroom([*self.before.values()])
 
     def gain(self, running: FusionPlan) -> float:
-        """Return the predicted gain over the PEs in which the application runs, both predicted in the same way.
+        """Return the factor by which the rates can grow over the running PEs, both predicted; 1 if not at all.
 
-        If another decision has divided the running PEs, the gain differs from the speed-up, which is relative to the
-        fused PEs. If that decision divided another PE, or the fusion was another one, the speed-up is returned.
+        The operators of this decision may already run divided by another one, so the factor differs from
+        `predicted_speedup`, which compares with the fused PE. If the running PEs do not divide exactly these operators
+        into several, `predicted_speedup` is returned.
 
         Args:
             running: the running PEs, of the same expanded graph.
@@ -89,7 +90,7 @@ class ApplicationDecision:
 
     @property
     def others(self) -> list[float]:
-        """The loads of the PEs that are not divided."""
+        """The loads of the PEs that are not divided, in percent of a processor at the saturating rates."""
         return [load for pe, load in self.before.items() if pe != self.pe]
 
 

@@ -62,8 +62,8 @@ class ApplicationProblem:
     ids: tuple[str, ...]
     """The id of each operator in the problem."""
     loads: tuple[float, ...]
-    """The fixed load of each operator: its own, and the load of streams to and from operators outside of the problem.
-    """
+    """The fixed load of each operator, in percent of a processor: its own, and of streams that cross the border of the
+    problem."""
     outlets: tuple[Outlet, ...]
     groups: tuple[JoinedOperators, ...]
     """The sets of several operators that must stay together (rule Q12)."""
@@ -209,7 +209,7 @@ class _Builder:
         return self.scale * send.of(amount, amount * size), self.scale * receive.of(amount, amount * size)
 
     def load(self, operator: int) -> float:
-        """Return the load of an operator, together with its streams to and from operators outside of the problem.
+        """Return the load of an operator with its streams across the border of the problem, in percent of a processor.
 
         Missing measurements count as 0, and imported tuples have no cost for their bytes.
         """
@@ -260,9 +260,16 @@ class _Builder:
     def operations(
         self, scope: Sequence[int], loads: Sequence[float], outlets: Sequence[Outlet], groups: Sequence[JoinedOperators]
     ) -> Iterator[Operation]:
-        """Yield a node for each operator, and one for each outlet of an operator with several.
+        """Yield a node for each operator, and one for each outlet of an operator that has several or is not fed.
 
-        An operator without inputs executes where its output goes (rule Q1), so outlets of sources are always nodes.
+        An operator that no outlet of the problem feeds executes where its output goes (rule Q1), so its only outlet is
+        a node, too.
+
+        Args:
+            scope: the operators of the problem.
+            loads: the load of each, in percent of a processor.
+            outlets: all outlets of the problem.
+            groups: the operators that must stay together.
         """
         tick = {
             member: self.physical.operators[group.operators[0]].name for group in groups for member in group.operators

@@ -176,5 +176,5 @@ def _sends(
 
 
 def together(flow: Dataflow) -> float:
-    """Return the load of one machine that executes everything."""
+    """Return the load of one machine that executes everything, in the unit of the problem."""
     return math.fsum(node.cpu + node.recv_cpu for node in flow.nodes)

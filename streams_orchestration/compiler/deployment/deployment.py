@@ -95,7 +95,7 @@ def _check_runnable(logical: LogicalGraph) -> None:
     """Run the cheap checks first; most applications that cannot run fail one of them.
 
     Raises:
-        CannotRunError: an operator has no implementation, or a stream no schema.
+        CannotRunError: an operator has no implementation, or a stream that an operator reads has no schema.
     """
     for operator in logical.operators:
         try:

@@ -230,9 +230,13 @@ class _Checks:
             yield _at(operator, "SO0804", message, "output")
 
     def many_calls(self, operator: LogicalOperator, consumers: dict[int, list[int]]) -> Iterator[Diagnostic]:
-        """Yield a warning if watermarks at every tuple reach operators that are called for each slice of tuples.
+        """Yield a warning if operators downstream of a `minimumGap` of 0 are called for each slice of tuples.
 
-        It names at most `_SHOWN` of them.
+        The warning names at most `_SHOWN` of them.
+
+        Args:
+            operator: an operator with `minimumGap: 0`, which the caller has tested.
+            consumers: operator -> those that its event-time connections lead to.
         """
         behind = [self.logical.operators[number] for number in sorted(reached(consumers[operator.index], consumers))]
         sliced = [each.name for each in behind if not self.takes_whole_batches(each)]

@@ -88,7 +88,7 @@ def _peers(
 def _is_awaited(
     operator: EventTimeOperator, graphs: EventTimeMap, physical: PhysicalGraph, logical: LogicalGraph
 ) -> bool:
-    """Return True if an operator downstream of a Spark query uses the watermarks of its results."""
+    """Return True for a Spark query if an operator downstream uses the watermarks of its results."""
     if logical.operators[physical.operators[operator.operator].logical].engine != "dataframe" or not operator.outputs:
         return False
     models = {each.operator: logical.operators[physical.operators[each.operator].logical] for each in graphs.operators}

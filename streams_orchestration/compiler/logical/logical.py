@@ -282,7 +282,11 @@ class _Builder:
                 self.diagnostics.append(Diagnostic.of(code, message, operator=plane.name, location=location))
 
     def check_uids(self) -> None:
-        """Report operators, Imports and Exports whose uid equals an earlier uid or the name of any of them."""
+        """Report operators, Imports and Exports whose identity has another owner already.
+
+        The owner is an earlier one with the same identity, or one that has no identity, by its full name. An identity
+        comes from a uid of the operator itself or of a composite around it; see `InstanceTree.uid`.
+        """
         if not self.tree.has_uids:
             return
         uids = {each: self.tree.uid(each) for each in (*self.tree.primitives, *self.tree.specials)}

@@ -47,7 +47,10 @@ def check_parallel_regions(graph: LogicalGraph) -> list[Diagnostic]:
 
 
 def _check_links(graph: LogicalGraph) -> Iterator[Diagnostic]:
-    """Yield findings on Imports and Exports outside of the innermost parallel region of their operator (rule 35)."""
+    """Yield findings on Imports and Exports whose innermost parallel region is not their operator's (rule 35).
+
+    If only one of both is in a region, that is a finding, too.
+    """
     for link in (*graph.imports, *graph.exports):
         operator = graph.operators[link.operator]
         if link.regions[-1:] != operator.regions[-1:]:

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 
 from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph, LogicalOperator
 from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.programs import LOGIC
+
+_MARKERS = ("WindowMarker", "currentPunct")
+"""The names of SPL by which logic can refer to a window marker."""
 
 
 def check_punctuation(graph: LogicalGraph) -> Iterator[Diagnostic]:
@@ -41,8 +45,9 @@ def _findings(
 ) -> Iterator[tuple[str, str]]:
     """Yield the code and the message of each fault of a port that expects window punctuation, by a walk upstream.
 
-    The walk passes ports that preserve punctuation, and ends at one that generates it. A Custom without `onPunctuation`
-    is passed, too: it forwards markers, and its functions may submit some.
+    The walk passes ports that preserve punctuation, and ends at one that generates it. A Custom of functions without
+    `onPunctuation` is passed, too: it forwards markers, and its functions may submit some. A Custom in SPL forwards
+    none, so the walk ends there.
     """
     expects = f"input port {port} expects window punctuation"
     current, current_port = consumer, port
@@ -72,6 +77,15 @@ def _findings(
                 yield "CDISP0819E", f"{expects} and is fed from the parallel region {region}"
         if _hands_on(producer):
             custom = custom or producer
+        elif _submits_none(producer):
+            if not bordered:
+                unless = "" if custom is None else f"unless the functions of {custom.name} make them, "
+                yield (
+                    "SO0308",
+                    f"{expects}; the logic of {producer.name} submits no window markers, so {unless}its windows do not "
+                    "close before the end",
+                )
+            return
         elif output.generates_window_punctuation:
             return
         elif not output.preserves_window_punctuation:
@@ -93,6 +107,16 @@ def _findings(
 
 
 def _hands_on(operator: LogicalOperator) -> bool:
-    """Return True if an operator is a Custom that forwards the window markers of its only input port."""
-    is_custom = operator.standard and operator.kind == "Custom"
-    return is_custom and len(operator.inputs) == 1 and "onPunctuation" not in operator.parameters
+    """Return True for a Custom with one input port and functions, none of them `onPunctuation`: it forwards markers."""
+    own = operator.parameters.keys() & {"onPunctuation", LOGIC}
+    return _is_custom(operator) and len(operator.inputs) == 1 and not own
+
+
+def _submits_none(operator: LogicalOperator) -> bool:
+    """Return True for a Custom in SPL whose logic names neither a window marker nor the mark that has arrived."""
+    logic = str(operator.parameters.get(LOGIC, ""))
+    return _is_custom(operator) and bool(logic) and not any(name in logic for name in _MARKERS)
+
+
+def _is_custom(operator: LogicalOperator) -> bool:
+    return operator.standard and operator.kind == "Custom"

@@ -77,10 +77,13 @@ class ChangeReader:
         self._most = PEEKED
         self._read = 0
         self.more = False
-        """True if the last call left changes unread."""
+        """True if the last call may have left changes unread."""
 
     def read(self, position: LogPosition, limit: int, end: int | None = None) -> tuple[LogPosition, list[ChangedRow]]:
-        """Return about `limit` further changes, and the position after them; `more` tells if changes are left.
+        """Return about `limit` further changes, and the position after them; `more` tells if some may be left.
+
+        There may be no change although `more` is True. After an error, call `close` before the next call: a call at the
+        same position would otherwise continue behind changes that were read but not returned.
 
         Args:
             position: the position to continue from.

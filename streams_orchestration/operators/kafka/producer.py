@@ -47,7 +47,7 @@ class KafkaMessage(NamedTuple):
 class TransactionalProducer:
     """The producer of one channel of a sink. A second producer with the same name fences the first.
 
-    All methods raise `KafkaAwayError` and `KafkaRefusedError`. After that, the producer must be closed and replaced.
+    Creating it and `write` raise `KafkaAwayError` and `KafkaRefusedError`. After that, it must be closed and replaced.
     """
 
     def __init__(

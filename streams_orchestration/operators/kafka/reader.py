@@ -45,7 +45,7 @@ class OutOfRangeError(Exception):
 class KafkaReader:
     """A client that reads assigned partitions without a consumer group, so only its owner knows the positions.
 
-    All methods raise `KafkaAwayError` and `KafkaRefusedError`.
+    All methods but `close` raise `KafkaAwayError` and `KafkaRefusedError`.
     """
 
     def __init__(self, parameters: KafkaParameters, *, committed: bool) -> None:

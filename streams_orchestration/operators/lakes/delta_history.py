@@ -36,8 +36,8 @@ _LOG = "_delta_log"
 class DeltaHistory:
     """The versions of one table.
 
-    Methods raise LakeError if it cannot be reached or is gone, DataError if it was created again, and ReferenceError if
-    a reference to a secret cannot be resolved.
+    All methods but `open` raise LakeError if it cannot be reached or is gone, DataError if it was created again, and
+    ReferenceError if a reference to a secret cannot be resolved.
     """
 
     def __init__(self, store: DeltaStore) -> None:
@@ -198,7 +198,7 @@ class DeltaHistory:
         return {name: name for name in names if name in file.names}
 
     def open(self, part: DataPart) -> Any:
-        """Open a data file. Raises OSError if it is gone or cannot be opened."""
+        """Open a data file. Raises FileNotFoundError if it is gone, and OSError if it cannot be opened."""
         return self._files.open_input_file(part.path)
 
     @cached_property

@@ -102,8 +102,8 @@ class LostVersionsError(Exception):
 class TableHistory(Protocol):
     """A table that is read version by version.
 
-    All methods raise LakeError if it cannot be reached or is gone, and DataError if it was created again or rolled back
-    to before a version that was read, or cannot be read here.
+    All methods but `open` raise LakeError if it cannot be reached or is gone, and DataError if it was created again or
+    rolled back to before a version that was read, or cannot be read here.
     """
 
     place: str
@@ -140,7 +140,10 @@ class TableHistory(Protocol):
         ...
 
     def feed(self, version: int) -> pa.Table:
-        """Return the change data feed of a version, with `_change_type`, `_commit_version` and `_commit_timestamp`."""
+        """Return the change data feed of a version, with `_change_type`, `_commit_version` and `_commit_timestamp`.
+
+        Raises NotImplementedError for Iceberg, which has no change data feed.
+        """
         ...
 
     def columns(self) -> pa.Schema:
@@ -152,5 +155,5 @@ class TableHistory(Protocol):
         ...
 
     def open(self, part: DataPart) -> IO[bytes] | Any:
-        """Open a data file. Raises FileNotFoundError."""
+        """Open a data file. Raises FileNotFoundError if it is gone, and OSError if it cannot be opened."""
         ...

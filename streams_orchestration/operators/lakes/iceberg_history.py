@@ -34,7 +34,7 @@ _FIELD_ID = b"PARQUET:field_id"
 
 
 class IcebergHistory:
-    """The snapshots of one table. Methods raise LakeError if it cannot be reached or is gone; see `TableHistory`.
+    """The snapshots of one table. All methods but `open` and `feed` raise LakeError; see `TableHistory`.
 
     `newest` loads the table, and so do `start`, `following` and `behind`. Other methods use the table as it was loaded.
     """

@@ -146,13 +146,13 @@ class LakeSource(SourceOperator):
         return self._backoff.pause or (self.parameters.poll_period if self._idle else 0.0)
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next rows, and update the lag; log an outage and submit none while the table cannot be reached.
+        """Submit the next rows, and update the lag. An outage is logged, and ends the call after the rows before it.
 
-        The first call only determines the starting position, so that a repeated first call starts there as well.
+        At most `limit` rows are submitted, but with `onChange: feed` whole versions. The first call only determines the
+        starting position, so that a repeated first call starts there as well.
 
         Raises:
-            DataError: rows are lost, deleted or updated, or do not fit the stream; the message names version and
-                remedy.
+            DataError: rows are lost, deleted or updated, or do not fit; the message names version and remedy.
             LakeError, ReferenceError: the table does not exist or cannot be read, or a secret cannot be resolved.
         """
         self._reached = offset

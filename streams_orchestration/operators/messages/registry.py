@@ -62,7 +62,7 @@ class RegisteredSchema(NamedTuple):
 
 
 class Registry:
-    """A client. All methods raise `RegistryAwayError`, and `RefusedError` if a retry cannot help."""
+    """A client. Its requests raise `RegistryAwayError`, and `RefusedError` if a retry cannot help."""
 
     def __init__(self, parameters: RegistryParameters) -> None:
         """Resolve references, and mask their values in all output from then on. A connection is made on first use.

@@ -267,7 +267,7 @@ class FileSink(GatheringSink):
         self.since.last = None
 
     def checkpoint(self) -> State:
-        """Return the tuples that wait for their file to be complete, and the time of the last tuple."""
+        """Return the waiting tuples if `holds_files`, and the time of the last tuple if `has_delay_field`."""
         waiting = self.files.dump() if self.parameters.holds_files else {}
         return {**waiting, "last": self.since.last} if self.parameters.has_delay_field else waiting
 

@@ -80,7 +80,7 @@ class _Compiled(NamedTuple):
 
 
 class Format(Operator):
-    """Formats each tuple as a row that ends with a line feed, as bytes or text.
+    """Formats each tuple as a row, as bytes or text. A row ends with a line feed, except with `format: bin`.
 
     Parameters and `Output()` are as in Format of the SPL standard toolkit 1.4 (IBM Streams 4.3), except that values are
     quoted only if needed. `jsonl` and text output are additions.
@@ -134,6 +134,8 @@ class Format(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Format each tuple as a row, and submit it with the row as an attribute; set failed tuples aside.
+
+        With an `output` in SPL, its expressions make the row, except with `format: bin`.
 
         Raises:
             DataError: with `onError: fail`, a tuple has no row, or an expression has no value.

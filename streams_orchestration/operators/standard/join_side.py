@@ -200,7 +200,7 @@ class JoinSide:
         return rows
 
     def _held(self) -> Iterator[tuple[int, Any]]:
-        """Yield the partition number and the value of each tuple."""
+        """Yield the partition number of each tuple and the value that the policy compares, in order of arrival."""
         places = self.log.places()
         yield from zip(*(self.log.notes[name][places].tolist() for name in ("partition", "value")), strict=True)
 

@@ -84,7 +84,8 @@ class Lookup(Operator):
     def check(cls, context: OperatorContext, parameters: LookupParameters) -> None:
         """Raise ValueError if an attribute, a column or the table is missing, or several rows have the same key.
 
-        Also refuse a value that cannot be read, and a second output port without `algorithm: inner`.
+        Also refuse a value that cannot be read, and a second output port without `algorithm: inner`. Raise OSError if
+        the table's file cannot be read to its end.
         """
         source, target = context.inputs[0], context.outputs[0] or context.inputs[0]
         for attribute in parameters.attributes():
@@ -111,8 +112,9 @@ class Lookup(Operator):
         """Read the lookup table, and index it by its keys.
 
         Raises:
-            ValueError: the table has changed since `check`, and lacks a column or has values that cannot be read.
-            OSError: the table is gone or cannot be read.
+            ValueError: the table has changed since `check`: it is gone, lacks a column or has values that cannot be
+                read.
+            OSError: the file cannot be read to its end.
         """
         table = _read_table(self.context, self.parameters)
         self.schema = self.context.outputs[0] or self.context.inputs[0]
@@ -178,7 +180,9 @@ def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Ta
     """Return the key columns and the columns to take, in the types of the stream's attributes.
 
     Raises:
-        ValueError: the table lacks a column, or its values cannot be read in these types.
+        ValueError: the table is missing (see `resolve_input`), or lacks a column, or its values cannot be read in these
+            types.
+        OSError: the file cannot be read to its end.
     """
     path = resolve_input(parameters.table, context.base)
     target = context.outputs[0] or context.inputs[0]
