@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,21 @@ def test_a_file_that_an_operator_misses_may_be_there_after_a_reset(
     results = failed(local)
     assert results
     assert not any(result.permanent for result in results)
+
+
+def test_a_class_that_is_missing_on_a_worker_fails_its_operator_and_may_be_there_after_a_reset(local: LocalApplication):
+    (program,) = local.programs
+    plan = local.plan(program)
+    assert plan is not None
+    operators = {
+        index: replace(operator, implementation="not_installed:Thing") if operator.name == "Doubled" else operator
+        for index, operator in program.operators.items()
+    }
+    results = local.execute(replace(program, operators=operators), plan)
+    (bad,) = [result for result in results if result.error]
+    assert str(bad.error).startswith("operator Doubled: ImplementationError: not_installed:Thing: the module cannot be")
+    assert bad.failure is not None
+    assert (bad.failure.operator, bad.permanent) == ("Doubled", False)
 
 
 def first_failed(tmp_path: Path, graph: list[dict[str, Any]]) -> TaskResult:

@@ -6,6 +6,8 @@ import logging
 import threading
 from collections.abc import Iterator
 from itertools import chain, repeat
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,9 +18,10 @@ from streams_orchestration.runtime.engine.spark.progress import StandstillWatch
 from streams_orchestration.runtime.hosts import storage_watch
 from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
 from streams_orchestration.runtime.recurring import RecurringErrors
-from streams_orchestration.runtime.redeployment import draining
+from streams_orchestration.runtime.redeployment import draining, tending
 from streams_orchestration.runtime.sinks import publisher as publishing
 from streams_orchestration.runtime.sinks.publisher import Publisher
+from streams_orchestration.runtime.storage.home import Home
 
 PATIENCE = 20.0
 
@@ -77,6 +80,20 @@ def test_a_hold_is_renewed_after_an_unexpected_error(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(draining, "release", lambda *_: None)
     with draining.units_on_hold(None, "app", ["region-0"]):  # type: ignore[arg-type]
         assert renewed.is_reached()
+
+
+def test_hosts_are_tended_again_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
+    looked = Reached()
+    changes = SimpleNamespace(mark=lambda: 0, wait=lambda *_: True)
+    monkeypatch.setattr(tending, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(tending, "Catalog", lambda _home: SimpleNamespace(changes=changes))
+    monkeypatch.setattr(tending.Tending, "look", looked)
+    thread = tending.Tending(Home(Path("home")), "m")
+    thread.start()
+    try:
+        assert looked.is_reached()
+    finally:
+        thread.end()
 
 
 class Ringing(Bell):

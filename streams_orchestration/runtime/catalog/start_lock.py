@@ -10,8 +10,8 @@ import fcntl
 import json
 import re
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -57,6 +57,7 @@ class StartLock:
     def __init__(self, home: Home, application: str, file: IO[str], shared: SharedLock | None = None) -> None:
         self.application = application
         """The name of the application."""
+        self._root = home.root
         self._path = home.start_lock(application)
         self._file: IO[str] | None = file
         self._shared = shared
@@ -77,10 +78,11 @@ class StartLock:
         If the database's lock is not free, the file's lock is kept.
 
         Raises:
+            StateDirectoryError: the file cannot be locked.
             CatalogError: the database cannot be reached.
         """
         assert self._file is not None
-        return _locked(self._file) and (self._shared is None or self._shared.take())
+        return _locked(self._root, self._file) and (self._shared is None or self._shared.take())
 
     def starter(self) -> Starter | None:
         """Return the process that holds the lock; None if none does, or it is not known.
@@ -88,26 +90,33 @@ class StartLock:
         This takes the file's lock if that is free.
 
         Raises:
+            StateDirectoryError: the file cannot be locked.
             CatalogError: the database cannot be reached.
         """
         assert self._file is not None
-        if not _locked(self._file):
+        if not _locked(self._root, self._file):
             return _starter(self._path)
         return None if self._shared is None else _far_starter(self._shared)
 
     def hold(self, command: str) -> None:
-        """Write into the lock file which process holds it, and with which command. Raises OSError if that fails."""
+        """Write into the lock file which process holds it, and with which command.
+
+        Raises:
+            StateDirectoryError: the file cannot be written.
+        """
         assert self._file is not None
-        self._file.truncate(0)
-        json.dump({"pid": world.pid(), "since": world.now(), "command": command}, self._file)
-        self._file.flush()
+        with _using(self._root):
+            self._file.truncate(0)
+            json.dump({"pid": world.pid(), "since": world.now(), "command": command}, self._file)
+            self._file.flush()
 
     def abandon(self) -> None:
         """Close the file and the connection of the lock, which releases it if this process holds it."""
         if self._shared is not None:
             self._shared.close()
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # on a full disk `hold` has left unwritten text; the file is closed all the same
+                self._file.close()
             self._file = None
 
     def __enter__(self) -> StartLock:
@@ -136,16 +145,14 @@ def lock_start(
 
     Raises:
         BeingStartedError: the other process still holds the lock.
-        StateDirectoryError: the lock file cannot be made, or opened for writing.
+        StateDirectoryError: the lock file cannot be made, locked or written.
         CatalogError: the database cannot be reached.
     """
     path = home.start_lock(application)
     shared = database_of(home).shared_lock(f"start of {application}", _name(command))
-    try:
+    with _using(home.root):
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = StartLock(home, application, path.open("a+", encoding="utf-8"), shared)
-    except OSError as error:
-        raise StateDirectoryError(home.root, error.strerror or str(error)) from error
     until = world.monotonic() + (LIMIT_SECONDS if limit is None else limit)
     waits = False
     try:
@@ -163,11 +170,21 @@ def lock_start(
     return lock
 
 
-def _locked(file: IO[str]) -> bool:
+@contextmanager
+def _using(root: Path) -> Generator[None]:
+    """Raise StateDirectoryError in place of an OSError of the block, which uses a file of the state directory."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        yield
+    except OSError as error:
+        raise StateDirectoryError(root, error.strerror or str(error)) from error
+
+
+def _locked(root: Path, file: IO[str]) -> bool:
+    with _using(root):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
     return True
 
 

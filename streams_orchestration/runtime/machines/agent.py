@@ -299,15 +299,14 @@ class Agent:
             )
 
     def _tidy(self) -> None:
-        """Kill and log orphans on this machine, and drop old requests for logs."""
+        """Kill orphans on this machine, which `stop_orphans` logs, and drop old requests for logs."""
         drop_old_log_requests(self._catalog)
         p = tables.process
         with self._catalog.read() as connection:
             mine = select(p.c.application).where(p.c.space == process_space()).distinct()
             applications = connection.scalars(mine).all()
         for application in applications:
-            for orphan in stop_orphans(self._catalog, application):
-                log.info("%s", orphan)
+            stop_orphans(self._catalog, application)
 
     def _clear(self) -> None:
         """Remove and log files left by hosts that were killed here and run elsewhere now."""

@@ -79,8 +79,12 @@ def read_machines(home: Home) -> tuple[MachineStatus, ...]:
     if not catalog.exists:
         return ()
     with catalog.read() as connection:
-        machines = registered(connection)
-        hosts = HostRow.all(connection, select(tables.host).where(tables.host.c.machine.is_not(None)))
+        return _statuses(connection)
+
+
+def _statuses(connection: Connection) -> tuple[MachineStatus, ...]:
+    machines = registered(connection)
+    hosts = HostRow.all(connection, select(tables.host).where(tables.host.c.machine.is_not(None)))
     now = clock.now()
     on: dict[str, list[str]] = {}
     for row in sorted(hosts, key=lambda row: (row.application, row.id)):
@@ -122,10 +126,9 @@ def forget(home: Home, name: str) -> None:
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     m = tables.machine
-    known = {machine.name: machine for machine in read_machines(home)}
     with _catalog(home, name).write() as connection:
         _machine(connection, name)
-        machine = known[name]
+        machine = next(each for each in _statuses(connection) if each.name == name)
         if machine.state in ("UP", "DRAINING"):
             message = f"machine {name} is {machine.state}; end its agent first"
             raise MachineError(message)

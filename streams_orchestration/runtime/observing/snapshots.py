@@ -61,7 +61,7 @@ def read_snapshot(home: Home, application: str | None = None) -> Snapshot:
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     applications = tuple(_all(home)) if application is None else (_observed(home, application),)
-    disk = shutil.disk_usage(next(place for place in (home.root, *home.root.parents) if place.exists()))
+    disk = shutil.disk_usage(home.existing)
     return Snapshot(clock.now(), applications, read_machines(home), disk.free, disk.total)
 
 

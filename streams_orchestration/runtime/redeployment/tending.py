@@ -20,6 +20,7 @@ from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.errors import BeingStartedError, StreamsRuntimeError
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
+from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
 from streams_orchestration.runtime.redeployment.moving import better_places, put_right
 from streams_orchestration.runtime.storage.home import Home
@@ -66,9 +67,11 @@ class Tending:
         self._over.set()
 
     def _run(self) -> None:
+        errors = RecurringErrors(log)
         while not self._over.is_set():
             mark = self._catalog.changes.mark()
-            with suppress(StreamsRuntimeError):  # an error of the catalog, which the agent logs
+            # the agent logs errors of the catalog
+            with errors.survived("hosts are not started or moved"), suppress(StreamsRuntimeError):
                 self.look()
             self._over.wait(LOOK_SECONDS)
             self._catalog.changes.wait(mark, IDLE_SECONDS - LOOK_SECONDS)

@@ -45,8 +45,13 @@ class Home:
         home._check_place()
         return home
 
+    @property
+    def existing(self) -> Path:
+        """The state directory or, before it is created, its closest parent that exists."""
+        return next((path for path in (self.root, *self.root.parents) if path.exists()), self.root)
+
     def _check_place(self) -> None:
-        existing = next((path for path in (self.root, *self.root.parents) if path.exists()), self.root)
+        existing = self.existing
         if existing.exists() and not existing.is_dir():
             raise StateDirectoryPlaceError(self.root, existing)
 

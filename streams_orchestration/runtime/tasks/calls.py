@@ -69,13 +69,14 @@ class OperatorCalls:
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001  whatever an operator's code raises
             raised = error.__cause__ if isinstance(error, TupleError) and error.__cause__ else error
-            failure = self._failure(program, raised)
+            failure = self.failure(program, raised)
             failure = at(failure, error) if at else failure
             raise OperatorError(program.name, str(failure), failure) from raised
         finally:
             self.meter.switch(paying)
 
-    def _failure(self, program: OperatorProgram, raised: BaseException) -> OperatorFailure:
+    def failure(self, program: OperatorProgram, raised: BaseException) -> OperatorFailure:
+        """Return the failure of an operator that raised an exception in this batch."""
         in_words = isinstance(raised, DataError | OutsideError | RefusedError)
         text = str(raised) if in_words else f"{type(raised).__name__}: {raised}"
         instance = self._instances.get(program.index)

@@ -9,7 +9,9 @@ from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.operators.clock import ClockOperator
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.operators.results import check_nothing
+from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.programs.batches import BatchPlan
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 
@@ -17,7 +19,8 @@ from streams_orchestration.runtime.tasks.calls import OperatorCalls
 class ClockCalls:
     """The operators of a task that use the clock, and the times of their next calls.
 
-    There are none in a task that only forwards items. The creation raises ImplementationError; see `goes_by_clock`.
+    There are none in a task that only forwards items. The creation raises OperatorError if the class of an
+    operator cannot be imported.
     """
 
     def __init__(
@@ -33,7 +36,7 @@ class ClockCalls:
         self.now = plan.planned_at or world.now()
         """The time at which the batch was planned, in unix seconds; the current time if that is unknown."""
         own = (program.operators[index] for index in task.owns) if not task.forwards else ()
-        self.programs = [each for each in own if goes_by_clock(each)]
+        self.programs = [each for each in own if self._goes_by_clock(each)]
 
     def tell(self, changed: set[int]) -> None:
         """Call `on_time` of each operator that uses the clock, once for the batch; add their indexes to `changed`.
@@ -53,6 +56,13 @@ class ClockCalls:
         """
         times = [self._calls.call(program, operator.wake) for program, operator in self._each()]
         return min((time for time in times if time is not None), default=None)
+
+    def _goes_by_clock(self, program: OperatorProgram) -> bool:
+        try:
+            return goes_by_clock(program)
+        except ImplementationError as error:
+            failure = self._calls.failure(program, error)
+            raise OperatorError(program.name, str(failure), failure) from error
 
     def _each(self) -> Iterator[tuple[OperatorProgram, ClockOperator]]:
         for program in self.programs:

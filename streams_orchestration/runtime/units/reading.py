@@ -222,5 +222,5 @@ def _disk_error(home: Home) -> str | None:
 
     A disk with less than `FULL_BYTES` is full. Raises OSError if it cannot be examined.
     """
-    free = shutil.disk_usage(home.root).free
+    free = shutil.disk_usage(home.existing).free
     return f"the disk of {home.root} is full: {free // 2**20} MiB are free" if free < FULL_BYTES else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ import pytest
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.bringing_up import GO_ON, Request, bring_up
 from streams_orchestration.runtime.catalog import start_lock
-from streams_orchestration.runtime.catalog.start_lock import Starter, lock_start
+from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.errors import BeingStartedError, StateDirectoryError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
@@ -79,6 +82,28 @@ def test_a_lock_of_another_application_is_refused_before_anything_is_changed(hom
 def test_a_lock_that_cannot_be_written_is_an_error(home: Home):
     home.start_lock("app").parent.write_text("a file")
     with pytest.raises(StateDirectoryError, match="cannot be written"):
+        lock_start(home, "app", "streams run")
+
+
+@pytest.mark.parametrize("method", ["truncate", "write"])
+def test_a_full_disk_is_an_error_of_the_state_directory(home: Home, tmp_path: Path, method: str):
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    raw = type("Full", (io.FileIO,), {method: full})(tmp_path / "lock", "a")
+    lock = StartLock(home, "app", io.TextIOWrapper(io.BufferedWriter(raw)))
+    with pytest.raises(StateDirectoryError, match="cannot be written: No space left on device"):
+        lock.hold("streams run")
+    lock.abandon()
+    assert raw.closed
+
+
+def test_a_disk_without_locks_is_an_error_of_the_state_directory(home: Home, monkeypatch: pytest.MonkeyPatch):
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(start_lock.fcntl, "flock", flock)
+    with pytest.raises(StateDirectoryError, match=os.strerror(errno.ENOLCK)):
         lock_start(home, "app", "streams run")
 
 

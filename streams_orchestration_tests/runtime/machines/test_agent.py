@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from sqlalchemy import Connection, Update, select
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import MachineRow
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset
@@ -22,9 +24,11 @@ from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.limits import LEASE_SECONDS
 from streams_orchestration.runtime.machines import agent as agents
+from streams_orchestration.runtime.machines import register
 from streams_orchestration.runtime.machines.register import forget, read_machines, set_state, shorten_leases
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import ProcessIdentity, process_space
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, source, totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
 from streams_orchestration_tests.runtime.running import FakeHosts
@@ -289,7 +293,10 @@ def test_a_reset_takes_hosts_without_storage_off_a_machine_that_is_drained(
     assert place.host.machine == machine
 
 
-def test_processes_of_a_replaced_host_are_ended(place: Place, monkeypatch: pytest.MonkeyPatch):
+def test_processes_of_a_replaced_host_are_ended_and_logged_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.INFO)
     monkeypatch.setattr(orphans, "living", lambda known, patience=0.0: tuple(
         each for each in known if each.pid in place.hosts.alive_pids
     ))  # fmt: skip
@@ -299,6 +306,7 @@ def test_processes_of_a_replaced_host_are_ended(place: Place, monkeypatch: pytes
     place.agents["m"]._tidied = -100.0
     place.agents["m"].turn()
     assert place.hosts.alive_pids == {102}
+    assert caplog.text.count("stopped leftover processes of host 0") == 1
 
 
 @pytest.mark.parametrize(
@@ -314,6 +322,18 @@ def test_a_machine_in_use_is_not_forgotten(place: Place, prepare: Any, message: 
         place.agents["m"]._leave()
     with pytest.raises(MachineError, match=message):
         forget(place.home, "m")
+
+
+def test_a_machine_that_registers_before_it_is_forgotten_is_in_use(place: Place, monkeypatch: pytest.MonkeyPatch):
+    opened = register._catalog
+
+    def registered_meanwhile(home: Home, name: str) -> Catalog:
+        place.registered(name)
+        return opened(home, name)
+
+    monkeypatch.setattr(register, "_catalog", registered_meanwhile)
+    with pytest.raises(MachineError, match="machine late is UP; end its agent first"):
+        forget(place.home, "late")
 
 
 def test_a_machine_whose_agent_has_ended_is_forgotten(place: Place):

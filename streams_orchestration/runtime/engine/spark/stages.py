@@ -56,7 +56,7 @@ class PeLevel:
             StreamsRuntimeError: Spark has lost the results of a task and runs it again, while other tasks may have them
                 already, and only a reset undoes all of them; or a process that ran a task has ended, or raised an error
                 that `run_task` raises. An error of an operator is not raised; see `run_task`.
-            ImplementationError, OSError: see `run_task`, for a task that this process runs.
+            OSError: see `run_task`, for a task that this process runs.
         """
         if self.scratch.launched.apart:
             _require_first_run()
@@ -78,7 +78,6 @@ def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) ->
     fails. Payloads of the task's earlier batches are dropped.
 
     Raises:
-        ImplementationError: the class of an operator cannot be imported.
         OSError: the answer cannot be written.
     """
     launched = scratch.launched
@@ -87,9 +86,10 @@ def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) ->
     key = (program.application, program.pe, task.level, task.partition)
     _HELD.begin(key)
     new_sender = partial(RowSender, partial(_HELD.hold, key) if launched.apart else scratch.exchange)
-    run = TaskRun(program, task, header, directories, new_sender, _CACHE, measured=launched.measured)
+    run: TaskRun | None = None
     rows_out: list[Row] = []
     try:
+        run = TaskRun(program, task, header, directories, new_sender, _CACHE, measured=launched.measured)
         result = run.run(plan.inputs[0] if plan.inputs else None, _items(items, run.meter))
         rows_out = list(_exchanged(program, task, run))
     except Exception as error:
@@ -110,10 +110,10 @@ def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) ->
     if task.level == 0 and task.partition == 0:
         payload = plan_codec.dump_json(header)
         rows_out += [(later.partition, later.level, PLAN, 0, 0, payload) for later in program.tasks if later.level]
-    if result.error is None:
+    if run is not None and result.error is None:
         result = replace(result, metrics=run.counts(), seconds=run.seconds)
     give_answer(scratch.answers, plan.batch, result)
-    if run.made:
+    if run is not None and run.made:
         freeze()
     return rows_out
 
