@@ -83,7 +83,7 @@ class ExportAt:
 
 @dataclass(frozen=True, slots=True)
 class LinksAt:
-    """The Imports and Exports at the ports of an operator, as its spec declares them."""
+    """The Imports by input port, and the Exports by output port, of an operator, as its spec declares them."""
 
     imports: dict[int, ImportAt]
     exports: dict[int, ExportAt]

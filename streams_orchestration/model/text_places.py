@@ -53,7 +53,7 @@ class Scalar(NamedTuple):
         owner_line: the line of that mapping's key `parameters`.
         source: the text of the whole file.
         start: the index in `source` at which the scalar begins.
-        end: the index in `source` at which the scalar ends.
+        end: the index in `source` after the scalar.
         style: `|`, `>` or the quote around the scalar; empty for a plain scalar.
     """
 
@@ -68,7 +68,7 @@ class Scalar(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """A decoded character of a scalar's value, with its place in the file."""
+    """A decoded character of a scalar's value, with its place in the file, where `end` is after the character."""
 
     character: str
     start: int

@@ -121,6 +121,7 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
         VariableMissingError: a setting of the resource is a variable that is not set.
         StateDirectoryError: a file is where the state directory is, or would be.
         SharedKeyError: `change` gives two assets the same key.
+        OSError: the spec is a file that cannot be read.
     """
     resource, path = resource_of(home), Path(spec).absolute()
     key = resource_key or resource.key()
@@ -226,8 +227,9 @@ def built_alone(
 ) -> tuple[WatchedSpec, dg.Definitions]:
     """Return an application's spec and definitions.
 
-    If the definitions cannot be built, that is logged, and the spec gets the problem. The definitions then show the
-    problem, and have the job that cancels the application.
+    A spec that has a problem is not built, and nothing is logged. If the definitions cannot be built, the error is
+    logged, and the returned spec has the problem. In both cases the definitions show the problem, and have the job that
+    cancels the application.
 
     Args:
         spec: the spec of the application.

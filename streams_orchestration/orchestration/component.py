@@ -60,7 +60,7 @@ class StreamsApplicationScaffolder(dg.Scaffolder[Any]):
     """The scaffolder that writes `defs.yaml` and a small application beside it."""
 
     def scaffold(self, request: dg.ScaffoldRequest[Any]) -> None:
-        """Write the files of a new component, for `dg scaffold defs`."""
+        """Write the files of a new component, for `dg scaffold defs`. Raises OSError if a file cannot be written."""
         dg.scaffold_component(request, {"spec": "application.yaml"})
         name = request.target_path.name.replace("-", "_")
         (request.target_path / "application.yaml").write_text(EXAMPLE.format(name=name))

@@ -41,14 +41,14 @@ def console_metadata(application: str, node: str, facts: Mapping[str, Any]) -> d
 def _address(value: str) -> str:
     """Return the console's address if it may be shown; else log a warning and return an empty text.
 
-    Dagster stores links, so an address that carries more, such as a token, is not used. No warning is logged for an
-    empty value.
+    Dagster stores links, so an address with a user name, a password, a query or a fragment, which may be tokens, is not
+    used. The warning is logged once for each value, and not for an empty one.
     """
     if not value:
         return ""
     with suppress(ValueError):
         parts = urlsplit(value)
-        more = parts.fragment or parts.query or parts.password
+        more = parts.fragment or parts.query or parts.username or parts.password
         if parts.scheme in ("http", "https") and parts.hostname and not more:
             return value
     wanted = "an address such as http://127.0.0.1:3100/, without a token,"

@@ -21,7 +21,7 @@ APPLIED = "decoupling_applied"
 
 
 class NotDecoupledError(api.StreamsRuntimeError):
-    """A decision cannot be applied: there is none, or it promises too little."""
+    """A decision cannot be applied: there is none, it promises too little, or it splits no PE."""
 
 
 def promised_gain(document: Mapping[str, Any]) -> float:

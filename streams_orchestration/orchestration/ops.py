@@ -97,7 +97,11 @@ def retry_later() -> dg.RetryRequested:
 
 
 def patient(op: Callable[..., Result]) -> Callable[..., Result]:
-    """Return the op with readable errors, and with retries if the catalog cannot be used."""
+    """Return the op with readable errors, and with retries if the catalog cannot be used.
+
+    The op raises RetryRequested in place of CatalogUnavailableError; see `retry_later`. It raises Failure if the run
+    names no application, and for errors that `readable_errors` rewrites.
+    """
 
     @functools.wraps(op)
     def tried(context: dg.OpExecutionContext, *arguments: Any, **named: Any) -> Result:
@@ -140,6 +144,7 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
 
     Raises:
         Failure: a value is set besides `revert` that it excludes; or see `put_in_place`.
+        RetryRequested: see `patient`.
         StagesOutOfStepError: the compiled stages do not belong to one compilation.
         StageMissingError, ApplicationError: see `ArtifactStore.compilation`.
         StreamsRuntimeError: see `deploy_compiled`, and with `revert` see `restore_previous_plan`.
@@ -180,8 +185,12 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
 def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: StreamsResource) -> None:
     """Stop orphans, and start the missing host processes of the wanted plan. They are detached and outlive the run.
 
+    If machines are registered, their agents start the hosts. The resets that failed units need are taken up, and units
+    of dead hosts are marked as failed. If the application is stopped or complete, no host is started.
+
     Raises:
-        Failure: the run may have a container of its own, and no machine is registered.
+        Failure: the run may have a container of its own, and no machine is registered; or the run names no application.
+        RetryRequested: see `patient`.
         HostLaunchError, JavaError: a host cannot be started on this machine.
         NotDeployedError, OtherVersionError, StreamsRuntimeError: see `launch`.
     """
@@ -204,7 +213,8 @@ def await_heartbeats(
 
     Raises:
         HostLaunchError: not every PE works in time.
-        Failure: the data was not processed; see `_await_taken`.
+        Failure: the data was not processed, see `_await_taken`; or the run names no application.
+        RetryRequested: see `patient`.
     """
     application = application_of(context)
     if _is_bounded_run(context):
@@ -234,6 +244,8 @@ def stop_hosts(
 
     Raises:
         NotDeployedError: the application is not deployed.
+        Failure: the run names no application.
+        RetryRequested: see `patient`.
     """
     _stop_orphans(context, api.Catalog(streams.directory()))
     record_status(

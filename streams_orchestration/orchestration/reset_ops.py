@@ -55,14 +55,15 @@ Units = dict[str, int | None]
 def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsResource) -> Iterator[dg.Output[None]]:
     """Begin the reset of consistent regions or autonomous PEs, unless another process has begun the reset.
 
-    May be repeated.
-
-    If the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed again -
-    the steps after this one are skipped, and the log says why. The run is tagged with the units.
+    If the config names the failed generation, the op may be repeated, and it looks for the cause. If the cause is
+    gone - the unit was reset and works, or its application was stopped, completed or deployed again - the steps after
+    this one are skipped, and the log says why. Otherwise the run is tagged with the units.
 
     Raises:
         RetryRequested: the catalog or a host may be usable later.
+        CommitUnknownError: it is unknown whether a reset has begun, and the config does not name the failed generation.
         Failure: the run may have a container of its own, and no machine is registered; or the run names no application.
+        NothingFailedError: the config names no unit, and no unit has failed.
         StreamsRuntimeError: a unit cannot be reset; see `reset`.
     """
     with readable_errors(application_of(context)):
@@ -89,9 +90,14 @@ def _units_of(context: dg.OpExecutionContext) -> Units:
 def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home) -> Units:
     """Begin the requested resets, and return the units; none, with the reason in the log, if their cause is gone.
 
+    The cause is looked for only if the config names the failed generation; see `_past`. Only then may the call be
+    repeated.
+
     Raises:
         RetryRequested: the catalog or a host may be usable later.
+        CommitUnknownError: it is unknown whether a reset has begun, and the config does not name the failed generation.
         Failure: see `require_lasting` and `application_of`.
+        NothingFailedError: the config names no unit, and no unit has failed.
         StreamsRuntimeError: a unit cannot be reset; see `reset`.
     """
     application = application_of(context)
@@ -148,7 +154,8 @@ def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams:
 
     Raises:
         HostLaunchError: a unit does not work after the timeout, which counts for each, or needs another reset.
-        Failure: the run does not have the tag of `claim`.
+        Failure: the run does not have the tag of `claim`, or names no application.
+        RetryRequested: see `patient`.
         NotDeployedError: the application is not deployed.
         JavaError, OtherVersionError, StreamsRuntimeError: see `reset` and `await_running`.
     """
@@ -173,7 +180,8 @@ def record(context: dg.OpExecutionContext, streams: StreamsResource, keys: Asset
     """Record the status of the application on its assets, with a drawing of the timeline of its resets.
 
     Raises:
-        Failure: the run does not have the tag of `claim`.
+        Failure: the run does not have the tag of `claim`, or names no application.
+        RetryRequested: see `patient`.
         NotDeployedError: the application is not deployed.
     """
     application, home = application_of(context), streams.directory()

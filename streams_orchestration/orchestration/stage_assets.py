@@ -145,6 +145,7 @@ def compile_stage(
             in its metadata.
         OtherApplicationError: the spec describes another application.
         StageMissingError: a stage before this one was not compiled.
+        OSError: see `spec_version`.
     """
     if stage.inputs:
         before, inputs = store.progress(source.name, stage.inputs)
@@ -203,6 +204,7 @@ def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[s
     Raises:
         Failure: the spec cannot be read, or has errors.
         OtherApplicationError: the spec describes another application.
+        OSError: see `spec_version`.
     """
     inputs = spec_version(source)
     spec = read_application(source.spec)
@@ -215,7 +217,11 @@ def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[s
 
 
 def spec_version(source: ApplicationSource) -> dict[str, str]:
-    """Return `{SPEC: version}` of the spec, which is the input of the first stage; empty if there is no file."""
+    """Return `{SPEC: version}` of the spec, which is the input of the first stage; empty if there is no file.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
     return {SPEC: content_version(file_of(source.spec).read_bytes())} if file_of(source.spec).is_file() else {}
 
 
@@ -236,6 +242,9 @@ def stage_spec(source: ApplicationSource, stage: Stage, description: str | None 
         source: the application.
         stage: the stage.
         description: a description in Markdown, instead of the stage's own.
+
+    Raises:
+        OSError: see `spec_version`.
     """
     inputs = stage.inputs or (SPEC,)
     own = spec_version(source).get(SPEC, "missing")[:12]

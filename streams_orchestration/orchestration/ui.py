@@ -49,6 +49,7 @@ def serve(home: api.Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> 
         UserInterfaceError: the port is taken, or a process of the UI ended by itself; the message names its log.
         HostLaunchError: the system's limit of open files is too low for the UI's processes.
         StateDirectoryError, SettingError: the state directory or a setting in the environment cannot be used.
+        OSError: the workspace file or a log cannot be written, or a process cannot be started.
     """
     _require_free(port)
     api.require_open_files("Dagster's UI")
@@ -109,7 +110,13 @@ def script(name: str) -> str:
 
 
 def _start(command: list[str], environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
-    """Start a child in its own session, so that Ctrl-C in the terminal reaches it only once, through this process."""
+    """Start a child in its own session, so that Ctrl-C in the terminal reaches it only once, through this process.
+
+    The output and errors of the child are appended to the log.
+
+    Raises:
+        OSError: the log cannot be opened, or the program cannot be started.
+    """
     with log.open("ab") as output:
         return subprocess.Popen(
             command,

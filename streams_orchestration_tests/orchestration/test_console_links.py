@@ -35,7 +35,14 @@ def test_without_an_address_nothing_links(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize(
     "address",
-    ["localhost:3100", "javascript:alert(1)", "http://", "http://a:3100/#token=secret", "http://me:secret@a:3100/"],
+    [
+        "localhost:3100",
+        "javascript:alert(1)",
+        "http://",
+        "http://a:3100/#token=secret",
+        "http://me:secret@a:3100/",
+        "http://secret@a:3100/",
+    ],
 )
 def test_an_address_that_is_none_or_holds_a_token_is_left_out_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, address: str

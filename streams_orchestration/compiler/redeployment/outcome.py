@@ -116,7 +116,9 @@ class RunTimeNumbers(NamedTuple):
     pes: Mapping[int, int]
     """Number of a PE in the new plan -> its run-time number."""
     hosts: Mapping[int, int]
+    """Number of a host in the new plan -> its run-time number."""
     units: Mapping[str, str]
+    """Compiled name of a unit -> its name at run time."""
 
 
 class ZoneChange(NamedTuple):

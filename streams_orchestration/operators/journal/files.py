@@ -30,7 +30,7 @@ class DamagedError(RefusedError):
 
 
 class JournalPosition(NamedTuple):
-    """A record and its byte range in a file."""
+    """A record and its byte range in a file, from `begin` up to, but not including, `end`."""
 
     record: JournalRecord
     begin: int

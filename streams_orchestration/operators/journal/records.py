@@ -49,6 +49,7 @@ class JournalRecord:
     """An arrival with its message numbers."""
 
     first: int
+    """The number of the first message, or of the next one if there is none."""
     arrival: Arrival
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """The remembered keys with their digests. A segment begins with a record that has such keys, but no messages."""

@@ -289,7 +289,11 @@ def bring_in(source: Path, target: Path) -> None:
 
 
 class Statistics(NamedTuple):
-    """Column statistics of a file, by which readers skip files."""
+    """Column statistics of a file, by which readers skip files.
+
+    `least`, `largest` and `nulls` map columns to their smallest and largest values and their numbers of nulls. Columns
+    for which the file does not have them are left out.
+    """
 
     rows: int
     least: dict[str, Any]

@@ -144,7 +144,7 @@ class EventTimeGroups:
             own, mine, some, numbers = steps, arrivals, tuples, keys
             if len(pieces) > 1:
                 part = slice(piece.start, piece.stop)
-                own = steps.part(piece.first_step, piece.last_step)
+                own = steps.part(piece.first_step, piece.stop_step)
                 seen = arrivals.seen[part] - piece.first_step
                 mine = Arrivals(arrivals.times[part], arrivals.partitions[part], seen)
                 some, numbers = tuples.slice(piece.start, piece.stop - piece.start), keys[part]

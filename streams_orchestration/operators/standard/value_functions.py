@@ -95,12 +95,12 @@ def _extreme_by(*, largest: bool) -> tuple[Callable[[Any, Sequence[Any]], Any], 
 
 
 def same(value: Any) -> Any:
-    """Return a value that equals itself, so that NaN counts as one value."""
+    """Return the value; for any NaN, the one object `math.nan`, so that a set or a dict keeps one NaN."""
     return math.nan if isinstance(value, float) and math.isnan(value) else value
 
 
 def another(value: Any) -> Any:
-    """Return a value that equals itself unless it is NaN; each NaN counts as a value of its own, as in SPL."""
+    """Return the value; for NaN, a new NaN object, so that a set or a dict keeps each NaN apart, as in SPL."""
     return value + 0.0 if isinstance(value, float) and math.isnan(value) else value
 
 

@@ -38,7 +38,10 @@ class Route(Protocol):
         ...
 
     def channels(self, tuples: pa.RecordBatch, port: int = 0) -> np.ndarray:
-        """Return the channel of every tuple. `tuples` must have all `attributes`."""
+        """Return the channel of every tuple. `tuples` must have all `attributes`.
+
+        Raises ValueError if the attributes do not determine the channel.
+        """
         ...
 
 

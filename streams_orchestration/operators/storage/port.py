@@ -47,7 +47,7 @@ class File(Protocol):
         ...
 
     def unlink(self, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002 - as in pathlib
-        """Remove the file. A missing file is an error unless `missing_ok`."""
+        """Remove the file. A missing file is an error unless `missing_ok`, or the storage does not report it."""
         ...
 
 
@@ -122,7 +122,7 @@ class Storage(Protocol):
         May be repeated after a crash at any point, and by several processes at the same time.
 
         Raises:
-            FileExistsError: another file has the final name.
+            FileExistsError: another file of this machine has the final name. An object store replaces it.
             FileNotFoundError: the pending file is gone, since another process published it or a reset removed it.
         """
         ...

@@ -56,8 +56,8 @@ class HTTPPostParameters(HttpCallParameters):
 class HTTPPost(Operator):
     """Posts each tuple, one after the other, and submits responses to its output port if there is one.
 
-    A request that gets no response is repeated. After `maxRetries` repetitions the tuple is given up: its response has
-    the code -1. A replay posts tuples again.
+    A request that gets no response is repeated, but a response with an error status is submitted. After `maxRetries`
+    repetitions the tuple is given up: its response has the code -1. A replay posts tuples again.
     """
 
     Parameters = HTTPPostParameters
@@ -104,8 +104,11 @@ class HTTPPost(Operator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Post the tuples of a batch one by one, and submit the responses if there is an output port.
 
+        A response with a status of at least 400 has its body in `errorMessage`; its `data` is empty, and its `dataSize`
+        is 0. Otherwise `dataSize` counts the characters of `data`.
+
         Raises:
-            DataError: the attribute `jsonString` is not a JSON object.
+            DataError: other attributes are to be added to the attribute `jsonString`, which is not a JSON object.
             RunError: an attribute is null without being optional, or a value cannot be stored in its column.
         """
         found: list[dict[str, Any]] = []
@@ -150,7 +153,8 @@ def check_response(type_: Tuple) -> None:
 def body_of(type_: Tuple, kind: str, include: list[str]) -> Callable[[dict[str, Any]], bytes]:
     """Return the function from a tuple to the body of its request.
 
-    The function raises DataError if the attribute `jsonString` is the base of a JSON body, but not a JSON object.
+    The function raises DataError if the attribute `jsonString` is the base of a JSON body, but not a JSON object. If it
+    is the only attribute to post, it is the body, and is not checked.
     """
     from streams_orchestration.spl.programs.library.json_texts import json_text, string_in_json
     from streams_orchestration.spl.programs.values import text_function

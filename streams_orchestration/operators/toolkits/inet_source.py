@@ -89,8 +89,9 @@ class InetSource(JournalSource):
     """Fetches documents every `fetchInterval` seconds, and submits their lines, their records or their bytes.
 
     Data is in the journal before it is submitted, so a reset submits it again. A document that has not changed is
-    submitted again from memory, or with `incrementalFetch` not at all. The source ends after `iterations` fetches.
-    When its host starts again, the first fetch of the host is like the first fetch of the source.
+    submitted again from memory, or with `incrementalFetch` not at all. The body of a response is submitted whatever its
+    HTTP status. The source ends after `iterations` fetches. When its host starts again, fetches are counted from 0, and
+    the first fetch of the host is like the first fetch of the source.
     """
 
     Parameters = InetSourceParameters

@@ -339,7 +339,7 @@ class IntervalPanes:
         return CellRanges(*(np.array([each]) for each in (ALL, _NO_PANE, closed, 0)))
 
     def last_ends(self, times: np.ndarray, partitions: np.ndarray) -> np.ndarray:
-        """Return the end of the last pane of each tuple that `take` processed."""
+        """Return the end of the last pane of each tuple that `take` processed, also of a forgotten pane."""
         del partitions
         return self._grid.end(self._grid.last_pane(self._grid.slices(times)))
 

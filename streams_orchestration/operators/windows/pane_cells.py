@@ -34,12 +34,12 @@ class Running(Protocol):
         more_counts: np.ndarray,
         more_values: np.ndarray,
     ) -> None:
-        """Add running values of further parts of groups."""
+        """Add running values of further parts of groups. Raises DataError if lists of a group differ in size."""
         ...
 
 
 class CellRanges(NamedTuple):
-    """Ranges of slices, each of one partition or of all."""
+    """Ranges of slices from `first` to `last`, both included, each of one partition or of all."""
 
     partition: np.ndarray
     """The partition, or `ALL`."""
@@ -261,7 +261,7 @@ class PaneCells:
             values[rows] = None if values.dtype == object else 0
 
     def delete(self, rows: np.ndarray) -> None:
-        """Remove cells."""
+        """Remove the cells in distinct rows. Their keys are kept until `forget_keys`."""
         if len(rows) == len(self.cells):
             self.cells.clear()
         else:

@@ -25,8 +25,10 @@ class Piece(NamedTuple):
 
     start: int
     stop: int
+    """The first tuple in the batch, and the one after the last tuple."""
     first_step: int
-    last_step: int
+    stop_step: int
+    """The first step in the batch, and the one after the last step."""
 
 
 class Judged(NamedTuple):
@@ -99,7 +101,10 @@ class Panes(Protocol):
         ...
 
     def take(self, tuples: Arrivals, steps: Steps) -> PaneEntries:
-        """Return the cells of a piece's tuples. In `tuples`, `seen` counts steps from the beginning of the piece."""
+        """Add a piece's tuples to their panes, which it may open or extend, and return the tuples' cells.
+
+        In `tuples`, `seen` counts steps from the beginning of the piece.
+        """
         ...
 
     def due(self, steps: Steps, cells: PaneCells) -> Due | None:
@@ -109,7 +114,7 @@ class Panes(Protocol):
     def fired(self, due: Due, ranges: np.ndarray, partitions: np.ndarray, steps: Steps) -> Fired:
         """Record that partitions fire in panes, and return the properties of these firings.
 
-        `ranges` are positions in `due`.
+        `due` is the result of the last call of `due`, and `ranges` are positions in it.
         """
         ...
 
@@ -121,7 +126,10 @@ class Panes(Protocol):
         ...
 
     def last_ends(self, times: np.ndarray, partitions: np.ndarray) -> np.ndarray:
-        """Return the end of the last pane of each tuple that `take` processed; the least time for a forgotten pane."""
+        """Return for each tuple that `take` processed the end of its last pane, if `close` has not forgotten the pane.
+
+        For a forgotten pane, return a time that is at most `closed_before` of the watermark that closed it.
+        """
         ...
 
     def closed_before(self, watermark: int) -> int:
@@ -129,7 +137,10 @@ class Panes(Protocol):
         ...
 
     def open_panes(self, watermark: int) -> int:
-        """Return the number of panes that have tuples and are not closed at a watermark."""
+        """Return the number of panes that have tuples and are not closed at a watermark.
+
+        A pane that `close` has not forgotten may count whatever the watermark.
+        """
         ...
 
     def clear(self) -> None:

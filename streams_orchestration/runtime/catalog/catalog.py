@@ -197,7 +197,7 @@ class Catalog:
             return None
 
     def identity(self) -> Hashable | None:
-        """Return a value that differs if the catalog is replaced by another one; None if its file does not exist."""
+        """Return a value that differs if the catalog's file is replaced by another one; see `Database.identity`."""
         return self._database.identity()
 
     @contextmanager

@@ -34,7 +34,7 @@ class Bell(ABC):
 
     @abstractmethod
     def interrupt(self) -> None:
-        """End the current wait of another thread; if no thread waits, the next wait."""
+        """End the current wait of another thread, and all later waits at once."""
 
     @abstractmethod
     def take(self) -> Collection[str]:
@@ -70,7 +70,7 @@ class DescriptorBell(Bell):
         poll.poll()
 
     def interrupt(self) -> None:
-        """End the wait by making the pipe readable."""
+        """End the wait, and all later ones, by making the pipe readable."""
         os.write(self._ending, b"x")
 
     def close(self) -> None:

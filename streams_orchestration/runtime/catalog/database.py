@@ -89,11 +89,14 @@ class Database(ABC):
 
     @abstractmethod
     def identity(self) -> Hashable | None:
-        """Return a value that differs if the database is replaced by another one; None if there is no database."""
+        """Return a value that differs if the database's file is replaced by another one; None if there is no file.
+
+        For a database of a server, the value is always the same.
+        """
 
     @abstractmethod
     def exists(self) -> bool:
-        """Return True if the database exists."""
+        """Return True if the database exists, or if only its server knows that."""
 
     @abstractmethod
     def prepare(self, connection: Connection) -> None:

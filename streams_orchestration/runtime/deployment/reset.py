@@ -137,13 +137,14 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
 
 
 def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:
-    """Kill failed hosts, and hosts without a heartbeat for more than `HEARTBEAT_LIMIT` seconds, of the application.
+    """Kill the application's failed hosts, and its hosts without a heartbeat for more than `HEARTBEAT_LIMIT` seconds.
 
-    So `launch` can start these hosts again.
+    Only hosts on this machine are killed. `launch` can start them again.
 
     If the reset has timed out, hosts that did not react to it are killed, too. So are hosts that cannot reach the
     storage on a machine that is draining: they would never reach a cut at which they could be moved. So are hosts that
-    leave a machine whose files they cannot use. Hosts of these three kinds on other machines are marked as failed.
+    leave a machine whose files they cannot use. Hosts of these three kinds on other machines are marked as failed. If
+    a generation is given, hosts of the first and third kind count only while the unit has that generation.
 
     Raises:
         StreamsRuntimeError: the unit no longer exists.

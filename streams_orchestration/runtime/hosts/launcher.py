@@ -45,7 +45,7 @@ class HostLauncher(Protocol):
         """Start the host and return at once.
 
         Raises:
-            HostLaunchError: it could not be started.
+            HostLaunchError, JavaError: it could not be started.
         """
         ...
 

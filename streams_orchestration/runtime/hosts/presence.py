@@ -61,7 +61,11 @@ class Wanted(CatalogRow):
 
 
 class Presence:
-    """The catalog as one incarnation of a host sees it."""
+    """The catalog as one incarnation of a host sees it.
+
+    Until `join` has returned, the host counts as unwanted: `row` raises an error, `wanted` returns False, and
+    heartbeats and reports write nothing.
+    """
 
     def __init__(self, catalog: Catalog, application: str, host: int, incarnation: str) -> None:
         self.application = application

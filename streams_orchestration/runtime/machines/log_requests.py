@@ -31,11 +31,12 @@ def ask_for_logs(
 ) -> list[LogEnd]:
     """Ask the agent of a machine for the last lines of logs of an application, and wait for its answer.
 
-    The request is deleted afterwards. The last three arguments are as of `read_ends`.
+    The answer has at most `ANSWER_BYTES` of all logs, of which each log has an equal part. Logs that do not exist are
+    left out. The request is deleted afterwards. The last three arguments are as of `read_ends`.
 
     Raises:
         MachineError: the machine is not up, or its agent does not answer in `ANSWER_SECONDS`. The message names the
-            directory of the logs.
+            directory of the logs if the machine is registered.
     """
     catalog, request = Catalog(home), world.new_id()
     r = tables.log_request

@@ -113,7 +113,7 @@ class Scratch:
         return f"{self.path}/checkpoint"
 
     def begin(self) -> None:
-        """Record that the planner is ready, so Spark runs the query."""
+        """Record that the planner is ready, so Spark runs the query. Raises OSError if a file cannot be written."""
         (Path(self.path) / "begun").touch()
 
     @property
@@ -163,7 +163,7 @@ class Scratch:
         return waiting[min(waiting)] if waiting else []
 
     def rest(self) -> None:
-        """Record that the planner has committed its last batch, and plans no more."""
+        """Record that the planner has committed its last batch, and plans no more. Raises OSError as `begin` does."""
         (Path(self.path) / "resting").touch()
 
     @property

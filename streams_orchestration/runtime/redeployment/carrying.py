@@ -63,6 +63,7 @@ class CommonCut:
     finished: frozenset[str] = frozenset()
     """Operators of PEs that have made their last commit."""
     states: dict[str, StoredState] = field(default_factory=dict[str, StoredState])
+    """Operator -> its state at the cut."""
 
 
 def read_cut(

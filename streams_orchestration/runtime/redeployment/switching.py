@@ -255,10 +255,12 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried, reached: dict[st
 def _reached_by_sinks(
     program: PeProgram, cut: CommonCut, formers: Mapping[str, str], sinks: Collection[str]
 ) -> dict[str, dict[str, int]]:
-    """Return the watermarks with which the connections of sinks begin (EV67).
+    """Return the watermarks with which the connections of sinks begin (EV67): sink -> connection -> microseconds.
 
-    They keep their watermarks if a sink has the same connections and channels. Otherwise all begin with the least
-    watermark of the former channels, up to which the results stay complete.
+    Sinks without event time, and sinks for which the cut has no watermarks, are left out.
+
+    Connections keep their watermarks if a sink has the same connections and channels. Otherwise all begin with the
+    least watermark of the former channels, up to which the results stay complete.
 
     Args:
         program: the program of a PE.

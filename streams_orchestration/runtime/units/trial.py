@@ -128,7 +128,14 @@ def record_taken_back(catalog: Catalog, redeployment: Redeployment) -> None:
 
 
 def end_trial(connection: Connection, trial: TrialRow, state: str, **values: object) -> None:
-    """Close a trial: record its outcome and drop the rows of the previous plan."""
+    """Close a trial in the catalog, and drop its previous plan and list of files there; `trial` keeps both.
+
+    Args:
+        connection: a connection in a write transaction.
+        trial: the open trial.
+        state: the outcome, `PASSED` or `REVERTED`.
+        values: values of further columns of the trial's row.
+    """
     mine = update(_t).where(_t.c.application == trial.application)
     connection.execute(mine.values(state=state, ended_at=clock.now(), before=None, files=[], **values))
 

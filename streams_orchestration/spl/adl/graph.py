@@ -84,7 +84,9 @@ class AnnotationValue:
     """A value of an annotation: its text, or the index of the submission-time value that supplies it."""
 
     text: str
+    """The text of the element, in which a string has its quotes."""
     type: str
+    """The type that the file gives; empty if it gives none."""
     submission: int | None = None
 
 

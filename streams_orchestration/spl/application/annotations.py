@@ -250,7 +250,9 @@ def _checkpoint(written: tree.Expression, reader: ConstantReader, report: Report
 def host_pools(configs: tuple[Labelled, ...], reader: ConstantReader) -> list[dict[str, Any]]:
     """Return the host pools that the main composite declares: `hostPool: P = createPool({size=2, tags=["a"]}, ...)`.
 
-    Properties that are not known at compile time, and pools without a name, are left out.
+    Each pool has its `name`, and the properties `size` and `tags` if it gives them; other properties are left out. If
+    one property is not known at compile time, all properties in the same braces are left out. So are pools without a
+    name.
     """
     pools: list[dict[str, Any]] = []
     for each in configs:

@@ -12,7 +12,7 @@ from streams_orchestration.spl.typing.typed import Call, Constant, Source
 
 @dataclass(frozen=True)
 class ExpandedInstance:
-    """An instance of a composite: its name in Streams, and the tokens of its definition."""
+    """An instance of a composite: its name in Streams, and the first and last token of its definition."""
 
     name: str
     source: Source

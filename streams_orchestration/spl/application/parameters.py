@@ -339,10 +339,12 @@ class ParameterWriter:
         return [natives.entry(signature, span) for span, signature in natives.untyped[self._untyped :]]
 
     def _used(self, typed: list[Node]) -> tuple[dict[str, Function], dict[str, str], list[Signature]]:
-        """Return what the typed trees need: SPL functions by text, submission-time values, and native functions.
+        """Return what the typed trees need: SPL functions by text, constants, and native functions.
 
-        The native functions are the ones that the SPL functions call. Note the submission-time values in `submission`,
-        and report mistakes in the SPL functions; a function that has mistakes is left out.
+        The constants are submission-time values, by name, and calls of the functions `CHANNELS`; each has its reference
+        `${...}` in place of its value. The native functions are the ones that the SPL functions call. Note the
+        submission-time values in `submission`, and report mistakes in the SPL functions; a function that has mistakes
+        is left out.
         """
         texts: dict[str, Function] = {}
         natives: list[Signature] = []

@@ -128,15 +128,16 @@ def before_tuples(
     state: StateReading,
     mistakes: list[Mistake],
 ) -> dict[str, tuple[Expression, ...]]:
-    """Return parameters with initial expressions for state variables in those that are evaluated before the tuples.
+    """Return parameters, with initial expressions for the state variables in each parameter of mode `AttributeFree`.
 
-    A parameter that reads another variable is left out.
+    These parameters are evaluated before the first tuple; others are returned unchanged. A parameter that reads a
+    variable without a constant value is left out.
 
     Args:
         model: the model of the operator.
         given: the values of the parameters.
         state: the state variables, without input ports.
-        mistakes: the list that gets a mistake for each variable that such a parameter cannot read.
+        mistakes: the list that gets a mistake for each value that reads a variable without a constant value.
     """
     made: dict[str, tuple[Expression, ...]] = {}
     for name, values in given.items():

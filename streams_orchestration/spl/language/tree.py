@@ -168,7 +168,7 @@ class Index(Node):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Node):
-    """The access to a part of a list or string; an omitted bound is None."""
+    """The access to a part of a list or string, up to and without `upper`; an omitted bound is None."""
 
     operand: Expression
     lower: Expression | None

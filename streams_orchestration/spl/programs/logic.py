@@ -53,7 +53,7 @@ class LinedSource(typed.Source):
 
 
 class LogicTexts(NamedTuple):
-    """The texts of an operator's logic: state variables, statements for each port, and functions."""
+    """The texts of an operator's logic: state variables, statements by number of the input port, and functions."""
 
     state: tuple[str, Place, tuple[int, ...]]
     on_tuple: Mapping[int, tuple[str, Place, tuple[int, ...]]]

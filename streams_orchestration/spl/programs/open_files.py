@@ -30,6 +30,7 @@ class OpenFiles:
 
     files: dict[int, OpenFile] = field(default_factory=dict[int, OpenFile])
     last: int = 0
+    """The number of the file that was opened last; numbers are not used again."""
 
     def open(self, path: Path, mode: str) -> int:
         """Open a file in binary mode, and return the number under which it is kept. Raises OSError if that fails."""

@@ -249,7 +249,10 @@ def index_function(container: Type) -> Callable[[Any, Any], Any]:
 
 
 def slice_function(container: Type) -> Callable[[Any, Any, Any], Any]:
-    """Return the function that implements `value[a:b]` for a type of container; it raises RunError like `part`."""
+    """Return the function that implements `value[a:b]` for a type of container.
+
+    It raises RunError like `part`; for an rstring, which it slices by bytes, like `byte_part`.
+    """
     by_elements = isinstance(container, Collection) or container in (USTRING, Primitive("blob"))
     return part if by_elements else byte_part
 

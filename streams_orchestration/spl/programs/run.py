@@ -21,7 +21,7 @@ class PortLinks(Protocol):
     """
 
     def subscription(self, port: int) -> str | None:
-        """Return the subscription of an Import; None for a port without one."""
+        """Return the subscription of an Import; None for an Import of a named stream, and a port without an Import."""
         ...
 
     def subscribe(self, port: int, subscription: str) -> int:
@@ -37,7 +37,7 @@ class PortLinks(Protocol):
         ...
 
     def properties(self, port: int) -> dict[str, Any] | None:
-        """Return the properties of an Export; None for a port without any."""
+        """Return the properties of an Export; None for a port without an Export."""
         ...
 
     def offer(self, port: int, properties: dict[str, Any]) -> int:

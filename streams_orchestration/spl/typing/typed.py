@@ -178,7 +178,7 @@ class Index(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Typed):
-    """The access to a part of a list, string or blob; an omitted bound is None."""
+    """The access to a part of a list, string or blob, up to and without `upper`; an omitted bound is None."""
 
     operand: Expression
     lower: Expression | None

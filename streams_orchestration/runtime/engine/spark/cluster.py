@@ -74,6 +74,9 @@ def ship(directory: Path, python: str | None) -> tuple[Path, Path]:
     Args:
         directory: the directory for the files, which is created; existing files are replaced.
         python: the path of Python in the executors, or in an archive; None for the Python of this process.
+
+    Raises:
+        OSError: a file cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
     package = Path(__file__).parents[3]

@@ -100,6 +100,9 @@ def start_fork_server(
 
     Returns:
         The server. Keep it: the server ends as soon as its standard input is closed.
+
+    Raises:
+        OSError: the process cannot be started; the socket stays open.
     """
     removed = [str(directory) for directory in directories]
     server = subprocess.Popen(

@@ -48,7 +48,7 @@ def listen() -> tuple[str, socket.socket]:
     Accepted connections may come from anyone; see `admit`.
 
     Raises:
-        OSError: the socket cannot be opened.
+        OSError: the socket cannot be opened, or see `_own_address`.
     """
     name = f"streams-{os.getpid()}-{secrets.token_hex(8)}"
     if driver := os.environ.get(DRIVER):
@@ -227,7 +227,11 @@ def admit(connection: Connection, key: bytes) -> bool:
 
 
 def _own_address(driver: str) -> str:
-    """Return this machine's address on the network that leads to the driver."""
+    """Return this machine's IPv4 address on the network that leads to the driver.
+
+    Raises:
+        OSError: the driver has no IPv4 address, or no network leads there.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((driver, 9))  # sends nothing
         return probe.getsockname()[0]

@@ -20,7 +20,7 @@ def spark_session(settings: Mapping[str, str], gateway: Any) -> SparkSession:
     """Start the Spark session of this process, and return it. This takes seconds, so call it on a thread.
 
     The directory for temporary files of Spark is created. Spark logs only warnings and errors from then on. An error of
-    Spark is raised as it is.
+    Spark is raised as it is, and OSError if the directory cannot be created.
 
     Args:
         settings: the settings, as from `session_settings`.

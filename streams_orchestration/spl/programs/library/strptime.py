@@ -84,7 +84,8 @@ def _behind_blanks(text: str, at: int) -> int:
 def _convert(text: str, at: int, letter: str, parts: dict[str, Any]) -> int | None:
     """Parse one conversion, such as `%d`, at an offset, and add its value to `parts`; return the offset behind it.
 
-    None if the text does not fit, or the conversion is unknown. `%Z` reads nothing.
+    None if the text does not fit, the conversion is unknown, or a time in seconds (`%s`) is after the year 9999. `%Z`
+    reads nothing.
     """
     if letter in _COMPOSED:
         return _parse(text, at, _COMPOSED[letter], parts)
@@ -142,8 +143,11 @@ def _offset(found: re.Match[str], parts: dict[str, Any]) -> int:
     return found.end()
 
 
-def _of_seconds(found: re.Match[str], parts: dict[str, Any]) -> int:
-    moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=int(found[1]))
+def _of_seconds(found: re.Match[str], parts: dict[str, Any]) -> int | None:
+    try:
+        moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=int(found[1]))
+    except (OverflowError, ValueError):  # int refuses thousands of digits with a ValueError
+        return None
     parts |= {"year": moment.year, "mon": moment.month, "mday": moment.day}
     parts |= {"hour": moment.hour, "min": moment.minute, "sec": moment.second}
     return found.end()

@@ -13,7 +13,7 @@ from streams_orchestration.spl.programs.values import first_entries
 
 
 class PythonCode(NamedTuple):
-    """A Python expression, with the range of its value if that is an integer."""
+    """A Python expression, with the lowest and highest value that it may have if that is an integer."""
 
     node: ast.expr
     low: int = 0

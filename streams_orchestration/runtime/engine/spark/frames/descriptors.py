@@ -50,7 +50,10 @@ port_codec: TypeAdapter[PortBatch] = TypeAdapter(PortBatch)
 
 
 class BatchRecord:
-    """Files in the scratch directory of a query through which its sources share planned batches."""
+    """Files in the scratch directory of a query through which its sources share planned batches.
+
+    Methods raise OSError if a file cannot be read or written, and FileNotFoundError if it was not written before.
+    """
 
     def __init__(self, scratch: Scratch) -> None:
         self._directory = Path(scratch.path) / "frames"
