@@ -44,6 +44,12 @@ def test_several_indexes_send_a_tuple_to_several_ports_but_to_none_twice():
     assert [split.rows(port) for port in range(3)] == [[("a", 0), ("b", 2)], [("a", 0)], [("a", 0), ("b", 2)]]
 
 
+@pytest.mark.parametrize("written", ["18446744073709551615ul - (uint64)n", "[18446744073709551615ul - (uint64)n]"])
+def test_an_index_of_64_bits_without_a_sign_is_taken_modulo_the_ports(written: str):
+    split = Bench(Split, ["n bigint"], ["n bigint"] * 3, index={"spl": written}).send([(0,), (1,), (2,), (3,)])
+    assert [split.rows(port) for port in range(3)] == [[(0,), (3,)], [(2,)], [(1,)]]
+
+
 def test_a_port_that_is_named_twice_may_get_a_tuple_twice(tmp_path: Path):
     split = Bench(Split, [ROW], [ROW] * 2, index=["n", "n + 2", 1], repeat=True).send([("a", 0), ("b", 1), ("c", -1)])
     assert split.rows() == [("a", 0), ("a", 0)]

@@ -164,6 +164,12 @@ def test_a_reset_forgets_what_waits():
     assert harness.send([(9, True)], 1).rows() == []
 
 
+def test_any_number_of_64_bits_without_a_sign_may_be_acknowledged():
+    harness = gate(numTuplesToAck={"spl": "18446744073709551615ul - (uint64)count"}).send([(n,) for n in range(5)])
+    assert harness.rows() == [(0,), (1,)]
+    assert harness.send([(1, None)], 1).restart().rows() == [(n,) for n in range(5)]
+
+
 def test_acknowledging_nothing_at_all_is_bad_data():
     with pytest.raises(DataError, match="numTuplesToAck is null, but 0 or more is expected"):
         gate().send([(None, True)], 1)

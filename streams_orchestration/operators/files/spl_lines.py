@@ -147,7 +147,7 @@ def binary_of(item: pa.RecordBatch | WrittenMark, writing: LineWriting) -> Itera
     `check_lines` has accepted the schema.
 
     Raises:
-        DataError: a value is null although its type is not optional.
+        DataError: a value is null although its type is not optional, or a text is not a value of its enumeration.
     """
     if isinstance(item, WrittenMark):
         yield _MARK_BYTES[item.mark]

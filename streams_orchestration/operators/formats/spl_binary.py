@@ -16,6 +16,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from streams_orchestration.operators.errors import DataError, shortened
 from streams_orchestration.operators.formats.spl_texts import NO_TYPES, spl_tuple
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.spl.programs.values import first_entries, freezing, thawing
@@ -123,10 +124,21 @@ def _optional_encoder(inner: Encoder) -> Encoder:
     return encode
 
 
+def _word_encoder(type_: Enumeration) -> Encoder:
+    places = {word: struct.pack(">I", place) for place, word in enumerate(type_.words)}
+
+    def encode(value: Any, into: bytearray) -> None:
+        if value not in places:
+            message = f"format bin: {shortened(repr(value))} is not a value of {type_}"
+            raise DataError(message)
+        into += places[value]
+
+    return encode
+
+
 def _simple_encoder(type_: Type) -> Encoder:
     if isinstance(type_, Enumeration):
-        places = {word: struct.pack(">I", place) for place, word in enumerate(type_.words)}
-        return lambda value, into: into.extend(places[value])
+        return _word_encoder(type_)
     if type_ == USTRING:
         return lambda value, into: into.extend(_counted(value.encode("utf-16-be"), 2))
     if is_string(type_):

@@ -17,6 +17,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.files.spl_lines import LineWriting, binary_of
+from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary
 from streams_orchestration.operators.libraries import compute as pc
@@ -131,6 +132,9 @@ class Format(Operator):
         """Compile the expressions. Raises ValueError as `check` does."""
         self.written, self.row, self.others = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, self.others.expressions)
+        to_text = bool(self.row) and pa.types.is_string(self.context.output_schema().field(self.row).type)
+        self.may_be_unfit = to_text and self.parameters.format in ("bin", "line")
+        """True if the row goes to a string, but may be bytes that are not UTF-8 text."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Format each tuple as a row, and submit it with the row as an attribute; set failed tuples aside.
@@ -182,11 +186,17 @@ class Format(Operator):
         return rows, failures
 
     def _encoded(self, tuples: pa.RecordBatch) -> list[bytes]:
-        """Return the rows of tuples without their line feeds. Raise DataError if a tuple has none."""
+        """Return the rows of tuples without their line feeds. Raise DataError if a tuple has none that fits."""
         parameters = self.parameters
         if parameters.format == "bin":
-            return list(binary_of(tuples, LineWriting("bin", types=parameters.types)))
-        return [row or b"" for row in encode(tuples, message_format(parameters.format), parameters.dialect())]
+            rows = list(binary_of(tuples, LineWriting("bin", types=parameters.types)))
+        else:
+            rows = [row or b"" for row in encode(tuples, message_format(parameters.format), parameters.dialect())]
+        if self.may_be_unfit:
+            for fault in filter(None, map(utf8_fault, rows)):
+                message = f"the row does not fit a string: {fault}"
+                raise DataError(message)
+        return rows
 
 
 def _is_row(text: str) -> bool:

@@ -12,7 +12,6 @@ from streams_orchestration.operators.contract import OperatorContext, Punctuatio
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
-from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText
@@ -103,7 +102,7 @@ class Gate(WaitingOperator):
             self.waiting.append(self.passing(batch).arrow)
             acknowledged = [0]
         else:
-            acknowledged = pc.cast(self.sieve(batch).value(self.count), pa.int64()).to_pylist()
+            acknowledged = self.sieve(batch).value(self.count).to_pylist()
         passing = 0
         for count in acknowledged:
             if count is None or count < 0:

@@ -211,6 +211,6 @@ class NetworkSource(JournalSource):
                 array_of([row[each.name] for row in rows], each.type).cast(self.decoded.field(each.name).type)
                 for each in self.type.attributes
             ]
-        except RunError as error:
+        except (RunError, pa.ArrowInvalid) as error:
             raise DataError(str(error)) from error
         return Decoded(pa.RecordBatch.from_arrays(columns, schema=self.decoded), tuple(bad))

@@ -138,14 +138,21 @@ class Split(Operator):
             if pa.types.is_list(array.type):
                 self._count_lists(array, counts)
                 continue
-            numbers = pc.fill_null(pc.cast(array, pa.int64()), -1).to_numpy(zero_copy_only=False)
+            numbers = pc.fill_null(self._numbers(array), -1).to_numpy(zero_copy_only=False)
             valid = np.flatnonzero(numbers >= 0)
             counts[numbers[valid] % self.width, valid] += 1
         return counts if self.parameters.repeat else counts > 0
 
+    def _numbers(self, array: pa.Array) -> pa.Array:
+        """Return numbers as int64. Numbers of uint64 are taken modulo the number of ports, since they may be larger."""
+        if pa.types.is_uint64(array.type):
+            width = pa.scalar(self.width, pa.uint64())
+            array = pc.subtract(array, pc.multiply(pc.divide(array, width), width))
+        return pc.cast(array, pa.int64())
+
     def _count_lists(self, lists: pa.ListArray, counts: np.ndarray) -> None:
         """Count how often each list names each port."""
-        numbers = pc.cast(lists.flatten(), pa.int64()).to_numpy(zero_copy_only=False)
+        numbers = self._numbers(lists.flatten()).to_numpy(zero_copy_only=False)
         places = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
         valid = numbers >= 0
         np.add.at(counts, (numbers[valid] % self.width, places[valid]), 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import socket
+import struct
 import zlib
 from pathlib import Path
 from typing import Any, cast
@@ -91,6 +92,12 @@ def test_damaged_bytes_end_the_connection_and_are_counted(tmp_path: Path):
         assert send(port(operator), [b"1,a\n" * 9]) == 0
         assert reported(operator, "counts") == {"too long": 1}
     assert made.produce().offset["next"] == 1
+
+
+def test_nanoseconds_that_a_column_cannot_hold_are_bad_data(tmp_path: Path):
+    _, operator = source(tmp_path, "t timestamp NOT NULL", format="bin")
+    with pytest.raises(DataError, match="would lose data"):
+        operator.decode_messages([struct.pack(">qIi", 1, 1001, 0)])
 
 
 BAD = [
