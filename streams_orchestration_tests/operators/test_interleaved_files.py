@@ -163,6 +163,14 @@ def test_a_run_of_what_is_there_reads_no_more(tmp_path: Path):
     assert [at for at, *_ in harness.rows()][4:] == [3]
 
 
+def test_files_that_need_not_be_there_are_no_end_of_a_run(tmp_path: Path):
+    harness = source(tmp_path / "none", ignoreOpenErrors=True)
+    assert isinstance(harness.operator, InterleavedFiles)
+    harness.operator.until = harness.operator.available({})
+    assert harness.operator.until == {"sizes": {}}
+    assert harness.produce({}, 3).exhausted
+
+
 def test_it_needs_event_time_and_no_more_files_than_can_be_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     directory = tmp_path / "in"
     write(directory, [[1], [2], [3]])

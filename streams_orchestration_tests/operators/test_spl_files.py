@@ -191,6 +191,9 @@ def test_the_name_of_the_file_and_the_number_of_the_tuple(tmp_path: Path, limit:
 
 def test_a_file_that_need_not_be_there(tmp_path: Path):
     bench = Bench(FileSource, [], [KIND], tmp_path, file="no.csv", format="splCsv", ignoreOpenErrors=True)
+    missing: Any = bench.operator
+    missing.until = missing.available({"row": 0})
+    assert missing.until == {"file": "no.csv", "size": 0}
     assert bench.produce().exhausted
     with pytest.raises(ValueError, match="no such file"):
         Bench(FileSource, [], [KIND], tmp_path, file="no.csv", format="splCsv")

@@ -9,12 +9,7 @@ from pathlib import Path
 from streams_orchestration.operators.arrow_types import with_required
 from streams_orchestration.operators.backoff import Backoff
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import (
-    Offset,
-    OperatorContext,
-    ProducedTo,
-    SourceOperator,
-)
+from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.identity import (
     FileIdentity,
@@ -109,7 +104,7 @@ class FileSource(SourceOperator):
         if is_address(parameters.file):
             source_file(storage.file(parameters.file), parameters, schema, context).check_schema()
             return
-        if parameters.ignore_open_errors and not (context.base / parameters.file).exists():
+        if parameters.may_be_skipped(context.base):
             return
         for path in storage.files(parameters.file):
             source_file(path, parameters, schema, context).check()
@@ -122,7 +117,7 @@ class FileSource(SourceOperator):
         """Find local files; the first call of `produce` opens one. Raises ValueError like `check` and `_files`."""
         self.storage = storage_of(self.parameters.file, self.context.base, self.parameters.storage)
         self.remote = is_address(self.parameters.file)
-        self.missing = self.parameters.ignore_open_errors and not (self.context.base / self.parameters.file).exists()
+        self.missing = self.parameters.may_be_skipped(self.context.base)
         """True if the file does not exist, and the parameters allow that."""
         given = self.storage.file(self.parameters.file)
         self.path = given if self.remote or self.missing else next(iter(self._files()), given)
@@ -172,11 +167,14 @@ class FileSource(SourceOperator):
         return done
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the last file and its size; None if the store is away. Raise DataError if it refuses; see `_files`."""
+        """Return the last file and its size; None if the store is away. Raise DataError if it refuses; see `_files`.
+
+        The size is 0 if the file is missing, and `ignoreOpenErrors` allows that.
+        """
 
         def end() -> Offset:
-            last = self._files()[-1]
-            return {"file": self._name(last), "size": last.stat().st_size}
+            last = self.path if self.missing else self._files()[-1]
+            return {"file": self._name(last), "size": 0 if self.missing else last.stat().st_size}
 
         return self.backoff.reached(end)
 

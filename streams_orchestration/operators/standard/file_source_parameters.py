@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -14,6 +14,7 @@ from streams_orchestration.operators.files.source_file import Format
 from streams_orchestration.operators.formats.compression import Compression
 from streams_orchestration.operators.logic.program import SplLogic
 from streams_orchestration.operators.standard.row_reading import LINES, RowReadingParameters
+from streams_orchestration.operators.storage.input_files import resolve_inputs
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import is_address
 
@@ -95,6 +96,15 @@ class FileSourceParameters(FileParameters):
         default=False,
         description="Read all matching files side by side, always from the file with the least event time.",
     )
+
+    def may_be_skipped(self, base: Path) -> bool:
+        """Return True if no local file matches `file`, and `ignoreOpenErrors` allows that; see `resolve_inputs`."""
+        if not self.ignore_open_errors or is_address(self.file) or (base / self.file).exists():
+            return False
+        try:
+            return not resolve_inputs(self.file, base)
+        except ValueError:
+            return True
 
     @model_validator(mode="after")
     def _grow(self) -> FileSourceParameters:

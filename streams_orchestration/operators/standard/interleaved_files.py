@@ -94,8 +94,10 @@ class InterleavedFiles(FileSource):
 
         Raises:
             DataError: the store refuses permanently, or has no file that matches.
-            ValueError: no local file matches.
+            ValueError: no local file matches, and `ignoreOpenErrors` does not allow that.
         """
+        if self.missing:
+            return {"sizes": {}}
         return self.backoff.reached(
             lambda: {"sizes": {self._name(file): file.stat().st_size for file in self._files()}}
         )
