@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Operator, Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors import DataError, TupleError
 from streams_orchestration.operators.standard.format import Format
 from streams_orchestration.operators.standard.parse import Parse
 from streams_orchestration.operators.standard.row_format import LONGEST_ROW_BYTES, split_rows
@@ -243,3 +243,76 @@ def test_the_bytes_are_those_of_an_expression():
         "s string NOT NULL", inputs="n int NOT NULL, body string NOT NULL", parseInput=text, format="splCsv"
     )
     assert harness.send([(1, "a"), (2, '"b"')]).rows() == [("a",), ("b",)]
+
+
+NUMBERS = "n int NOT NULL, k bigint"
+FOURTH_FAILS = {"k": {"spl": "100l / (TupleNumber() - 4l)"}}
+FAILING = {
+    "splCsv": (b"0\n", [b"1\n2", b"2\n", None, b"3\n4", b"\n5\n6\n"]),
+    "csv": (b"0\n", [b"1\n2", b"2\n", None, b"3\n4", b"\n5\n6\n"]),
+    "jsonl": (b'{"n":0}\n', [b'{"n":1}\n{"n":2', b"}\n", None, b'{"n":3}\n{"n"', b':4}\n{"n":5}\n']),
+    "bin": (b"\0\0\0\0", [b"\0\0\0\1\0", b"\0\0\2", None, b"\0\0\0\3\0\0", b"\0\4\0\0\0\5"]),
+}
+"""The bytes of a first batch, and tuples of a second one; the fourth row ends, after the first row, in the fourth."""
+
+
+@pytest.mark.parametrize("with_logic", [False, True])
+@pytest.mark.parametrize("name", FAILING)
+def test_a_row_without_a_value_fails_with_the_tuple_in_which_it_ends(name: str, with_logic: bool):
+    first, parts = FAILING[name]
+    given = {"spl": {"state": "mutable int32 tuples = 0;", "onTuple": {0: "tuples++;"}, "inputs": {"In": ""}}}
+    harness = parse(NUMBERS, BYTES, format=name, output=FOURTH_FAILS, **(given if with_logic else {}))
+    with pytest.raises(TupleError) as failed:
+        harness.send([(first,)]).send([(part,) for part in parts])
+    assert (failed.value.position, str(failed.value.__cause__)) == (3, "row 4: 100 is divided by 0")
+
+
+def test_rows_of_one_tuple_fail_with_that_tuple_also_beside_dropped_rows():
+    dropped = parse(NUMBERS, output=FOURTH_FAILS, parsing="permissive")
+    with pytest.raises(TupleError) as failed:
+        dropped.send([(b"x\n1\n2\n",), (b"y\n3\n4\n5\n",)])
+    assert failed.value.position == 1
+    assert dropped.metrics.get("dropped", 0) == 0
+    at_end = parse(NUMBERS, output={"k": {"spl": "100l / (TupleNumber() - 1l)"}}).send([(b"1",)])
+    with pytest.raises(TupleError) as failed:
+        at_end.mark()
+    assert str(failed.value.__cause__) == "row 1: 100 is divided by 0"
+
+
+UNFIT = {
+    "bin": (
+        "n bigint NOT NULL",
+        [(1,), (255,), (2,), (-1,)],
+        [b"\0\0\0\0\0\0\0\1", b"\0\0\0\0\0\0\0\2"],
+        "byte 8 is 0xff",
+    ),
+    "line": (
+        "b binary",
+        [(b"a",), (b"\xff",), ("é".encode(),), (b"\xc3",)],
+        [b"a\n", "é\n".encode()],
+        "byte 1 is 0xff",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_a_row_that_does_not_fit_a_text_is_an_error_of_its_tuple(name: str):
+    inputs, rows, fitting, fault = UNFIT[name]
+    texts = [row.decode() for row in fitting]
+    reason = f"the row does not fit a string: it is not UTF-8 text: {fault}"
+    with pytest.raises(DataError, match=reason):
+        format_("s string", inputs, format=name).send(rows)
+    skipping = format_("s string", inputs, format=name, onError="skip").send(rows)
+    assert ([text for (text,) in skipping.rows()], skipping.metrics) == (texts, {"dropped": 2})
+    ports = {"format": name, "onError": "route"}
+    routing = OperatorHarness(Format, [inputs], ["s string", f"{inputs}, reason string"], parameters=ports).send(rows)
+    assert [text for (text,) in routing.rows()] == texts
+    assert [row[0] for row in routing.rows(1)] == [rows[1][0], rows[3][0]]
+    assert routing.rows(1)[0][1].startswith(f"output.s: {reason}")
+
+
+def test_a_text_that_is_not_a_value_of_its_enumeration_is_an_error_of_its_tuple():
+    given: dict[str, Any] = {"inputs": "e string NOT NULL", "format": "bin", "types": {"e": "enum{a,b}"}}
+    with pytest.raises(DataError, match=r"format bin: 'z' is not a value of enum\{a, b\}"):
+        format_(**given).send([("a",), ("z",)])
+    assert format_(**given, onError="skip").send([("z",), ("b",)]).rows() == [(b"\0\0\0\1",)]

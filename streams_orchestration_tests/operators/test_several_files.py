@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors import DataError, TupleError
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration.operators.standard.named_files import NamedFiles
 from streams_orchestration_tests.operators.harness import Bench
@@ -162,6 +162,16 @@ def test_names_start_from_a_directory_and_may_be_of_missing_files(directory: Pat
     assert len(one.rows()) == len(bench.rows())
 
 
+@pytest.mark.parametrize("spl", [None, {"state": "mutable int32 n = 0;"}])
+def test_a_row_without_a_value_fails_with_the_tuple_that_names_its_file(directory: Path, spl: Any):
+    output = {"n": {"spl": "100 / ((int32)TupleNumber() - 3)"}}
+    bench = named(directory, output=output, **({} if spl is None else {"spl": spl}))
+    (directory / "short.csv").write_text("n,s\n1,a\n")
+    with pytest.raises(TupleError) as failed:
+        bench.send([("short.csv",), ("a.csv",)])
+    assert (failed.value.position, str(failed.value.__cause__)) == (1, "a.csv, row 3: 100 is divided by 0")
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -191,3 +201,13 @@ def test_a_file_that_cannot_be_read_is_named(directory: Path, name: str | None, 
 def test_wrong_input_ports_of_a_file_source_are_refused(directory: Path, parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         named(directory, **parameters)
+
+
+def test_a_pattern_is_read_also_if_its_files_may_be_missing(directory: Path):
+    given = source(directory, "*.csv", ignoreOpenErrors=True)
+    assert given.produce().exhausted
+    assert len(given.rows()) == 9
+    for file in ("*.json", "package://streams_orchestration/no.csv"):
+        missing = source(directory, file, ignoreOpenErrors=True)
+        assert missing.produce().exhausted
+        assert missing.rows() == []

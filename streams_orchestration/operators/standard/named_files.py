@@ -5,7 +5,7 @@ from __future__ import annotations
 from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import DataError, TupleError
+from streams_orchestration.operators.errors import DataError, TupleError, behind
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.logic.operator import LogicOperator
 from streams_orchestration.operators.mentions import Mentions
@@ -92,8 +92,7 @@ class NamedFiles(LogicOperator):
         Raises:
             DataError: a name is null, a file is missing or a row does not fit; the message names the file.
             StorageAwayError: an object store cannot be reached.
-            TupleError: the logic has no value for a tuple, or an expression of `output` for a row; the error has the
-                position of the tuple in the batch, or of the row among the rows.
+            TupleError: the logic has no value for a tuple, or an expression of `output` for a row of its file.
         """
         for place, name in enumerate(batch.arrow.column(self.attribute).to_pylist()):
             if self.logic is not None:
@@ -110,6 +109,8 @@ class NamedFiles(LogicOperator):
                 continue
             try:
                 self._read(name, self._file(name))
+            except TupleError as error:
+                raise TupleError(place) from error.__cause__
             except (ValueError, OSError, StorageRefusedError) as error:
                 raise DataError(str(error)) from error
 
@@ -126,7 +127,7 @@ class NamedFiles(LogicOperator):
         Raises:
             ValueError: the file does not fit the attributes, or a row is malformed.
             OSError, StorageError: the file cannot be read.
-            TupleError: an expression of `output` has no value for a row.
+            TupleError: an expression of `output` has no value for a row; the error has its position in the file.
         """
         file, number = source_file(path, self.parameters, self.schema, self.context), 0
         file.check()
@@ -136,7 +137,12 @@ class NamedFiles(LogicOperator):
         try:
             for piece in pieces:
                 logic = self.logic_of_output
-                columns = made_columns(name, number, piece.batch, self.context, self.parameters, logic)
+                try:
+                    columns = made_columns(name, number, piece.batch, self.context, self.parameters, logic)
+                except TupleError as error:
+                    assert isinstance(error.__cause__, DataError)
+                    row = number + error.position
+                    raise TupleError(row) from behind(f"{name}, row {row + 1}: ", error.__cause__)
                 self.submit(TupleBatch(pa.RecordBatch.from_arrays(columns, schema=schema)))
                 number += piece.batch.num_rows
                 outputs.set_aside(path, piece.malformed)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Punctuation
-from streams_orchestration.operators.errors import DataError, TupleError
+from streams_orchestration.operators.errors import DataError, TupleError, behind
 from streams_orchestration.operators.expressions import Expression, evaluate
 from streams_orchestration.operators.files.rows import FileRows
 from streams_orchestration.operators.files.spl_binary_rows import binary_rows
@@ -86,6 +87,14 @@ class ParseParameters(RowReadingParameters):
     def content(self, schema: pa.Schema, context: OperatorContext) -> str | Expression:
         """Return the attribute or expression with the bytes. Raise ValueError if it is missing, faulty or not bytes."""
         return bytes_read(self.parse_input, "parseInput", schema, context)
+
+
+class _Parsed(NamedTuple):
+    """Rows that are complete."""
+
+    rows: FileRows
+    dropped: Sequence[str] = ()
+    """The reason for each other row that was dropped."""
 
 
 class Parse(LogicOperator):
@@ -209,8 +218,7 @@ class Parse(LogicOperator):
         Raises:
             DataError: a row is malformed, and `parsing` is not `permissive` or the format is `bin`; or `parseInput` has
                 no value.
-            TupleError: the logic has no value for a tuple, or an expression of `output` for a row; the error has the
-                position of the tuple in the batch, or of the row among the rows.
+            TupleError: the logic has no value for a tuple, or an expression of `output` for a row that ends in a tuple.
         """
         content = self.content
         if self.logic is None:
@@ -221,9 +229,9 @@ class Parse(LogicOperator):
             one = batch.slice(place, 1)
             try:
                 _, values = self.logic.tuples(0, one)
+                self._take_in(values[0] if values else one.arrow.column(str(content)))
             except TupleError as error:
                 raise TupleError(place) from error.__cause__
-            self._take_in(values[0] if values else one.arrow.column(str(content)))
 
     def _take_in(self, column: pa.Array) -> None:
         """Parse the bytes of tuples, and submit the rows that are complete.
@@ -233,56 +241,89 @@ class Parse(LogicOperator):
 
         Raises:
             DataError: a row is malformed, and `parsing` is not `permissive`.
-            TupleError: an expression of `output` has no value for a row.
+            TupleError: an expression of `output` has no value for a row; the error has the position of the tuple in
+                which the row ends.
         """
-        self._parse(b"".join(pc.cast(pc.drop_null(column), pa.binary()).to_pylist()), ended=False)
+        parts = pc.fill_null(pc.cast(column, pa.binary()), b"").to_pylist()
+        rest, lines = self.rest, (self.lines.rest, self.lines.lines)
+        try:
+            self._parse(b"".join(parts), ended=False)
+        except TupleError as error:
+            self.rest, (self.lines.rest, self.lines.lines) = rest, lines
+            raise TupleError(self._part_with(error.position, parts)) from error.__cause__
+
+    def _part_with(self, row: int, parts: Sequence[bytes]) -> int:
+        """Parse bytes part by part, without submitting rows. Return the position of the part in which a row ends.
+
+        Args:
+            row: the position of the row among the rows that the parts complete.
+            parts: the next bytes, which were parsed before, so errors are not expected; see `_parsed`.
+        """
+        for place, part in enumerate(parts):
+            parsed = self._parsed(part, ended=False)
+            row -= 0 if parsed is None else parsed.rows.batch.num_rows
+            if row < 0:
+                return place
+        return len(parts) - 1
 
     def _parse(self, more: bytes, *, ended: bool) -> None:
+        """Submit the rows that are complete with the next bytes; see `_submit`, and `process` for errors."""
+        parsed = self._parsed(more, ended=ended)
+        if parsed is not None:
+            self._submit(parsed)
+
+    def _parsed(self, more: bytes, *, ended: bool) -> _Parsed | None:
+        """Return the rows that are complete with the next bytes, and keep the rest; None if no row is complete.
+
+        Raises DataError if a row is malformed; see `process` and `binary_rows`.
+        """
         if self.parameters.format == "block":
-            self._divide(more, ended=ended)
-        elif self.parameters.format == "bin":
+            return self._divide(more, ended=ended)
+        if self.parameters.format == "bin":
             rows, size = binary_rows(
                 "the bytes", self.rest + more, self.schema, self.parameters.types, first=self.rows + 1, ended=ended
             )
             self.rest = (self.rest + more)[size:]
-            if rows.num_rows:
-                self._submit(FileRows(rows))
-        elif self.parameters.by_lines_of_streams:
-            rows = self.lines.more(more, ended=ended)
-            if rows is not None:
-                self._submit(rows)
-        else:
-            self._decode(more, ended=ended)
+            return _Parsed(FileRows(rows)) if rows.num_rows else None
+        if self.parameters.by_lines_of_streams:
+            lines = self.lines.more(more, ended=ended)
+            return None if lines is None else _Parsed(lines)
+        return self._decode(more, ended=ended)
 
-    def _divide(self, more: bytes, *, ended: bool) -> None:
-        """Submit the blocks that are complete, and at the end the rest.
-
-        Raises:
-            TupleError: an expression of `output` has no value for a block.
-        """
+    def _divide(self, more: bytes, *, ended: bool) -> _Parsed | None:
+        """Return the blocks that are complete, and at the end the rest; None if there are none."""
         size, content = self.parameters.block_size, self.rest + more
         whole = len(content) if ended else len(content) // size * size
         blocks = [content[at : min(at + size, whole)] for at in range(0, whole, size)]
         self.rest = content[whole:]
-        if blocks:
-            self._submit(FileRows(pa.RecordBatch.from_arrays([pa.array(blocks, pa.binary())], schema=self.schema)))
+        if not blocks:
+            return None
+        return _Parsed(FileRows(pa.RecordBatch.from_arrays([pa.array(blocks, pa.binary())], schema=self.schema)))
 
-    def _submit(self, rows: FileRows) -> None:
-        """Submit rows with the attributes that `output` computes; count malformed rows, and log the first of them.
+    def _submit(self, parsed: _Parsed) -> None:
+        """Submit rows with the attributes that `output` computes; log and count the malformed rows.
 
         Raises:
-            TupleError: an expression of `output` has no value for a row.
+            TupleError: an expression of `output` has no value for a row; the error has its position among the rows.
         """
+        rows, logic = parsed.rows, self.logic_of_output
+        try:
+            columns = made_columns("", self.rows, rows.batch, self.context, self.parameters, logic)
+        except TupleError as error:
+            assert isinstance(error.__cause__, DataError)
+            raise TupleError(error.position) from behind(f"row {self.rows + error.position + 1}: ", error.__cause__)
+        for reason in parsed.dropped:
+            self.context.logger.warning("%s", reason)
+        if parsed.dropped:
+            self.context.metrics.dropped.add(len(parsed.dropped))
         if rows.malformed:
             log_malformed(self.context.logger, "Parse", rows.malformed, self.malformed)
             self.context.metrics.dropped.add(len(rows.malformed))
             self.malformed += len(rows.malformed)
-        logic = self.logic_of_output
-        columns = made_columns("", self.rows, rows.batch, self.context, self.parameters, logic)
-        self.rows += rows.batch.num_rows
+        self.rows += rows.batch.num_rows + len(parsed.dropped)
         self.submit(TupleBatch(pa.RecordBatch.from_arrays(columns, schema=self.context.output_schema())))
 
-    def _decode(self, more: bytes, *, ended: bool) -> None:
+    def _decode(self, more: bytes, *, ended: bool) -> _Parsed | None:
         format_ = message_format(self.parameters.format)
         quoted = self.parameters.format == "csv" and self.parameters.quote_strings
         rows, self.rest = split_rows(self.rest + more, quoted=quoted, ended=ended)
@@ -291,18 +332,15 @@ class Parse(LogicOperator):
         else:
             rows = [row for row in rows if row.strip(b"\r\n" if self.parameters.format == "csv" else BLANK)]
         if not rows:
-            return
+            return None
         decoded = decode(rows, self.schema, format_, self.parameters.dialect())
         decoded = without_nulls(decoded, len(rows), self.context.required_at())
-        for bad in decoded.bad:
-            message = f"row {self.rows + bad.position + 1}: {bad.reason}: {rows[bad.position][:200]!r}"
-            if self.parameters.parsing != "permissive":
-                raise DataError(message)
-            self.context.logger.warning("%s", message)
-        if decoded.bad:
-            self.context.metrics.dropped.add(len(decoded.bad))
-        self._submit(FileRows(decoded.batch))
-        self.rows += len(decoded.bad)
+        bad = [
+            f"row {self.rows + each.position + 1}: {each.reason}: {rows[each.position][:200]!r}" for each in decoded.bad
+        ]
+        if bad and self.parameters.parsing != "permissive":
+            raise DataError(bad[0])
+        return _Parsed(FileRows(decoded.batch), bad)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Submit the bytes that are left as a row, and send a window marker, as `windowMarkers` requires.
