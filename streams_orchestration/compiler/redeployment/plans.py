@@ -97,7 +97,10 @@ def paired(deployed: Compilation, wanted: Compilation) -> tuple[Operators, Opera
 
 
 def _identities(deployed: LogicalGraph, wanted: LogicalGraph) -> dict[str, str]:
-    """Map the identity of a wanted operator to its deployed identity, for operators whose identity changes."""
+    """Map the identity of a wanted operator to its deployed identity, for operators whose uid is added or removed.
+
+    They have the same full name in both plans, and an identity that the other plan does not have.
+    """
     old, new = deployed.operators, wanted.operators
     before, after = {each.identity for each in old}, {each.identity for each in new}
     by_name = {each.name: each for each in old if each.identity not in after}

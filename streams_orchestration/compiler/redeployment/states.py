@@ -198,8 +198,8 @@ class Decisions:
     def _own_sources(self, identity: str, kind: type[Operator]) -> Decided:
         """Decide about sources whose parameters name the channel.
 
-        Their offset belongs to the channel and cannot move, so it is refused if a channel ends. A new channel begins
-        with its own input.
+        Their offset belongs to the channel and cannot move, so all are refused if a channel ends, or if parameters give
+        the offset of a channel that stays another meaning. A new channel begins with its own input.
         """
         before, after = self.old.by_identity[identity], self.new.by_identity[identity]
         common = [(before[channels], name) for channels, name in after.items() if channels in before]

@@ -79,7 +79,10 @@ def _readings(operators: Operators) -> Iterator[tuple[tuple[Replica, int, str], 
 
 
 def _facts(operators: Operators, unit: Unit, numbers: RunTimeNumbers | None) -> tuple[Any, ...]:
-    """Return all facts that must stay equal for a unit to continue without a restart, with run-time numbers."""
+    """Return all facts that must stay equal for a unit to continue without a restart, with run-time numbers.
+
+    The results for two plans are only compared with each other.
+    """
     pes: Mapping[int, int] = {} if numbers is None else numbers.pes
     members = {pes.get(pe.program.pe, pe.program.pe): pe for pe in operators.unit_pes(unit)}
     plain = replace(
