@@ -1445,7 +1445,7 @@ def timestamp_micros(value: Value, /) -> Column:
 def timestampadd(unit: Value, count: Value, value: Value, /) -> Column:
     """Add units to a time. The unit is a word: MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY, WEEK, MONTH, QUARTER or YEAR.
 
-    `timestampadd(unit string, count bigint, value timestamp) -> timestamp`
+    `timestampadd(unit constant string, count bigint, value timestamp) -> timestamp`
     `timestampadd(MONTH, 1, TIMESTAMP '2024-01-31 00:00:00')` is `2024-02-29 00:00:00`.
     """
     return call("timestampadd", unit, count, value)
@@ -1454,7 +1454,7 @@ def timestampadd(unit: Value, count: Value, value: Value, /) -> Column:
 def timestampdiff(unit: Value, start: Value, end: Value, /) -> Column:
     """Return the number of whole units between two times, in a unit of timestampadd.
 
-    `timestampdiff(unit string, start timestamp, end timestamp) -> bigint`
+    `timestampdiff(unit constant string, start timestamp, end timestamp) -> bigint`
     `timestampdiff(HOUR, TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2024-01-02 00:00:00')` is `24`.
     """
     return call("timestampdiff", unit, start, end)

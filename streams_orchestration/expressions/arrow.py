@@ -104,6 +104,8 @@ def _holds_nanoseconds(kind: pa.DataType) -> bool:
 
 def values_of(array: pa.Array, kind: Type) -> list[Any]:
     """Return the Python values of an array; the module `conversion` describes their types. Raises like `as_kind`."""
+    if kind.name == "void":
+        return [None] * len(array)
     array = as_kind(array, arrow_type(kind))
     if kind.name in _AS_NUMBERS:
         return array.cast(_AS_NUMBERS[kind.name]).to_pylist()
@@ -144,6 +146,7 @@ def array_from(values: Sequence[Any], kind: Type) -> pa.Array:
         flat = array_from([each for value in values if value is not None for each in value], kind.parts[0])
         return pa.ListArray.from_arrays(offsets, flat, type=arrow, mask=missing)
     keys = array_from([each for value in values if value is not None for each in value], kind.parts[0])
+    keys = keys if keys.type == arrow.key_type else keys.cast(arrow.key_type)
     items = array_from([each for value in values if value is not None for each in value.values()], kind.parts[1])
     return pa.MapArray.from_arrays(offsets, keys, items, type=arrow, mask=missing)
 

@@ -87,7 +87,7 @@ def never_fails(source: Type, target: Type) -> bool:
         return target.is_fractional or (source.is_decimal and target.is_decimal and narrower)
     if source.name == "string":
         return target.name == "binary"
-    return source.is_datetime and target.is_datetime and source.name != "date"
+    return source.is_datetime and target.name == "date"
 
 
 @functools.lru_cache(maxsize=4096)
@@ -281,13 +281,13 @@ def _to_datetime(source: Type, target: Type, zone: dt.tzinfo) -> Converter:
         case "timestamp", "date":
             return lambda value: to_local(value, zone) // DAY
         case "timestamp", _:
-            return lambda value: to_local(value, zone)
+            return lambda value: _in_range(to_local(value, zone))
         case "timestamp_ntz", "date":
             return lambda value: value // DAY
         case "timestamp_ntz", _:
-            return lambda value: from_local(value, zone)
+            return lambda value: _in_range(from_local(value, zone))
         case "date", "timestamp":
-            return lambda value: from_local(_in_range(value * DAY), zone)
+            return lambda value: _in_range(from_local(value * DAY, zone))
         case "date", _:
             return lambda value: _in_range(value * DAY)
         case _:
@@ -297,7 +297,7 @@ def _to_datetime(source: Type, target: Type, zone: dt.tzinfo) -> Converter:
 def _in_range(micros: int) -> int:
     """Return the microseconds if they are in the range of timestamps; raise EvaluationError otherwise."""
     if not -(2**63) <= micros < 2**63:
-        message = f"the date {write_date(micros // DAY)} is beyond the range of timestamp"
+        message = f"a time on {write_date(micros // DAY)} is beyond the range of timestamp"
         raise EvaluationError(message)
     return micros
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import decimal
+import re
+
+UNEXPECTED = (OverflowError, decimal.InvalidOperation, re.error, KeyError)
+"""Errors that the implementation of a function may raise for odd arguments. They count as an EvaluationError."""
+
 
 class ExpressionError(ValueError):
     """The expression cannot be parsed or typed.

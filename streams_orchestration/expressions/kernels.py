@@ -172,8 +172,11 @@ def _rest(operation: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Maker:
 
 
 def _pmod(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the remainder as Java calculates it: int and bigint wrap around, smaller whole numbers become int."""
     rest = np.fmod(one, other)
-    return np.where(rest < 0, np.fmod(rest + other, other), rest)
+    wide = np.promote_types(one.dtype, np.int32)
+    total = rest.astype(wide) + other.astype(wide)
+    return np.where(rest < 0, np.fmod(total, other).astype(one.dtype), rest)
 
 
 def _comparison(kernel: Kernel) -> Maker:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import decimal
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.syntax import Constant
 from streams_orchestration.expressions.times import DAY as MICROS_OF_A_DAY
-from streams_orchestration.expressions.times import HOUR, MINUTE, SECOND, UTC, names_no_zone, read_date, read_timestamp
+from streams_orchestration.expressions.times import (
+    HOUR,
+    MINUTE,
+    SECOND,
+    UTC,
+    from_local,
+    names_no_zone,
+    read_date,
+    read_timestamp,
+)
 from streams_orchestration.expressions.types import (
     BIGINT,
     BINARY,
@@ -226,3 +237,19 @@ def binary_constant(digits: str, offset: int) -> Constant:
         message = f"X'{digits}' is not written in hexadecimal digits"
         raise ExpressionError(message, offset)
     return Constant(bytes.fromhex(digits if len(digits) % 2 == 0 else "0" + digits), BINARY, offset)
+
+
+def value_in(constant: Constant, zone: dt.tzinfo) -> Any:
+    """Return the value of a constant, where a local time is converted from the zone to UTC.
+
+    Raises:
+        ExpressionError: the time is out of the range of timestamps in this zone.
+    """
+    if not constant.local or not isinstance(constant.value, int):
+        return constant.value
+    value = from_local(constant.value, zone)
+    low, high = INTEGRAL_RANGES[BIGINT.name]
+    if not low <= value <= high:
+        message = f"the time is beyond the range of {constant.type} in this time zone"
+        raise ExpressionError(message, constant.offset)
+    return value

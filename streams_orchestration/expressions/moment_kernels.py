@@ -8,9 +8,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streams_orchestration.expressions.kernel import Kernel, Maker, Unsuitable, always, constant, filled, numbers, pc
+from streams_orchestration.expressions.kernel import (
+    Kernel,
+    Maker,
+    Unsuitable,
+    always,
+    bounds,
+    constant,
+    filled,
+    numbers,
+    pc,
+)
 from streams_orchestration.expressions.table import Binding
-from streams_orchestration.expressions.times import HOUR, MINUTE, SECOND, UTC
+from streams_orchestration.expressions.times import DAY, HOUR, MINUTE, SECOND, UTC
 from streams_orchestration.expressions.types import TIMESTAMP
 
 PLAIN_DATES = (-719162, 2932896)
@@ -21,8 +31,16 @@ def with_plain_dates(value: Any) -> Any:
     """Return the dates; raise `Unsuitable` for a scalar, and unless all years have four digits."""
     if isinstance(value, pa.Scalar):
         raise Unsuitable
-    bounds = pc.min_max(numbers(value)).as_py()
-    if bounds["min"] is not None and (bounds["min"] < PLAIN_DATES[0] or bounds["max"] > PLAIN_DATES[1]):
+    ends = pc.min_max(numbers(value)).as_py()
+    if ends["min"] is not None and (ends["min"] < PLAIN_DATES[0] or ends["max"] > PLAIN_DATES[1]):
+        raise Unsuitable
+    return value
+
+
+def _with_plain_times(value: Any) -> Any:
+    """Return the timestamps; raise `Unsuitable` unless all years have four digits: Arrow's values would be wrong."""
+    low, high = bounds(numbers(value))
+    if low < PLAIN_DATES[0] * DAY or high > PLAIN_DATES[1] * DAY:
         raise Unsuitable
     return value
 
@@ -76,7 +94,7 @@ def _date_trunc(binding: Binding) -> Kernel | None:
     unit = _UNITS.get(str(constant(binding, 0)).lower())
     if unit is None or binding.zone is not UTC:
         return None
-    return lambda _unit, value: pc.floor_temporal(value, unit=unit)
+    return lambda _unit, value: pc.floor_temporal(_with_plain_times(value), unit=unit)
 
 
 def _seconds_since(unit: int) -> Maker:

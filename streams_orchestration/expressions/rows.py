@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 from streams_orchestration.expressions.conversion import converter
-from streams_orchestration.expressions.errors import EvaluationError, PatternError
+from streams_orchestration.expressions.errors import UNEXPECTED, EvaluationError, PatternError
+from streams_orchestration.expressions.functions.ranges import checked
 from streams_orchestration.expressions.table import Binding, TupleFunction
 from streams_orchestration.expressions.tree import (
     AttributeValue,
@@ -23,6 +24,7 @@ from streams_orchestration.expressions.tree import (
     Literal,
     TypedNode,
 )
+from streams_orchestration.expressions.types import BIGINT, DATE, INT
 
 RowFunction = Callable[[Sequence[Any]], Any]
 """A function from the values of some attributes, in the order given to `row_function`, to the expression's value."""
@@ -74,6 +76,7 @@ def bind(node: Call, zone: dt.tzinfo) -> TupleFunction:
         row = function.bind(Binding(tuple(each.type for each in node.arguments), node.type, constants, zone))
     except EvaluationError as error:  # a constant, such as a pattern, has no meaning: each tuple that needs it fails
         row = _failing(error)
+    row = _guarded(row, node) if function.fails or function.lenient else row
     if not function.lenient:
         return row
 
@@ -86,6 +89,27 @@ def bind(node: Call, zone: dt.tzinfo) -> TupleFunction:
             return None
 
     return tried
+
+
+def _guarded(row: TupleFunction, node: Call) -> TupleFunction:
+    """Return the function with EvaluationError for any error of odd arguments, and for a date or time out of range."""
+    name, kind = node.function.name, INT if node.type == DATE else BIGINT
+
+    def calculated(*values: Any) -> Any:
+        try:
+            return row(*values)
+        except UNEXPECTED as error:
+            message = f"{name} has no value for these arguments: {error}"
+            raise EvaluationError(message) from error
+
+    if not node.type.is_datetime:
+        return calculated
+
+    def in_range(*values: Any) -> Any:
+        value = calculated(*values)
+        return None if value is None else checked(value, kind)
+
+    return in_range
 
 
 def _failing(error: EvaluationError) -> TupleFunction:

@@ -10,19 +10,19 @@ from __future__ import annotations
 import datetime as dt
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
 
 from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.coercion import common, common_of, is_implicit
 from streams_orchestration.expressions.conversion import can_convert, converter
 from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, MisfitError, UnknownNameError
 from streams_orchestration.expressions.hints import attribute_hint, function_hint
+from streams_orchestration.expressions.literals import value_in
 from streams_orchestration.expressions.parsing import parse
 from streams_orchestration.expressions.refused import CLOCK, REFUSED
 from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.syntax import Apply, Choice, Constant, Convert, Member, Name, Syntax
 from streams_orchestration.expressions.table import Operand, misfit
-from streams_orchestration.expressions.times import UTC, from_local
+from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.tree import (
     AttributeValue,
     Call,
@@ -89,8 +89,7 @@ class _Typing:
                 return self._apply(syntax)
 
     def _constant(self, syntax: Constant) -> Literal:
-        value = from_local(cast("int", syntax.value), self._zone) if syntax.local else syntax.value
-        return Literal(value, syntax.type)
+        return Literal(value_in(syntax, self._zone), syntax.type)
 
     def _attribute(self, syntax: Name) -> TypedNode:
         kind = self._attributes.get(syntax.name)

@@ -33,7 +33,7 @@ from streams_orchestration.expressions.tree import (
 Vector = Any
 """An Arrow array with a value for each tuple, or a scalar that applies to all tuples."""
 
-_UNFIT = (pa.ArrowInvalid, pa.ArrowNotImplementedError, Unsuitable)
+_UNFIT = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError, Unsuitable)
 
 
 class FailedTupleError(EvaluationError):

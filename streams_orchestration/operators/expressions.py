@@ -142,11 +142,27 @@ def evaluate(expression: Expression, batch: pa.RecordBatch) -> pa.Array:
     try:
         vector = expression.function(rows)
     except FailedTupleError as error:
-        values = {name: column[error.position].as_py() for name, column in rows.columns.items()}
-        shown = ", ".join(f"{name} = {shortened(repr(value))}" for name, value in values.items())
+        values = {name: _shown(column[error.position]) for name, column in rows.columns.items()}
+        shown = ", ".join(f"{name} = {value}" for name, value in values.items())
         message = f"{expression.reason(error)}; the tuple has {shown}"
         raise DataError(message) from error
     return full(vector, batch.num_rows, expression.arrow_type)
+
+
+def _shown(scalar: pa.Scalar) -> str:
+    """Return the text of an attribute's value in a message. A date or time may be beyond the range of Python's.
+
+    Every attribute has a type that is known; see `type_of`.
+    """
+    from streams_orchestration.expressions.arrow import type_of, values_of
+    from streams_orchestration.expressions.conversion import writer
+    from streams_orchestration.expressions.times import UTC
+
+    try:
+        return shortened(repr(scalar.as_py()))
+    except (OverflowError, ValueError):
+        kind = type_of(scalar.type)
+        return shortened(writer(kind, UTC)(values_of(pa.array([scalar]), kind)[0]))
 
 
 def evaluate_possible(expression: Expression, rows: SelectedTuples) -> tuple[SelectedTuples, pa.Array, dict[int, str]]:

@@ -4,6 +4,7 @@ import re
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
@@ -11,7 +12,14 @@ import pytest
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.operators.arrow_types import arrow_schema, fits
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expressions import evaluate, parse_condition, parse_expression
+from streams_orchestration.operators.expression import in_one_line
+from streams_orchestration.operators.expressions import (
+    evaluate,
+    evaluate_possible,
+    parse_condition,
+    parse_expression,
+    rows_of,
+)
 
 SCHEMA = arrow_schema("n bigint, x double, s string, b boolean, t timestamp")
 TUPLES = pa.RecordBatch.from_pylist(
@@ -173,3 +181,28 @@ def test_a_condition_is_boolean(text: str):
 )
 def test_types_fit_where_values_keep_their_meaning(kind: pa.DataType, target: pa.DataType, expected: bool):
     assert fits(kind, target) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "zone"),
+    [
+        ("from_utc_timestamp(t, 'Europe/Berlin')", UTC),
+        ("to_timestamp_ntz(t)", ZoneInfo("Europe/Berlin")),
+        ("last_day(date_from_unix_date(2147483647 + CAST(n AS int)))", UTC),
+        ("regexp_replace(s, 'a', '$3')", UTC),
+        ("s RLIKE concat(s, '{99999999999}')", UTC),
+    ],
+)
+def test_a_tuple_beyond_what_a_function_can_calculate_is_an_error_of_the_data_that_can_be_skipped(
+    text: str, zone: ZoneInfo
+):
+    schema = arrow_schema("n int, s string, t timestamp")
+    times = pa.array([0, 2**63 - 1], pa.int64()).cast(schema.field("t").type)
+    given = [pa.array([-60, 0], pa.int32()), pa.array([None, "a"]), times]
+    batch = pa.RecordBatch.from_arrays(given, schema=schema)
+    expression = parse_expression(text, schema, "output.a", zone)
+    with pytest.raises(DataError, match=rf"output\.a: {re.escape(in_one_line(text))}: .*; the tuple has "):
+        evaluate(expression, batch)
+    passed, values, failures = evaluate_possible(expression, rows_of(batch, [expression]))
+    assert (passed.places.tolist(), len(values), list(failures)) == ([0], 1, [1])
+    assert expression.may_fail

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,26 @@ def test_missing_files_and_packages_are_named(tmp_path: Path):
         Bench(FileSource, outputs=[SCHEMA], file="package://absent_package/x.csv")
     with pytest.raises(ValueError, match="is not installed"):
         Bench(FileSource, outputs=[SCHEMA], file="package://../x.csv")
+
+
+@pytest.mark.parametrize("file", ["{directory}", "{directory}/*.csv", "{directory}/a.csv"])
+def test_a_directory_that_cannot_be_read_is_an_error_of_the_parameter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+):
+    (tmp_path / "a.csv").write_text("1\n")
+
+    def refuse(path: Path, *_: object, **_options: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(ValueError, match="cannot be read: Permission denied; check its permissions"):
+        Bench(FileSource, outputs=[SCHEMA], file=file.format(directory=tmp_path))
+
+
+def test_a_name_that_is_too_long_is_an_error_of_the_parameter(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"cannot be read: File name too long$"):
+        source(tmp_path / ("a" * 300))
 
 
 @pytest.mark.parametrize("members", [{}, {"a.csv": "n", "b.csv": "n"}])

@@ -106,9 +106,6 @@ def missing_file(each: CheckedOperator) -> Iterator[OperatorFault]:
     """Yield a fault for the first input file that cannot be read.
 
     An operator of an application that is to run opens its files in its own check.
-
-    Raises:
-        OSError: a directory of input files cannot be read.
     """
     if each.deploys or each.sound is None:
         return

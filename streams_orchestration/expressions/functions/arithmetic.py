@@ -208,7 +208,7 @@ def _subtract(binding: Binding) -> TupleFunction:
     if binding.result.is_datetime:
         return shifted(binding, -1)
     if binding.arguments[0] == DATE:
-        return lambda one, other: (one - other) * MICROS_OF_A_DAY
+        return lambda one, other: checked((one - other) * MICROS_OF_A_DAY, BIGINT)
     if binding.arguments[0] == TIMESTAMP:
         return elapsed(binding)
     return _calculator(binding, operator.sub, operator.sub, EXACT.subtract)
@@ -297,13 +297,25 @@ for _name, _example in (("%", ("-7 % 3", "-1")), ("mod", ("mod(7, 3)", "1"))):
     fails=True,
 )
 def _pmod(binding: Binding) -> TupleFunction:
-    remainder = _remainder(binding)
+    remainder, add = _remainder(binding), _plus(binding.result)
 
     def positive(one: Any, other: Any) -> Any:
         rest = remainder(one, other)
-        return remainder(rest + other, other) if rest < 0 else rest
+        return remainder(add(rest, other), other) if rest < 0 else rest
 
     return positive
+
+
+def _plus(kind: Type) -> TupleFunction:
+    """Return Java's `+` for a type of numbers: int and bigint wrap around, smaller whole numbers are added as int."""
+    if kind.is_decimal:
+        return EXACT.add
+    if kind.name == "float":
+        return lambda one, other: single(one + other)
+    if kind.is_integral:
+        half = 2**63 if kind == BIGINT else 2**31
+        return lambda one, other: (one + other + half) % (2 * half) - half
+    return operator.add
 
 
 for _name, _plain in (("try_add", _add), ("try_subtract", _subtract), ("try_multiply", _multiply)):
@@ -370,4 +382,4 @@ def _abs(binding: Binding) -> TupleFunction:
     kind = binding.result if binding.result.is_integral else BIGINT
     if binding.result.is_integral or binding.result.is_interval:
         return lambda value: checked(abs(value), kind)
-    return abs
+    return EXACT.abs if binding.result.is_decimal else abs

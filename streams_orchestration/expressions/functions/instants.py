@@ -16,6 +16,7 @@ from streams_orchestration.expressions.functions.ranges import checked
 from streams_orchestration.expressions.table import (
     Binding,
     FunctionGroup,
+    FunctionSignature,
     Operand,
     Resolved,
     TupleFunction,
@@ -263,9 +264,7 @@ def _timestamp_seconds(binding: Binding) -> TupleFunction:
 
     def row(value: Any) -> int | None:
         if isinstance(value, float):
-            if not math.isfinite(value):
-                return None
-            return checked(int(value * SECOND), BIGINT)
+            return saturated(value)
         micros = EXACT.multiply(decimal.Decimal(value), decimal.Decimal(SECOND))
         if micros != int(micros):
             message = f"{value} seconds are not whole microseconds"
@@ -287,10 +286,27 @@ for _name, _unit in (("timestamp_millis", 1000), ("timestamp_micros", 1)):
 _STEPS = {"microsecond": 1, "millisecond": 1000, "second": SECOND, "minute": MINUTE, "hour": HOUR}
 _DAYS = {"day": 1, "dayofyear": 1, "week": 7}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_ADD = "timestampadd(unit constant string, count bigint, value timestamp) -> timestamp"
+_DIFFERENCE = "timestampdiff(unit constant string, start timestamp, end timestamp) -> bigint"
+
+
+def _of_unit(signature: str) -> Callable[[Sequence[Operand]], Resolved | None]:
+    """Return a resolver for a signature whose first parameter is a unit; it raises MisfitError for an unknown unit."""
+    form = FunctionSignature.of(signature)
+
+    def resolve(operands: Sequence[Operand]) -> Resolved | None:
+        unit = operands[0].constant if operands else None
+        if unit is not None and unit[0] not in (None, *_STEPS, *_DAYS, *_MONTHS):
+            message = f"{unit[0]!r} is not a unit; there are {', '.join((*_STEPS, *_DAYS, *_MONTHS))}"
+            raise MisfitError(message)
+        return form.resolve(operands)
+
+    return resolve
 
 
 @INSTANTS.bound(
-    "timestampadd(unit string, count bigint, value timestamp) -> timestamp",
+    _ADD,
+    resolver=_of_unit(_ADD),
     summary="Add units to a time. The unit is a word: MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY, WEEK, "
     "MONTH, QUARTER or YEAR.",
     examples=[("timestampadd(MONTH, 1, TIMESTAMP '2024-01-31 00:00:00')", "2024-02-29 00:00:00")],
@@ -312,7 +328,8 @@ def _timestampadd(binding: Binding) -> TupleFunction:
 
 
 @INSTANTS.bound(
-    "timestampdiff(unit string, start timestamp, end timestamp) -> bigint",
+    _DIFFERENCE,
+    resolver=_of_unit(_DIFFERENCE),
     summary="Return the number of whole units between two times, in a unit of timestampadd.",
     examples=[("timestampdiff(HOUR, TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2024-01-02 00:00:00')", "24")],
     zoned=with_timestamps,

@@ -113,7 +113,9 @@ def _regexp_replace(value: str, pattern: str, by: str, position: int = 1) -> str
     if start and start >= len(value):
         return value
     expression, behind = compiled(pattern), value[start:]
-    return value[:start] + (expression.sub(replacement(by), behind) if expression.search(behind) else behind)
+    if expression.search(behind) is None:
+        return value
+    return value[:start] + expression.sub(replacement(by, expression.groups), behind)
 
 
 PATTERNS.function(

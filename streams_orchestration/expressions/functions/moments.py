@@ -200,7 +200,8 @@ MOMENTS.function(
     "last_day(value date) -> date",
     summary="Return the last day of the month.",
     examples=[("last_day(DATE '2024-02-03')", "2024-02-29")],
-)(lambda days: days - date_of(days)[2] + days_of_month(*date_of(days)[:2]))
+    fails=True,
+)(lambda days: checked(days - date_of(days)[2] + days_of_month(*date_of(days)[:2]), INT))
 _NAMES_OF_DAYS = {
     short: place for place, name in enumerate(DAYS) for short in (name.lower(), name[:3].lower(), name[:2].lower())
 }
@@ -217,7 +218,7 @@ def _next_day(days: int, day: str) -> int:
     if place is None:
         message = f"{day!r} is not a day of the week"
         raise EvaluationError(message)
-    return days + 1 + (place - (days + 4)) % 7
+    return checked(days + 1 + (place - (days + 4)) % 7, INT)
 
 
 MOMENTS.function(
@@ -285,7 +286,7 @@ for _name in ("datediff", "date_diff"):
         f"{_name}(end date, start date) -> int",
         summary="Return the number of days from the second date to the first.",
         examples=[(f"{_name}(DATE '2024-03-01', DATE '2024-02-01')", "29")],
-    )(lambda end, start: end - start)
+    )(lambda end, start: (end - start + 2**31) % 2**32 - 2**31)  # wraps around, as in Spark
 
 _TRUNCATIONS = {
     "year": ("yyyy", "yy"),
@@ -320,6 +321,7 @@ def first_day(days: int, unit: str) -> int:
         "null for another unit."
     ),
     examples=[(f"date_trunc('hour', {_MOMENT})", "2024-05-03 10:00:00")],
+    fails=True,
     zoned=with_timestamps,
 )
 def _date_trunc(binding: Binding) -> TupleFunction:
@@ -339,7 +341,8 @@ def _date_trunc(binding: Binding) -> TupleFunction:
     "trunc(value date, unit string) -> date",
     summary="Return the first day of the date's year, quarter, month or week; null for another unit.",
     examples=[("trunc(DATE '2024-05-03', 'month')", "2024-05-01")],
+    fails=True,
 )
 def _trunc(days: int, written: str) -> int | None:
     unit = _TRUNCATED.get(written.lower())
-    return None if unit is None or unit in _SMALL else first_day(days, unit)
+    return None if unit is None or unit in _SMALL else checked(first_day(days, unit), INT)

@@ -39,6 +39,7 @@ _FAULTS = {
     "look-behind requires fixed-width pattern": "a look-behind has to have one length",
 }
 """Beginning of Python's message about a faulty regular expression -> our message."""
+_DIGITS = re.compile(r"[0-9]{1,9}")
 _CLASS = re.compile(r"\\\\|\\(p)\{(\w+)\}|\\z|\\Z")
 
 
@@ -56,6 +57,10 @@ def compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(_CLASS.sub(_translated, pattern), re.ASCII if not _needs_unicode(pattern) else 0)
     except re.error as error:
         message = f"{pattern!r} is not a regular expression: {fault_of(error)}"
+        raise EvaluationError(message) from error
+    except (OverflowError, RecursionError) as error:
+        fault = "a number of repetitions is too large" if isinstance(error, OverflowError) else "it is too deep"
+        message = f"{pattern!r} is not a regular expression: {fault}"
         raise EvaluationError(message) from error
 
 
@@ -79,13 +84,17 @@ def _translated(match: re.Match[str]) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def replacement(text: str) -> str:
-    """Convert a replacement of Java (`$` and one digit, and a backslash as escape) to one of Python.
+def replacement(text: str, groups: int) -> str:
+    """Convert a replacement of Java (`$` and the number of a group, and a backslash as escape) to one of Python.
 
-    Whether the regular expression has the groups is not checked.
+    A digit behind `$1` belongs to the number if there is such a group, else it is text.
+
+    Args:
+        text: the replacement.
+        groups: the number of groups in the regular expression.
 
     Raises:
-        EvaluationError: the replacement is not valid in Java.
+        EvaluationError: the replacement is not valid in Java, or names a group that does not exist.
     """
     written, position = "", 0
     while position < len(text):
@@ -93,9 +102,15 @@ def replacement(text: str) -> str:
         if mark == "\\" and position + 1 < len(text):
             written += re.escape(text[position + 1]) if text[position + 1] == "\\" else text[position + 1]
             position += 2
-        elif mark == "$" and (digits := re.match(r"\d", text[position + 1 :])):
-            written += f"\\g<{digits[0]}>"
-            position += 2
+        elif mark == "$" and (digits := _DIGITS.match(text, position + 1)):
+            number = digits[0]
+            while len(number) > 1 and int(number) > groups:
+                number = number[:-1]
+            if int(number) > groups:
+                message = f"{text!r} is not a replacement: the regular expression has no group {number}"
+                raise EvaluationError(message)
+            written += f"\\g<{int(number)}>"
+            position += 1 + len(number)
         elif mark in "\\$":
             message = f"{text!r} is not a replacement: {mark} has no meaning at character {position + 1}"
             raise EvaluationError(message)

@@ -6,21 +6,21 @@ from streams_orchestration.expressions.functions.ranges import checked
 from streams_orchestration.expressions.table import Binding, TupleFunction
 from streams_orchestration.expressions.times import DAY as MICROS_OF_A_DAY
 from streams_orchestration.expressions.times import UTC, add_months, from_local, moved_on, to_local
-from streams_orchestration.expressions.types import BIGINT, DATE, DAY, TIMESTAMP, YEAR_MONTH
+from streams_orchestration.expressions.types import BIGINT, DATE, DAY, INT, TIMESTAMP, YEAR_MONTH
 
 
 def shifted(binding: Binding, sign: int) -> TupleFunction:
     """Return the function that adds (sign 1) or subtracts (-1) an interval, in the local time of the zone.
 
-    It raises EvaluationError for a timestamp that is out of range; the range of dates is not checked.
+    It raises EvaluationError for a date or timestamp that is out of range.
     """
     kind, months = binding.result, YEAR_MONTH in binding.arguments
     zone = binding.zone if kind == TIMESTAMP else UTC
 
     def date(value: int, amount: int) -> int:
         if months:
-            return add_months(value, sign * amount)
-        return value + sign * (amount // MICROS_OF_A_DAY if DAY in binding.arguments else amount)
+            return checked(add_months(value, sign * amount), INT)
+        return checked(value + sign * (amount // MICROS_OF_A_DAY if DAY in binding.arguments else amount), INT)
 
     def timestamp(value: int, amount: int) -> int:
         if not months:

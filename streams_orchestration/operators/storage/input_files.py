@@ -38,19 +38,25 @@ def resolve_input(path: str, base: Path) -> Path:
         file = Path(next(iter(spec.submodule_search_locations))) / inner
     else:
         file = base / path
-    if not file.exists():
+    try:
+        there, directory = file.exists(), file.is_dir()
+        if there and not directory:
+            file.open("rb").close()
+    except OSError as error:
+        raise _unreadable(file, error) from error
+    if not there:
         message = f"{file}: no such file; relative paths start from the directory of the spec, {base.absolute()}"
         raise ValueError(message)
-    if file.is_dir():
+    if directory:
         message = f"{file}: this is a directory, but a file is expected"
         raise ValueError(message)
-    try:
-        with file.open("rb"):
-            pass
-    except OSError as error:
-        message = f"{file}: cannot be read: {error.strerror}; check its permissions"
-        raise ValueError(message) from error
     return file
+
+
+def _unreadable(place: Path, error: OSError) -> ValueError:
+    """Return the error of a file or directory that cannot be read."""
+    advice = "; check its permissions" if isinstance(error, PermissionError) else ""
+    return ValueError(f"{place}: cannot be read: {error.strerror}{advice}")
 
 
 def resolve_inputs(path: str, base: Path) -> list[Path]:
@@ -60,8 +66,19 @@ def resolve_inputs(path: str, base: Path) -> list[Path]:
     contains `*`, `?` or `[...]`, and `**` for any directories.
 
     Raises:
-        ValueError: there are none, or the first one cannot be read; the message gives the remedy.
-        OSError: the directory cannot be read.
+        ValueError: there are none, or the first one or the directory cannot be read; the message gives the remedy.
+    """
+    try:
+        return _found(path, base)
+    except OSError as error:
+        raise _unreadable(base / path, error) from error
+
+
+def _found(path: str, base: Path) -> list[Path]:
+    """Find the files of `resolve_inputs`. A directory that cannot be listed is an OSError here.
+
+    Raises:
+        ValueError: as for `resolve_inputs`.
     """
     place = base / path
     if path.startswith(PACKAGE) or place.is_file():
