@@ -5,7 +5,7 @@ from __future__ import annotations
 import decimal
 import re
 
-UNEXPECTED = (OverflowError, decimal.InvalidOperation, re.error, KeyError)
+ODD_ARGUMENTS = (OverflowError, decimal.InvalidOperation, re.error)
 """Errors that the implementation of a function may raise for odd arguments. They count as an EvaluationError."""
 
 

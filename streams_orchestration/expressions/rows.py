@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 from streams_orchestration.expressions.conversion import converter
-from streams_orchestration.expressions.errors import UNEXPECTED, EvaluationError, PatternError
+from streams_orchestration.expressions.errors import ODD_ARGUMENTS, EvaluationError, PatternError
 from streams_orchestration.expressions.functions.ranges import checked
 from streams_orchestration.expressions.table import Binding, TupleFunction
 from streams_orchestration.expressions.tree import (
@@ -98,7 +98,7 @@ def _guarded(row: TupleFunction, node: Call) -> TupleFunction:
     def calculated(*values: Any) -> Any:
         try:
             return row(*values)
-        except UNEXPECTED as error:
+        except ODD_ARGUMENTS as error:
             message = f"{name} has no value for these arguments: {error}"
             raise EvaluationError(message) from error
 

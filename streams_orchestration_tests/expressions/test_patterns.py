@@ -21,8 +21,8 @@ def test_a_class_of_characters_is_taken_as_it_is_written():
     ("a{2,1}", "the least number of repetitions is greater than the most"),
     ("(?<n>a)", "the group has an unknown kind"),
     ("a{99999999999}", "a number of repetitions is too large"),
-    ("(" * 9999 + ")" * 9999, "it is too deep"),
-])  # fmt: skip
+    ("(" * 9999 + ")" * 9999, "it is nested too deeply"),
+], ids=lambda text: text[:20])  # fmt: skip
 def test_a_wrong_regular_expression_is_refused_with_its_fault(pattern: str, fault: str):
     with pytest.raises(EvaluationError) as error:
         compiled(pattern)

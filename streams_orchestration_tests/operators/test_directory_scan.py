@@ -188,6 +188,8 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
         "file is string, but bigint is expected for size",
     ),
     "no pattern": ("file string", {"pattern": "("}, "is not a regular expression"),
+    "many repetitions": ("file string", {"pattern": "a{99999999999}"}, "a number of repetitions is too large"),
+    "a deep pattern": ("file string", {"pattern": "(" * 5000 + ")" * 5000}, "it is nested too deeply"),
     "a storage of this machine": ("file string", {"storage": {"region": "x"}}, "storage is for addresses"),
 }
 

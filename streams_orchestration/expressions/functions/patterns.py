@@ -39,6 +39,8 @@ _FAULTS = {
     "look-behind requires fixed-width pattern": "a look-behind has to have one length",
 }
 """Beginning of Python's message about a faulty regular expression -> our message."""
+PATTERN_ERRORS = (re.error, OverflowError, RecursionError)
+"""Errors that `re.compile` raises for a faulty pattern."""
 _DIGITS = re.compile(r"[0-9]{1,9}")
 _CLASS = re.compile(r"\\\\|\\(p)\{(\w+)\}|\\z|\\Z")
 
@@ -55,17 +57,15 @@ def compiled(pattern: str) -> re.Pattern[str]:
         raise EvaluationError(message)
     try:
         return re.compile(_CLASS.sub(_translated, pattern), re.ASCII if not _needs_unicode(pattern) else 0)
-    except re.error as error:
-        message = f"{pattern!r} is not a regular expression: {fault_of(error)}"
-        raise EvaluationError(message) from error
-    except (OverflowError, RecursionError) as error:
-        fault = "a number of repetitions is too large" if isinstance(error, OverflowError) else "it is too deep"
-        message = f"{pattern!r} is not a regular expression: {fault}"
+    except PATTERN_ERRORS as error:
+        message = f"{pattern!r:.200} is not a regular expression: {fault_of(error)}"
         raise EvaluationError(message) from error
 
 
-def fault_of(error: re.error) -> str:
-    """Return a message about the fault of a regular expression, with its position from 1; 1 if it is not known."""
+def fault_of(error: Exception) -> str:
+    """Return a message about one of `PATTERN_ERRORS`; for re.error with its position from 1, and 1 if it is unknown."""
+    if not isinstance(error, re.error):
+        return "a number of repetitions is too large" if isinstance(error, OverflowError) else "it is nested too deeply"
     fault = next((ours for theirs, ours in _FAULTS.items() if error.msg.startswith(theirs)), "it is malformed")
     return f"{fault}, at character {(error.pos or 0) + 1}"
 

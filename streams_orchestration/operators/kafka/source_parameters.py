@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.expressions.functions.patterns import fault_of
+from streams_orchestration.expressions.functions.patterns import PATTERN_ERRORS, fault_of
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.kafka.client import KafkaParameters
@@ -67,8 +67,8 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
         if self.pattern is not None:
             try:
                 re.compile(self.pattern)
-            except re.error as error:
-                message = f"pattern: {self.pattern} is not a regular expression: {fault_of(error)}"
+            except PATTERN_ERRORS as error:
+                message = f"pattern: {self.pattern:.200} is not a regular expression: {fault_of(error)}"
                 raise ValueError(message) from None
         check_registry(self.format, self.registry)
         if self.start_at not in ("earliest", "latest"):

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from streams_orchestration import world
-from streams_orchestration.expressions.functions.patterns import fault_of
+from streams_orchestration.expressions.functions.patterns import PATTERN_ERRORS, fault_of
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.backoff import Backoff
@@ -92,8 +92,8 @@ class DirectoryScanParameters(Parameters):
     def _is_expression(cls, pattern: str | None) -> str | None:
         try:
             re.compile(pattern or "")
-        except re.error as error:
-            message = f"{pattern!r} is not a regular expression: {fault_of(error)}"
+        except PATTERN_ERRORS as error:
+            message = f"{pattern!r:.200} is not a regular expression: {fault_of(error)}"
             raise ValueError(message) from error
         return pattern
 

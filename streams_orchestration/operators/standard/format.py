@@ -133,7 +133,9 @@ class Format(Operator):
         self.written, self.row, self.others = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, self.others.expressions)
         to_text = bool(self.row) and pa.types.is_string(self.context.output_schema().field(self.row).type)
-        self.may_be_unfit = to_text and self.parameters.format in ("bin", "line")
+        source = self.context.inputs[0]
+        of_bytes = self.parameters.format == "line" and not pa.types.is_string(source.field(self.written[0]).type)
+        self.may_be_unfit = to_text and (self.parameters.format == "bin" or of_bytes)
         """True if the row goes to a string, but may be bytes that are not UTF-8 text."""
 
     def process(self, port: int, batch: TupleBatch) -> None:

@@ -40,7 +40,7 @@ class LastSweep:
         return FileTrouble(world.monotonic() - self._since, "files that no commit names cannot be removed")
 
     def forget(self) -> None:
-        """Forget failed attempts, of which the last may have failed only because units were held meanwhile."""
+        """Forget failed attempts. The last one may have failed only because units were held at that time."""
         self._failures = 0
 
     def __call__(self) -> bool:

@@ -77,14 +77,14 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | Non
 
 
 class _Ends(NamedTuple):
-    """The units of a plan that are not marked as completed."""
+    """The finished units that are not yet marked as completed, and the plan to which they belong."""
 
     plan: int
     """The number of the deployed plan."""
     done: frozenset[str]
     """The finished units."""
     are_all: bool
-    """True if no unfinished unit is left."""
+    """True if the plan has no unfinished unit."""
 
     @classmethod
     def read(cls, connection: Connection, application: str) -> Self:

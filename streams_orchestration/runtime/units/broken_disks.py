@@ -1,4 +1,4 @@
-"""Resets for files that a machine cannot use: they are counted for each host and machine, also over complete epochs.
+"""Resets for files that a machine cannot use: they are counted for each host and machine, in a region over epochs, too.
 
 After `MOVE_AFTER` of them, the host is started on another machine, if one takes it that has failed less often. Ends
 of a host for such files are counted, too: a host that ends on all other machines returns to the one that it has left.
@@ -32,8 +32,8 @@ def kind_of_end(host: int, machine: str) -> str:
 def read_failed(connection: Connection, application: str, machines: Iterable[str]) -> Mapping[int, Counter[str]]:
     """Return for each host of an application how many ends and resets unusable files have caused on each machine.
 
-    The ends and resets since the last complete epoch of each unit count, and earlier ones if the first was less than
-    `LATELY_SECONDS` before that epoch. A machine without any has 0.
+    The ends and resets since the last complete epoch of each unit count. In a region, earlier ones count as well, if
+    the first of them was less than `LATELY_SECONDS` before that epoch. A machine without any has 0.
 
     Args:
         connection: a connection in a transaction.

@@ -46,6 +46,7 @@ def test_an_application_compiles_and_its_deployment_names_the_extra(tmp_path: Pa
         ("localhost:9092", "me:planted@localhost:9092", "the address contains a user or password"),
         ("sasl.password", "group.id", "group.id is set by the operator itself"),
         ("topic: a", "pattern: '['", "is not a regular expression"),
+        ("topic: a", "pattern: 'a{99999999999}'", "a number of repetitions is too large"),
         ("topic: a,", "", "give either topic or pattern"),
         ("topic: a", "topic: a, startAt: tomorrow", "startAt is earliest, latest or a time"),
         ("topic: a", "topic: a, startAt: '2026-01-01T00:00:00'", "has no time zone"),

@@ -103,7 +103,7 @@ def _group(match: re.Match[str], number: int) -> str:
 def _compiled(pattern: str, written: str, flags: int = 0) -> re.Pattern[str]:
     try:
         return re.compile(pattern, flags)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         message = f"{written!r:.60} is not a regular expression: {error}"
         raise RunError(message) from None
 
