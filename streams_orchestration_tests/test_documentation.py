@@ -70,6 +70,25 @@ def test_links_lead_somewhere(page: Path):
         assert (page.parent / target).exists(), target
 
 
+def headings(page: Path) -> set[str]:
+    """Return the anchors that a browser finds on a page: its headings in small letters, with dashes."""
+    prose = re.sub(r"^ *```.*?^ *```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in re.findall(r"^#+ (.+)$", prose, re.M)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_name_headings_that_exist(page: Path):
+    links = re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text("utf-8"))
+    missing = [f"{path}#{name}" for path, name in links if name not in headings(page.parent / path if path else page)]
+    assert missing == []
+
+
+def test_the_index_names_every_page():
+    index = ROOT / "docs" / "README.md"
+    named = set(re.findall(r"\]\(([^)/]+\.md)\)", index.read_text("utf-8")))
+    assert named == {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+
+
 @pytest.mark.parametrize(
     "page", [each for each in PAGES if each.parent.name != "decisions"], ids=lambda page: page.name
 )
