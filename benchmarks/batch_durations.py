@@ -44,7 +44,7 @@ from streams_orchestration.runtime.storage.home import Home
 TASKS, TUPLES = 2, 10
 WARM, COUNTED = 8, 25
 """Micro-batches of a variant in a round."""
-PATIENCE_SECONDS = 180.0
+TIMEOUT_SECONDS = 180.0
 POLL_SECONDS = 0.2
 OPERATORS = "benchmarks.sample_operators"
 QUEUE = {"threadedPort": [{"port": 0, "congestionPolicy": "Sys.Wait", "queueSize": 10}]}
@@ -98,7 +98,7 @@ def running_pe(spark: SparkSession, home: Home, levels: int) -> Iterator[Streami
     """Yield the query of the application's only PE, which runs under a host."""
     compilation = application(levels)
     with hosted(spark, home, compilation):
-        until = time.monotonic() + PATIENCE_SECONDS
+        until = time.monotonic() + TIMEOUT_SECONDS
         while not spark.streams.active and time.monotonic() < until:
             time.sleep(0.01)
         (query,) = spark.streams.active
@@ -151,7 +151,7 @@ def running_bare(spark: SparkSession, *, stateful: bool) -> Iterator[StreamingQu
 
 def durations(query: StreamingQuery) -> list[float]:
     """Return the seconds of the triggers that follow the warm-up."""
-    until = time.monotonic() + PATIENCE_SECONDS
+    until = time.monotonic() + TIMEOUT_SECONDS
     taken: dict[int, float] = {}  # Spark keeps some of them only
     while WARM + COUNTED not in taken:
         if time.monotonic() > until or not query.isActive:

@@ -23,8 +23,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.batch_durations import (
     COUNTED,
-    PATIENCE_SECONDS,
     TASKS,
+    TIMEOUT_SECONDS,
     TUPLES,
     WARM,
     Counting,
@@ -74,7 +74,7 @@ def running_frame(spark: SparkSession, home: Home, made: dict[str, Any], limit: 
     os.environ[LIMIT] = str(limit)
     compilation = compile_application(application_from_mapping(made), Options(fusion="manual", pes=1))
     with hosted(spark, home, compilation) as host:
-        until = time.monotonic() + PATIENCE_SECONDS
+        until = time.monotonic() + TIMEOUT_SECONDS
         while not host.engine.frames and host.is_alive() and time.monotonic() < until:
             time.sleep(0.01)
         query = host.engine.frames[0]._query

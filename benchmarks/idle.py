@@ -24,10 +24,10 @@ from streams_orchestration.runtime.storage.home import Home
 
 FEW, MANY = 2, 12
 """The PEs of the short and of the long chain."""
-QUIET_SECONDS = 10.0
+WARM_UP_SECONDS = 10.0
 """From the first tuple in the sink to the beginning of the measurement."""
-SECONDS = 60.0
-PATIENCE_SECONDS = 180.0
+MEASURED_SECONDS = 60.0
+TIMEOUT_SECONDS = 180.0
 TARGET = 0.5
 """The most hundredths of a core for a PE."""
 
@@ -54,12 +54,12 @@ def processor_seconds(pes: int, seconds: float) -> float:
             [*command, "deploy", str(spec(Path(scratch), pes))], env=environment, check=True, capture_output=True
         )
         try:
-            until = time.monotonic() + PATIENCE_SECONDS
+            until = time.monotonic() + TIMEOUT_SECONDS
             while not last_commits(home, ["Result"]):
                 if time.monotonic() > until:
                     sys.exit("no tuple came to the sink")
                 time.sleep(0.2)
-            time.sleep(QUIET_SECONDS)
+            time.sleep(WARM_UP_SECONDS)
             before = _taken(home)
             time.sleep(seconds)
             after = _taken(home)
@@ -78,7 +78,7 @@ def _taken(home: Home) -> dict[int, float]:
 
 def rows(*, quick: bool = False) -> list[Row]:
     """Return the cost of a further PE, and of hosts with few and with many PEs."""
-    seconds = SECONDS / 4 if quick else SECONDS
+    seconds = MEASURED_SECONDS / 4 if quick else MEASURED_SECONDS
     few, many = processor_seconds(FEW, seconds), processor_seconds(MANY, seconds)
     return [
         Row("idle: one more PE, % of a core", (many - few) / (MANY - FEW), "%", 1.0, TARGET),

@@ -27,7 +27,7 @@ from streams_orchestration.runtime.processes import ProcessIdentity, identify
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.locked import deploy
 
-PATIENCE_SECONDS = 600.0
+TIMEOUT_SECONDS = 600.0
 
 
 class ThisProcess:
@@ -113,7 +113,7 @@ def hosted(spark: SparkSession, home: Home, compilation: Compilation) -> Iterato
 def commits(spark: SparkSession, home: Home, compilation: Compilation, operator: str) -> list[Point]:
     """Run an application to its end: the commits of the PE with an operator, and how many tuples it had read."""
     points: list[Point] = []
-    until = time.monotonic() + PATIENCE_SECONDS
+    until = time.monotonic() + TIMEOUT_SECONDS
     with hosted(spark, home, compilation) as thread:
         while thread.is_alive():
             thread.join(POLL_SECONDS)

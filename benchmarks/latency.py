@@ -24,7 +24,7 @@ from streams_orchestration.runtime.storage.home import Home
 RATE = 20_000
 PERIOD = 1.0
 SECONDS, QUICK_SECONDS, WARM_SECONDS = 40.0, 20.0, 8.0
-LOOK_SECONDS = 0.003
+POLL_SECONDS = 0.003
 SPEC = """
 specVersion: 1
 application: latency
@@ -105,7 +105,7 @@ def read(spec: Path, home: Home) -> tuple[np.ndarray, np.ndarray]:
                 for name in new:
                     made.append(pq.read_table(results / name, columns=["made"])["made"].to_numpy())
                     arrived.append(np.full(len(made[-1]), time.time()))
-                time.sleep(LOOK_SECONDS)
+                time.sleep(POLL_SECONDS)
     if process.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{log.read_text()[-2000:]}")
     return np.concatenate(made), np.concatenate(arrived)

@@ -27,7 +27,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.lineage import progress
-from streams_orchestration.runtime.lineage.reporter import TURN_SECONDS, Reporter
+from streams_orchestration.runtime.lineage.reporter import MIN_INTERVAL_SECONDS, Reporter
 from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -93,7 +93,7 @@ def minute(operators: int) -> float:
         assert len(made.sizes) == 1 + EVENTS, "an epoch had no event"
     print(f"  {operators} operators: {look / LOOKS * 1e3:.2f} ms a look, {min(sending) * 1e3:.2f} ms with an event "
           f"of {max(made.sizes):,} characters", file=sys.stderr)  # fmt: skip
-    return look / LOOKS * progress.RUNNING_SECONDS / TURN_SECONDS + min(sending)
+    return look / LOOKS * progress.RUNNING_SECONDS / MIN_INTERVAL_SECONDS + min(sending)
 
 
 def rows(*, quick: bool = False) -> list[Row]:

@@ -33,7 +33,7 @@ PROFILED = 8
 CONTENDERS = 3
 """The number of placements that are measured a second time, besides the decided one."""
 TARGET = 0.95
-LIMIT = 120.0
+TIMEOUT_SECONDS = 120.0
 
 Placement = tuple[int, ...]
 """The number of the PE of each operator of the chain."""
@@ -58,7 +58,7 @@ def decided(tuples: int) -> dict[str, Any]:
         path, home = spec(Path(scratch), 10 * tuples), Home(Path(scratch, "home"))
         profile, decision = Path(scratch, "profile.yaml"), Path(scratch, "decision.json")
         _streams(home, "deploy", str(path), *FUSED)
-        until = time.monotonic() + LIMIT
+        until = time.monotonic() + TIMEOUT_SECONDS
         while not last_commits(home, ["Made"]):
             assert time.monotonic() < until, "the application does not begin"
             time.sleep(0.1)

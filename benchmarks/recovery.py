@@ -32,8 +32,8 @@ from streams_orchestration.runtime.units.unit_status import PHASES
 
 NAME = "recovery"
 ROUNDS = 5
-LIMIT = 120.0
-LOOK_SECONDS = 0.1
+TIMEOUT_SECONDS = 120.0
+POLL_SECONDS = 0.1
 WHOLE, ALIVE = 15.0, 5.0
 """The aims in seconds: for a killed host, and for the time after the decision while the host lives."""
 
@@ -134,12 +134,12 @@ def recovered(home: Home, victims: list[psutil.Process]) -> Times:
 
 
 def _until(home: Home, condition: Callable[[ApplicationStatus], bool]) -> ApplicationStatus:
-    until = time.monotonic() + LIMIT
+    until = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < until:
         status = read_status(home, NAME)
         if condition(status):
             return status
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     message = f"it does not come back: {read_status(home, NAME)}"
     raise AssertionError(message)
 
@@ -147,13 +147,13 @@ def _until(home: Home, condition: Callable[[ApplicationStatus], bool]) -> Applic
 def settle(home: Home) -> None:
     """Wait until the application runs and the daemon is up: its sensor has recorded the deployment once more."""
     _until(home, lambda status: status.units[0].completed_epoch > 2)
-    until = time.monotonic() + LIMIT
+    until = time.monotonic() + TIMEOUT_SECONDS
     deployment = dg.AssetKey([NAME, "deployment"])
     with dagster_instance(home) as instance:
         while time.monotonic() < until:
             if len(instance.fetch_observations(deployment, limit=2).records) == 2:
                 return
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
     message = "Dagster's daemon does not ask the sensor"
     raise AssertionError(message)
 

@@ -33,7 +33,7 @@ MADE, BESIDE = 2_000, 20_000
 PES = 3
 ROUNDS = 3
 WARM_SECONDS = 15.0
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 BATCHES, SPARE = 3.0, 1.0
 """The number of micro-batches that a pause may take, and of seconds in addition."""
 NEW_HOST, DIVIDED, UNDISTURBED = 15.0, 5.0, 0.9
@@ -81,7 +81,7 @@ class Beside:
         return (after - before) / (last - first)
 
     def _watch(self) -> None:
-        while not self._over.wait(LOOK_SECONDS):
+        while not self._over.wait(POLL_SECONDS):
             self._points += last_commits(self._home, ["On"]).values()
 
 
@@ -140,7 +140,7 @@ def live(rounds: int) -> tuple[list[Paused], list[Paused]]:
         streams(home, "deploy", str(spec(directory, 2)))
         try:
             while len(read_metrics(home, NAME).pes) < PES:
-                time.sleep(LOOK_SECONDS)
+                time.sleep(POLL_SECONDS)
             with Beside(home) as beside:
                 for _ in range(rounds):
                     for pauses, width, apart in ((same, 3, False), (new, 3, True), (same, 2, True), (None, 2, False)):

@@ -51,7 +51,7 @@ def await_standby(home: Home) -> None:
     until = time.monotonic() + START_SECONDS
     while not any(machine.standbys for machine in read_machines(home)):
         assert time.monotonic() < until, "no host is ready"
-        time.sleep(recovery.LOOK_SECONDS)
+        time.sleep(recovery.POLL_SECONDS)
 
 
 def rows(*, quick: bool = False) -> list[Row]:

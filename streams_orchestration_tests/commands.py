@@ -19,9 +19,9 @@ from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.waiting import until
 
 SPECS = Path(__file__).parents[1] / "specs"
-LIMIT = 400.0
+TIMEOUT_SECONDS = 400.0
 """Seconds that a condition is waited for."""
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 """Between two looks; each takes processor time from what is looked at."""
 
 
@@ -48,7 +48,7 @@ def streams(home: Home, *arguments: str, limit: int = 65_536) -> Iterator[subpro
 
 def finish(process: subprocess.Popen[str]) -> str:
     """Return the output of the command; it must have ended well."""
-    output, _ = process.communicate(timeout=LIMIT)
+    output, _ = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == 0, output
     return output
 
@@ -65,8 +65,13 @@ def wait_for(
     def otherwise() -> str:
         return f"the condition is not met: {read_status(home, application)}"
 
-    until(lambda: application in deployed_applications(home), f"{application} is not deployed", LIMIT, LOOK_SECONDS)
-    return until(met, otherwise, LIMIT, LOOK_SECONDS)
+    until(
+        lambda: application in deployed_applications(home),
+        f"{application} is not deployed",
+        TIMEOUT_SECONDS,
+        POLL_SECONDS,
+    )
+    return until(met, otherwise, TIMEOUT_SECONDS, POLL_SECONDS)
 
 
 def kill_host(status: ApplicationStatus) -> None:

@@ -29,9 +29,9 @@ graph:
     inputs: [Numbers]
     parameters: {file: numbers.csv, format: csv}
 """
-LIMIT = 900.0
+TIMEOUT_SECONDS = 900.0
 """Seconds; a busy machine needs minutes to write it."""
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 
 
 def archive() -> ClassArchive:
@@ -52,7 +52,7 @@ def write() -> None:
         try:
             with streams(Home(directory / "home"), "run", str(spec)) as command:
                 finish(command)
-            until(lambda: not list(hosts(directory)), "the host does not end", LIMIT, LOOK_SECONDS)
+            until(lambda: not list(hosts(directory)), "the host does not end", TIMEOUT_SECONDS, POLL_SECONDS)
         finally:
             end_hosts(directory)
 

@@ -18,7 +18,7 @@ from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.commands import LIMIT, SPECS, finish, kill_host, streams, wait_for
+from streams_orchestration_tests.commands import SPECS, TIMEOUT_SECONDS, finish, kill_host, streams, wait_for
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.flights import assert_same, expected_delays, past_the_cut, result_of
 from streams_orchestration_tests.postgresql import Server
@@ -185,7 +185,7 @@ def assert_taken_back(home: Home, directory: Path, after: ApplicationStatus) -> 
     wrong.write_text(text.replace(IMPLEMENTATION, "wrong:Wrong"))
     failing = ("redeploy", str(wrong), "--decoupling", str(parted(str(wrong), directory / "failing.json")))
     with streams(home, *failing, "--format", "json") as process:
-        output, _ = process.communicate(timeout=LIMIT)
+        output, _ = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == 1, output
     assert "the previous plan runs again" in output
     assert "ValueError: it was never tried" in json.loads(output[output.index("\n{\n") :])["reverted"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.commands import LIMIT, streams
+from streams_orchestration_tests.commands import TIMEOUT_SECONDS, streams
 from streams_orchestration_tests.targets import target_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_host_stays", "engine_of_hosts")]
@@ -34,7 +34,7 @@ def run(tmp_path: Path, url: str) -> tuple[int, str]:
     spec = tmp_path / "refused.yaml"
     spec.write_text(SPEC.format(url=url))
     with streams(Home(tmp_path / "home"), "run", str(spec)) as process:
-        output, _ = process.communicate(timeout=LIMIT)
+        output, _ = process.communicate(timeout=TIMEOUT_SECONDS)
     return process.returncode, output
 
 

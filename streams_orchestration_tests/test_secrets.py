@@ -186,8 +186,8 @@ def test_a_reference_that_nothing_resolves_is_known_before_the_operator_runs(kin
 def test_a_server_that_is_not_there_has_errors_and_logs_without_the_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, kind: str
 ):
-    monkeypatch.setattr("streams_orchestration.operators.kafka.reader.REACH_SECONDS", 0.2)
-    monkeypatch.setattr("streams_orchestration.operators.kafka.producer.REACH_SECONDS", 0.2)
+    monkeypatch.setattr("streams_orchestration.operators.kafka.reader.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("streams_orchestration.operators.kafka.producer.CONNECT_SECONDS", 0.2)
     caplog.set_level(logging.DEBUG)
     schema = schema_of(kind)
     ports: dict[str, Any] = {"inputs": [schema]} if kind.endswith("Sink") else {"outputs": [schema]}

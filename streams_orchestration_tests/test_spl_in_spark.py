@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.commands import LIMIT, streams
+from streams_orchestration_tests.commands import TIMEOUT_SECONDS, streams
 from streams_orchestration_tests.spl.applications import CASES, EXPECTED, of_kind
 
 pytestmark = [pytest.mark.java, pytest.mark.slow, pytest.mark.usefixtures("no_host_stays")]
@@ -34,7 +34,7 @@ def test_cases_are_right_in_one_run_and_what_is_printed_is_shown(tmp_path: Path,
     settings = [part for name, value in given.items() for part in ("--set", f"{name}={value}")]
     command = ["run", str(spec), *settings, "--format", "json", "--max-rows", "100"]
     with streams(Home(tmp_path / "home"), *command) as process:
-        output, _ = process.communicate(timeout=LIMIT)
+        output, _ = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == 0, output
     assert "Printing: n=2" in output.splitlines()
     document = json.loads(output[output.index("\n{\n") :] if not output.startswith("{") else output)

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import DataFrame, SparkSession
 
-LIMIT_SECONDS = 180.0
+TIMEOUT_SECONDS = 180.0
 
 
 def session(scratch: Path) -> SparkSession:
@@ -48,7 +48,7 @@ def main() -> None:
         query = (
             spark.readStream.format("rate").option("rowsPerSecond", 1000).load().writeStream.foreachBatch(first).start()
         )
-        done.wait(LIMIT_SECONDS)
+        done.wait(TIMEOUT_SECONDS)
         at = time.time()
         query.stop()
         spark.stop()

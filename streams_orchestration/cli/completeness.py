@@ -13,7 +13,7 @@ from streams_orchestration.compiler.brief import moment
 from streams_orchestration.model.names import nearest
 from streams_orchestration.runtime import api
 
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 """Seconds between two looks at the sink."""
 
 
@@ -46,7 +46,7 @@ def watermark(application: str, sink: str, at_least: float | None, within: float
             return _refused(status, f"{application} is {status.state}, and {sink} is {_text(found)}")
         if within is not None and time.monotonic() - began >= within:
             return _refused(status, f"{sink} is {_text(found)} after {within:g} s")
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
 
 
 def _refused(status: api.ApplicationStatus, message: str) -> int:

@@ -20,9 +20,9 @@ from streams_orchestration.runtime import api
 EXPOSITION = "streams_orchestration.runtime.observing.exposition"
 CONNECTIONS = 32
 """The most connections of scrapers at a time."""
-END_SECONDS = 2
+SHUTDOWN_SECONDS = 2
 """Seconds for which the server waits for a scrape under way before it ends."""
-LOOK_SECONDS = 3600.0
+SERVING_PAUSE_SECONDS = 3600.0
 """Seconds of one pause of the main loop if metrics are served but not sent; a signal ends the pause."""
 
 
@@ -39,7 +39,7 @@ def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
         return 0
     log_to_standard_error(logging.WARNING, "%(asctime)s %(levelname)s %(message)s")
     with ExitStack() as stack:
-        send, seconds = _sender(home, stack) if otlp else (lambda: None, LOOK_SECONDS)
+        send, seconds = _sender(home, stack) if otlp else (lambda: None, SERVING_PAUSE_SECONDS)
         has_ended = _serve(home, *serve, stack) if serve is not None else lambda: False
         with Interrupts(lambda: None) as interrupts:
             while not interrupts.requested and not has_ended():
@@ -66,7 +66,7 @@ def _serve(home: api.Home, host: str, port: int, stack: ExitStack) -> Callable[[
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--serve'") from error
     port = listener.getsockname()[1]
     app = load(f"{EXPOSITION}.endpoint:metrics_app")(home, host, port)
-    server = load("streams_orchestration.operators.serving.http_server:HttpServer")(app, listener, END_SECONDS)
+    server = load("streams_orchestration.operators.serving.http_server:HttpServer")(app, listener, SHUTDOWN_SECONDS)
     serving = BackgroundCall(server.run)
 
     def end() -> None:

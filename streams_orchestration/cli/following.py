@@ -10,7 +10,7 @@ from typing import Protocol
 from streams_orchestration.runtime import api
 
 POLL_SECONDS = 0.5
-PATIENCE = 0.5
+SENSOR_GRACE_SECONDS = 0.5
 """Seconds for which a failed unit is left to Dagster's sensor before this process resets it."""
 SAID_SECONDS = 3.0
 """Least delay of a reset, in seconds, that is announced."""
@@ -100,7 +100,7 @@ class Follower:
                 if lost is None:
                     lost = self.clock()
                     self.say(f"{error} Waiting for the catalog; the application keeps running.")
-                if self.clock() - lost > api.LIMIT_SECONDS or self.pause(POLL_SECONDS):
+                if self.clock() - lost > api.OUTAGE_TIMEOUT_SECONDS or self.pause(POLL_SECONDS):
                     raise
             else:
                 if lost is None:
@@ -115,7 +115,7 @@ class Follower:
         Raises:
             ResetsExhaustedError: a unit has failed and must no longer be reset.
         """
-        healing = api.heal(status, now, self._known, patience=PATIENCE)
+        healing = api.heal(status, now, self._known, patience=SENSOR_GRACE_SECONDS)
         self._known = healing.known
         for failure in healing.exhausted:
             raise ResetsExhaustedError(failure)

@@ -30,7 +30,7 @@ START_SECONDS = 180.0
 """Seconds within which every PE must run."""
 NICENESS = 10
 """The priority at which a thread records a deployment in Dagster, so that the hosts run first."""
-RECORD_SECONDS = 60.0
+RECORD_TIMEOUT_SECONDS = 60.0
 """The most seconds that the command waits at its end until Dagster shows the deployment."""
 
 
@@ -124,12 +124,13 @@ class Foreground:
         self._jobs.record_deployment(spec, compilation)
 
     def recorded(self) -> str | None:
-        """Wait until Dagster shows the deployment, at most `RECORD_SECONDS`; return the reason if it does not."""
+        """Wait until Dagster shows the deployment; return the reason if `RECORD_TIMEOUT_SECONDS` are over before."""
         if self._recording is None:
             return None
         problem = f"Dagster does not show the deployment of {self._name}"
-        if not self._recording.wait(RECORD_SECONDS):
-            return f"{problem}: recording it took more than {RECORD_SECONDS:g} s; the application runs nevertheless"
+        if not self._recording.wait(RECORD_TIMEOUT_SECONDS):
+            slow = f"recording it took more than {RECORD_TIMEOUT_SECONDS:g} s"
+            return f"{problem}: {slow}; the application runs nevertheless"
         try:
             self._recording.result()
         except api.HostLaunchError:  # `deploy` raises the same error

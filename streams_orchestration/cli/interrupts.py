@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from streams_orchestration.cli.failing import INTERRUPTED, TERMINATED
 
 T = TypeVar("T")
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 """Seconds between two checks whether a wait is over."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -54,7 +54,7 @@ class Interrupts:
         """
         until = time.monotonic() + seconds
         while not self.requested and not over() and (rest := until - time.monotonic()) > 0:
-            self._requested.wait(min(rest, LOOK_SECONDS))
+            self._requested.wait(min(rest, POLL_SECONDS))
         return self.requested
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:

@@ -29,7 +29,7 @@ LISTED = 30
 
 If there are more, the operators with the earliest watermarks are listed.
 """
-WATCH_SECONDS = 2.0
+REFRESH_SECONDS = 2.0
 """Seconds between two looks with `--watch`."""
 
 
@@ -135,7 +135,9 @@ def _nothing(home: api.Home) -> str:
     return f"Nothing is deployed in {home.root}. `streams run SPEC` runs an application."
 
 
-def _watch(look: Callable[[], RenderableType], pause: Callable[[], object] = lambda: time.sleep(WATCH_SECONDS)) -> None:
+def _watch(
+    look: Callable[[], RenderableType], pause: Callable[[], object] = lambda: time.sleep(REFRESH_SECONDS)
+) -> None:
     """Show the result of `look` repeatedly: in place on a terminal, else one below the other.
 
     While the catalog cannot be used, show the error above the last result.

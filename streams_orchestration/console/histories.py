@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import Any
 
-SECONDS = 900.0
+HISTORY_SECONDS = 900.0
 """Seconds for which the history goes back."""
 STEP = 5.0
 """Least seconds between two points of the history."""
@@ -28,12 +28,12 @@ class History:
     """(unix seconds, the values of all series, name by name); NaN for a value that was unknown."""
 
     def add(self, snapshot: dict[str, Any]) -> None:
-        """Add a snapshot as a point, unless the last point is too recent; drop points older than `SECONDS`.
+        """Add a snapshot as a point, unless the last point is too recent; drop points older than `HISTORY_SECONDS`.
 
         If the operators or PEs have changed, all earlier points are dropped.
         """
         at = float(snapshot["at"])
-        step = max(STEP, SECONDS * len(self.names) * len(SERIES) / MOST)
+        step = max(STEP, HISTORY_SECONDS * len(self.names) * len(SERIES) / MOST)
         if self.points and at - self.points[-1][0] < step:
             return
         operators: dict[str, dict[str, Any]] = snapshot["operators"]
@@ -44,7 +44,7 @@ class History:
             self.points.clear()
         values = [each.get(series) for each in (*operators.values(), *pes.values()) for series in SERIES]
         self.points.append((at, array("f", (nan if value is None else value for value in values))))
-        while at - self.points[0][0] > SECONDS:
+        while at - self.points[0][0] > HISTORY_SECONDS:
             self.points.popleft()
 
     def document(self, name: str) -> dict[str, Any]:

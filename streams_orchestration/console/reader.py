@@ -20,7 +20,7 @@ from streams_orchestration.runtime import api
 
 SHOWN_SECONDS = 2.0
 """Seconds between two looks at an application that a page shows."""
-REST_SECONDS = 5.0
+HISTORY_POLL_SECONDS = 5.0
 """Seconds between two looks at all other applications, for their history."""
 SHARE, LONGEST_SECONDS = 0.01, 20.0
 """Largest share of a processor for looks, and most seconds that a pause is stretched to when looks are slow."""
@@ -107,13 +107,14 @@ class SnapshotReader:
         return kept[1]
 
     async def run(self) -> None:
-        """Poll the shown applications often and all others every `REST_SECONDS`, until cancelled; send events to pages.
+        """Poll the applications until cancelled; send events to pages.
 
+        Shown applications are polled often, the others every `HISTORY_POLL_SECONDS`.
         Pauses are longer if looks are slow; see `pause_after`.
         """
-        elapsed = REST_SECONDS
+        elapsed = HISTORY_POLL_SECONDS
         while True:
-            every = elapsed >= REST_SECONDS
+            every = elapsed >= HISTORY_POLL_SECONDS
             elapsed = 0.0 if every else elapsed
             names = await asyncio.to_thread(self._names) if every else list(self._pages)
             for name in names:
@@ -223,7 +224,7 @@ def pause_after(cost: float, *, shown: bool) -> float:
         cost: the processor seconds of the last look.
         shown: True if a page is open.
     """
-    return max(SHOWN_SECONDS if shown else REST_SECONDS, min(cost / SHARE, LONGEST_SECONDS))
+    return max(SHOWN_SECONDS if shown else HISTORY_POLL_SECONDS, min(cost / SHARE, LONGEST_SECONDS))
 
 
 def _event_text(kind: str, document: dict[str, Any]) -> str:

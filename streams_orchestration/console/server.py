@@ -21,7 +21,7 @@ CONNECTIONS = 128
 
 If all connections are taken, the oldest page loses its connection.
 """
-STOP_SECONDS = 2
+SHUTDOWN_SECONDS = 2
 """Seconds for which the server waits for requests under way before it ends."""
 
 
@@ -71,7 +71,7 @@ def serve(
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         ready(address(access, "compile" if specs else ""))
-        Server(create_app(reader, access, compilers), listener, STOP_SECONDS, lifespan="on").run()
+        Server(create_app(reader, access, compilers), listener, SHUTDOWN_SECONDS, lifespan="on").run()
     except KeyboardInterrupt:
         pass
     finally:

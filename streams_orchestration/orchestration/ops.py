@@ -33,11 +33,11 @@ from streams_orchestration.runtime import api
 
 AFTER = {"after": dg.In(dg.Nothing)}
 NOTHING = dg.Out(dg.Nothing)
-RETRY_SECONDS = 2.0
-HEAL_SECONDS = 0.5
+STEP_RETRY_SECONDS = 2.0
+SENSOR_GRACE_SECONDS = 0.5
 """Seconds for which the op leaves a failed unit to the sensor before it resets the unit itself."""
-LOOK_SECONDS = 0.5
-STOP_SECONDS = 60.0
+POLL_SECONDS = 0.5
+STOP_TIMEOUT_SECONDS = 60.0
 ENDED = ("COMPLETED", "STOPPED")
 Result = TypeVar("Result")
 
@@ -92,8 +92,8 @@ class CancelApplication(dg.Config):
 
 
 def retry_later() -> dg.RetryRequested:
-    """Return the request to retry a step twice, `RETRY_SECONDS` apart, since its failure may pass by itself."""
-    return dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS)
+    """Return the request to retry a step twice, `STEP_RETRY_SECONDS` apart, since its failure may pass by itself."""
+    return dg.RetryRequested(max_retries=2, seconds_to_wait=STEP_RETRY_SECONDS)
 
 
 def patient(op: Callable[..., Result]) -> Callable[..., Result]:
@@ -268,18 +268,18 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
     known, until = dict[str, api.Known](), time.monotonic() + timeout
     catalog = api.opened_catalog(home, application)
     while (status := api.observed_status(catalog, application)).state not in ENDED:
-        healing = api.heal(status, api.now(), known, patience=HEAL_SECONDS)
+        healing = api.heal(status, api.now(), known, patience=SENSOR_GRACE_SECONDS)
         known = healing.known
         for request in healing.resets:
             api.reset(home, application, request.failure.unit, generation=request.failure.generation, force=False)
         if healing.exhausted or time.monotonic() > until:
-            status_when_stopped(home, application, STOP_SECONDS)
+            status_when_stopped(home, application, STOP_TIMEOUT_SECONDS)
             reasons = [f"{each.unit}: {each.reason}" for each in healing.exhausted]
             late = f"it did not process all available input within {timeout:g} s"
             message = f"{application} was stopped: {'; '.join(reasons) or late}. The next run continues from there."
             raise dg.Failure(description=message, allow_retries=False)
-        time.sleep(LOOK_SECONDS)
-    stopped = status_when_stopped(home, application, STOP_SECONDS)  # the hosts are about to end
+        time.sleep(POLL_SECONDS)
+    stopped = status_when_stopped(home, application, STOP_TIMEOUT_SECONDS)  # the hosts are about to end
     if status.state != "COMPLETED" and status.taken_at is None:
         message = f"{application} was stopped by another command. The next run continues from there."
         raise dg.Failure(description=message, allow_retries=False)

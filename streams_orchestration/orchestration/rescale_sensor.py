@@ -21,7 +21,7 @@ from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsRe
 from streams_orchestration.orchestration.settings import CompileOptions, Width
 from streams_orchestration.runtime import api
 
-FRESH_SECONDS = 900.0
+PROFILE_MAX_AGE_SECONDS = 900.0
 """Seconds after which a profile is too old to change a width by it."""
 RESCALE_TAG = "streams/rescale"
 """Run tag of a requested change: application, fingerprint, region and width."""
@@ -111,7 +111,7 @@ def _profile(store: ArtifactStore, application: str, cursor: RescaleCursor, now:
         return f"{store.path(application, PROFILE)}: this is not a profile ({error}). Run job {job}, which replaces it."
     if profile.measured_at is None or profile.measured_at <= cursor.measured_at:
         return "there is no new profile since the last tick"
-    if now - profile.measured_at > FRESH_SECONDS:
+    if now - profile.measured_at > PROFILE_MAX_AGE_SECONDS:
         return f"the last profile is {now - profile.measured_at:.0f} s old"
     return profile
 

@@ -36,7 +36,7 @@ WORKERS = 2
 """Number of sensors that Dagster evaluates at the same time, as set in `dagster.yaml`."""
 RESETS_AT_ONCE = 4
 """Number of resets that are begun in parallel; each may wait for processes to end."""
-RECORD_SECONDS = 1.0
+CHECK_DELAY_SECONDS = 1.0
 """Seconds to wait after a materialization before checks are recorded. Dagster rounds the time of a check down to
 seconds, so an earlier record would seem older than the materialization."""
 
@@ -182,7 +182,7 @@ class _Tick:
             memory = self.memories[name]
             if last is None or last.run_id in ("", memory.checked_run):
                 continue
-            if time.time() < last.timestamp + RECORD_SECONDS:
+            if time.time() < last.timestamp + CHECK_DELAY_SECONDS:
                 due.discard(name)
                 continue
             self.memories[name] = replace(memory, checked_run=last.run_id)

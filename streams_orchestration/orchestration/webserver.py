@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 128
 """The most connections at a time; an open page has about seven."""
-END_SECONDS = 2
+SHUTDOWN_SECONDS = 2
 GRAPHQL = "/graphql"
 NO_PAGES = (GRAPHQL, "/report_asset", "/logs/", "/download_debug/", "/notebook", "/dagit")
 """Prefixes of the paths to which a page of another address may not even link."""
@@ -121,7 +121,7 @@ def _serve(
         message = f"port {port} on {host} cannot be used: {error.strerror}. Stop what listens there or name another."
         raise click.ClickException(message) from error
     guard = UiGuard(app, own_hosts(host, port, os.environ.get(HOSTS, "")), prefix)
-    HttpServer(guard, listener, END_SECONDS, ws="auto", log_level=log_level).run()
+    HttpServer(guard, listener, SHUTDOWN_SECONDS, ws="auto", log_level=log_level).run()
 
 
 def main() -> None:

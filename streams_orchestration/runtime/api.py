@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.bringing_up import BroughtUp, Request, bring_up
     from streams_orchestration.runtime.catalog.address import catalog_url
     from streams_orchestration.runtime.catalog.catalog import Catalog
-    from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
+    from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS, SETTLE_SECONDS
     from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
     from streams_orchestration.runtime.catalog.upgrading import upgrade_older, upgrade_tables
     from streams_orchestration.runtime.catalog.versions import is_older, newest

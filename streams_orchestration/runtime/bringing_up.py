@@ -11,7 +11,7 @@ from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.deployment import deploy, go_on
 from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
-from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
+from streams_orchestration.runtime.redeployment.redeploying import REDEPLOY_TIMEOUT_SECONDS, redeploy
 from streams_orchestration.runtime.savepoints.places import savepoint_of
 from streams_orchestration.runtime.savepoints.restoring import Restored, restore
 from streams_orchestration.runtime.storage.home import Home
@@ -36,7 +36,7 @@ class Request:
     """True to replace the deployed plan as `replaces` does, and to record that it was taken back by hand."""
     drop: Collection[str] = ()
     """Names of operators whose state may be lost when a plan is replaced or a savepoint is restored."""
-    within: float = WITHIN_SECONDS
+    within: float = REDEPLOY_TIMEOUT_SECONDS
     """Seconds in which the units that a replaced plan changes must reach their cuts, and then complete an epoch."""
     run: RunKind = ENDLESS
     """The kind of run that begins."""

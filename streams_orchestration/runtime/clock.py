@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from streams_orchestration import world
 
-FRESH_SECONDS = 30.0
+READING_MAX_AGE_SECONDS = 30.0
 """Seconds for which a reading of the database's clock is used."""
-SLOW_SECONDS = 0.5
+SLOW_READING_SECONDS = 0.5
 """A reading that took more seconds than this does not replace a faster one."""
 
 
@@ -43,13 +43,13 @@ def shared(local: float) -> float:
 
 def is_stale() -> bool:
     """Return True if the database's clock should be read: there is no reading, or the last one is old or was slow."""
-    if _reading is None or _reading.seconds > SLOW_SECONDS:
+    if _reading is None or _reading.seconds > SLOW_READING_SECONDS:
         return True
-    return world.boot_time() - _reading.at > FRESH_SECONDS
+    return world.boot_time() - _reading.at > READING_MAX_AGE_SECONDS
 
 
 def is_sure() -> bool:
-    """Return True if this process knows the shared time to half of `SLOW_SECONDS`, or uses this machine's clock."""
+    """Return True if the shared time is known to half of `SLOW_READING_SECONDS`, or is this machine's clock."""
     return _reading is None or not is_stale()
 
 
@@ -70,7 +70,7 @@ def read(value: float, began: float) -> None:
     global _reading  # noqa: PLW0603  there is one catalog in a process
     at = world.boot_time()
     seconds = at - began
-    if _reading is not None and seconds > max(SLOW_SECONDS, _reading.seconds):
+    if _reading is not None and seconds > max(SLOW_READING_SECONDS, _reading.seconds):
         _reading = Reading(at, _reading.offset, _reading.seconds)
     else:
         _reading = Reading(at, value - (began + at) / 2, seconds)

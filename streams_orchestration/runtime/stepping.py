@@ -49,7 +49,7 @@ from streams_orchestration.runtime.units.watch import observe
 
 QUERY_SECONDS = 300.0
 """Seconds within which a Spark query must make its next batch, however busy the machine is."""
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 """Seconds between two looks at the query's progress, where nothing notifies of a change."""
 
 
@@ -186,7 +186,7 @@ class SteppedApplication:
             if world.monotonic() > until:
                 message = f"PE {program.pe} has made no batch within {QUERY_SECONDS:.0f} s"
                 raise StepError(message)
-            self.catalog.changes.wait(mark, LOOK_SECONDS)
+            self.catalog.changes.wait(mark, POLL_SECONDS)
 
     def _query(self, program: PeProgram, generation: int) -> Query:
         query = self.queries.get(program.pe)

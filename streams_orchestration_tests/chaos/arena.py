@@ -41,10 +41,10 @@ from streams_orchestration_tests.servers.faulty_s3 import FaultyS3, faulty_s3
 
 FAULT_SECONDS = 40.0
 """For which there are tuples, for each fault; when the faults are over, sources wait no longer."""
-HEAL_SECONDS = 240.0
+RECOVERY_SECONDS = 240.0
 """The seconds after a fault in which every unit must have completed an epoch, or all epochs."""
-END_SECONDS = 600.0
-LEAVE_SECONDS = ARCHIVE_SECONDS + 30.0
+COMPLETION_SECONDS = 600.0
+EXIT_SECONDS = ARCHIVE_SECONDS + 30.0
 """The seconds in which all processes must have ended; a host that is complete may archive Spark's classes before."""
 MOMENTS = ("any time", "any time", "an epoch is complete", "a reset is under way")
 """The moments of faults; the second fault of a pair comes while the first is being healed."""
@@ -207,7 +207,7 @@ class _Course:
 
     def go(self) -> None:
         """All faults, then the end."""
-        self._until(lambda: any(track.epochs[-1][1] > 0 for track in self.watch.units.values()), END_SECONDS)
+        self._until(lambda: any(track.epochs[-1][1] > 0 for track in self.watch.units.values()), COMPLETION_SECONDS)
         for number in range(self.case.faults):
             last = number == self.case.faults - 1
             if last:
@@ -224,7 +224,7 @@ class _Course:
                 self._heal(reported)
             if self.verdict.wrong:
                 return
-        if not self._until(lambda: self.watch.done, END_SECONDS):
+        if not self._until(lambda: self.watch.done, COMPLETION_SECONDS):
             self.verdict.wrong.append(f"it does not come to its end: {self._where()}")
 
     def _await(self, moment: str) -> None:
@@ -240,7 +240,7 @@ class _Course:
                 self._until(lambda: self._sum("generations") > before, 10)
             time.sleep(self.choose.uniform(0, self.case.gap))
         else:
-            self._until(lambda: self.watch.fraction() == 1.0 or self.watch.done, END_SECONDS)
+            self._until(lambda: self.watch.fraction() == 1.0 or self.watch.done, COMPLETION_SECONDS)
 
     def _fault(self, number: int, moment: str) -> Told | None:
         weights = [KINDS[kind][0] for kind in self.kinds]
@@ -272,7 +272,7 @@ class _Course:
                 for track in self.watch.units.values()
             )
 
-        if not self._until(healed, HEAL_SECONDS):
+        if not self._until(healed, RECOVERY_SECONDS):
             self.verdict.wrong.append(f"fault {reported.number + 1} ({reported.kind}) is not healed: {self._where()}")
         for each in self.verdict.faults:
             if each.healed is None:
@@ -362,7 +362,7 @@ def _strangers(faults: list[Told]) -> list[str]:
 def _left(home: Home, application: str) -> list[str]:
     """Files that no commit names, files that a commit names and that are gone, and processes."""
     wrong = []
-    until = time.monotonic() + LEAVE_SECONDS
+    until = time.monotonic() + EXIT_SECONDS
     while (left := _processes(home, application)) and time.monotonic() < until:
         time.sleep(0.2)
     if left:

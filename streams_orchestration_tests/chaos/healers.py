@@ -27,7 +27,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
 
 STREAMS = (sys.executable, "-m", "streams_orchestration")
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 
 
 class Healer:
@@ -86,7 +86,7 @@ class ByHand(Healer):
         self._thread.join()
 
     def _heal(self) -> None:
-        while not self._over.wait(LOOK_SECONDS):
+        while not self._over.wait(POLL_SECONDS):
             self.reset_failed()
 
 

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.stepping import run_levels
 
-PATIENCE_SECONDS = 0.25
+PLANNER_WAIT_SECONDS = 0.25
 """Spark interrupts a planner that waits; here the query looks whether it is to end so often."""
 STOP = "stop"
 """File in the scratch directory of a query that is to end."""
@@ -53,7 +53,7 @@ def main() -> None:
 def run(options: dict[str, str]) -> None:
     """A query until it is told to stop."""
     parent, scratch = os.getppid(), Scratch(options["scratch"])
-    planner = Planner(options, PATIENCE_SECONDS)
+    planner = Planner(options, PLANNER_WAIT_SECONDS)
     at = planner.start()
     while os.getppid() == parent and not (Path(scratch.path) / STOP).exists():
         then = planner.advance(at)

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.processes import is_alive, process_started
 from streams_orchestration_tests.chaos.local_engine import STOP
 
 STOP_SECONDS = 2.0
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 
 
 class LocalEngine:
@@ -70,7 +70,7 @@ class LocalEngine:
             if now - ended:
                 wake()
             ended = now
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         wake()
 
     def query(self, start: QueryStart) -> LocalQuery:

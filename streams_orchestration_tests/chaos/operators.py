@@ -89,7 +89,7 @@ class Pairing(Operator):
         self.waiting = state["waiting0"], state["waiting1"]
 
 
-PAUSE_SECONDS = 0.25
+BATCH_INTERVAL_SECONDS = 0.25
 """Between two batches of a source, so that a machine is not busy with batches alone."""
 SLOW_TUPLES = 10
 """The tuples in a batch of a source that takes its time."""
@@ -109,7 +109,7 @@ class Paced(Beacon):
     def _due(self, start: int, limit: int) -> int:
         if Path(self.parameters.hurry).exists():
             return limit
-        time.sleep(PAUSE_SECONDS)
+        time.sleep(BATCH_INTERVAL_SECONDS)
         return super()._due(start, limit)
 
 
@@ -124,7 +124,7 @@ class Slow(SourceOperator):
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         if not self.hurry.exists():
-            time.sleep(PAUSE_SECONDS)
+            time.sleep(BATCH_INTERVAL_SECONDS)
             limit = min(limit, SLOW_TUPLES)
         return super().produce(offset, limit)
 

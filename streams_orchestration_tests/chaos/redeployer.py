@@ -22,7 +22,7 @@ from streams_orchestration_tests.runtime import locked
 
 PLACES = ("hold", "drain", "carry", "switch", "reload")
 """Behind the hold; in the drain; behind the writing of states; in the transaction; behind it."""
-WITHIN_SECONDS = redeploying.WITHIN_SECONDS
+TIMEOUT_SECONDS = redeploying.REDEPLOY_TIMEOUT_SECONDS
 
 
 def waiting(place: str, call: Callable[..., Any], *, before: bool = False) -> Callable[..., Any]:
@@ -60,7 +60,7 @@ def main(home: str, plan: str, place: str) -> None:
             redeploying.PlanChange.carry_and_switch = waiting(place, redeploying.PlanChange.carry_and_switch)
     try:
         done = locked.redeploy(
-            Home(Path(home)), deployable(load(Compilation, Path(plan).read_bytes())), within=WITHIN_SECONDS
+            Home(Path(home)), deployable(load(Compilation, Path(plan).read_bytes())), within=TIMEOUT_SECONDS
         )
         reported = {"verdict": done.verdict, "seconds": done.measured_seconds}
     except (StreamsRuntimeError, OSError) as error:

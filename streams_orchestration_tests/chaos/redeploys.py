@@ -35,7 +35,7 @@ from streams_orchestration_tests.chaos.faults import (
 from streams_orchestration_tests.chaos.redeployer import PLACES
 from streams_orchestration_tests.chaos.storage_faults import STORAGE_FAULTS
 
-END_SECONDS = 300.0
+REDEPLOY_SECONDS = 300.0
 """The seconds in which a redeploy must have ended, whatever happens to it."""
 REFUSED = "RedeployRefusedError"
 """The error of a refused redeploy, which is a violation: all plans keep their state."""
@@ -82,7 +82,7 @@ class Redeployer:
         if self.place == FIRST_EPOCH:
             self.end()
             return True
-        self.last = self._lines.get(timeout=END_SECONDS)
+        self.last = self._lines.get(timeout=REDEPLOY_SECONDS)
         return self.last == f"at {self.place}"
 
     def go_on(self) -> None:
@@ -94,11 +94,11 @@ class Redeployer:
     def end(self) -> None:
         """Wait for its end, and for what it says."""
         while self.process.poll() is None or not self._lines.empty():
-            line = self._lines.get(timeout=END_SECONDS)
+            line = self._lines.get(timeout=REDEPLOY_SECONDS)
             self.last = line or self.last
             if not line:
                 break
-        self.process.wait(END_SECONDS)
+        self.process.wait(REDEPLOY_SECONDS)
 
     def came(self, *, undisturbed: bool) -> str:
         """Return the result of the redeploy in words; note violations."""

@@ -29,7 +29,7 @@ from streams_orchestration_tests.waiting import until
 
 SECRET = "planted-secret-of-the-test"
 KILLS = 4
-PATIENCE = 90.0
+TIMEOUT_SECONDS = 90.0
 
 
 def spec(tcp: int, http: int) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def test_acknowledged_messages_are_published_once_after_hosts_were_killed(tmp_pa
         return answered
 
     def wait_for(sink: str, numbers: list[int]) -> None:
-        until(lambda: there(home, sink).keys() == set(numbers), f"{sink} is not complete", PATIENCE)
+        until(lambda: there(home, sink).keys() == set(numbers), f"{sink} is not complete", TIMEOUT_SECONDS)
 
     with environment(home, None, "local"):
         os.environ["PLANTED"] = SECRET
@@ -106,12 +106,12 @@ def test_acknowledged_messages_are_published_once_after_hosts_were_killed(tmp_pa
                 for kill in range(KILLS + 1):
                     for _ in range(40):
                         number += 1
-                        until(partial(is_said, number), f"line {number} is not answered", PATIENCE)
+                        until(partial(is_said, number), f"line {number} is not answered", TIMEOUT_SECONDS)
                         lines.append(number)
-                        until(partial(post, http, number), f"request {number} is not taken", PATIENCE)
+                        until(partial(post, http, number), f"request {number} is not taken", TIMEOUT_SECONDS)
                         posts.append(number)
                     if kill < KILLS:
-                        os.kill(until(lambda: host_pid(home), "no host runs", PATIENCE), signal.SIGKILL)
+                        os.kill(until(lambda: host_pid(home), "no host runs", TIMEOUT_SECONDS), signal.SIGKILL)
                 wait_for("PostsOut", posts)
                 wait_for("LinesOut", lines)
         finally:

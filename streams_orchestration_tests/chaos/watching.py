@@ -18,7 +18,7 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
 
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 STATUS_LOOKS = 3
 """Looks between two judgements whether something has failed."""
 
@@ -78,7 +78,7 @@ class Watch:
 
     def _look_on(self) -> None:
         for turn in range(10**9):
-            if self._over.wait(LOOK_SECONDS):
+            if self._over.wait(POLL_SECONDS):
                 return
             with contextlib.suppress(StreamsRuntimeError, OSError):
                 self._look()

@@ -6,8 +6,14 @@ from dataclasses import replace
 import pytest
 
 from streams_orchestration.cli import following
-from streams_orchestration.cli.following import PATIENCE, POLL_SECONDS, Follower, PendingOperation, ResetsExhaustedError
-from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
+from streams_orchestration.cli.following import (
+    POLL_SECONDS,
+    SENSOR_GRACE_SECONDS,
+    Follower,
+    PendingOperation,
+    ResetsExhaustedError,
+)
+from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.errors import CatalogLostError, HostLaunchError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
@@ -101,14 +107,14 @@ def test_a_failure_that_somebody_else_resets_is_left_alone():
 def test_a_failure_that_stays_is_reset_after_a_while_and_once():
     world = World([FAILED], stop_after=RETRIES.first - 1)
     world.follower().follow()
-    assert world.resets == [("region-0", 1, PATIENCE)]
+    assert world.resets == [("region-0", 1, SENSOR_GRACE_SECONDS)]
     assert "attempt 1 of 5" in world.said[-1]
 
 
 def test_a_reset_that_changed_nothing_is_tried_again():
-    world = World([FAILED], stop_after=PATIENCE + RETRIES.first + 1)
+    world = World([FAILED], stop_after=SENSOR_GRACE_SECONDS + RETRIES.first + 1)
     world.follower().follow()
-    assert [at for _, _, at in world.resets] == [PATIENCE, PATIENCE + RETRIES.first]
+    assert [at for _, _, at in world.resets] == [SENSOR_GRACE_SECONDS, SENSOR_GRACE_SECONDS + RETRIES.first]
 
 
 def test_every_generation_is_reset_of_its_own():
@@ -162,10 +168,13 @@ def two(*failed: int, **first: object) -> ApplicationStatus:
 
 
 def test_two_regions_that_fail_together_are_reset_together():
-    world = World([two(0, 1)], stop_after=PATIENCE + 1)
+    world = World([two(0, 1)], stop_after=SENSOR_GRACE_SECONDS + 1)
     world.takes = float("inf")
     world.follower().follow()
-    assert [(name, at) for name, _, at in world.resets] == [("region-0", PATIENCE), ("region-1", PATIENCE)]
+    assert [(name, at) for name, _, at in world.resets] == [
+        ("region-0", SENSOR_GRACE_SECONDS),
+        ("region-1", SENSOR_GRACE_SECONDS),
+    ]
 
 
 def test_while_one_reset_hangs_another_region_is_reset():
@@ -186,7 +195,7 @@ def test_a_region_that_fails_again_in_its_reset_is_reset_again_and_recorded_once
 
 
 def test_resets_are_recorded_one_after_the_other():
-    world = World([two(0, 1), two(0, 1), two(0, 1)], stop_after=PATIENCE + 0.2)
+    world = World([two(0, 1), two(0, 1), two(0, 1)], stop_after=SENSOR_GRACE_SECONDS + 0.2)
     follower = world.follower()
     follower.follow()
     world.takes, world.stop_at = 2.0, world.now + 4.0
@@ -220,7 +229,7 @@ def test_a_record_that_hangs_is_not_waited_for_and_named(monkeypatch: pytest.Mon
 def test_a_record_that_fails_is_reported_unless_the_resets_are_used_up_which_is_the_cause():
     for last, reported in ((two(generation=2), True), (two(0, generation=2, attempts=5), False)):
         # the last status but one says that the unit works again, so that the reset is recorded
-        world = World([*[two(0)] * 8, two(generation=2), last], stop_after=PATIENCE + 5.0)
+        world = World([*[two(0)] * 8, two(generation=2), last], stop_after=SENSOR_GRACE_SECONDS + 5.0)
         follower = world.follower()
         error = HostLaunchError("region-0 was reset 5 times in a row")
         follower.record = lambda failure, world=world, error=error: Begun(world, world.now + POLL_SECONDS, error)
@@ -233,9 +242,9 @@ def test_a_record_that_fails_is_reported_unless_the_resets_are_used_up_which_is_
 
 
 def test_a_dead_host_is_a_failure():
-    world = World([status(hosts=(host(alive=False),))], stop_after=PATIENCE + 1)
+    world = World([status(hosts=(host(alive=False),))], stop_after=SENSOR_GRACE_SECONDS + 1)
     world.follower().follow()
-    assert world.resets == [("region-0", 1, PATIENCE)]
+    assert world.resets == [("region-0", 1, SENSOR_GRACE_SECONDS)]
     assert world.said[0] == "region-0 failed: host 0 (pid 4711) is gone (log: /logs/host-0.log)"
 
 
@@ -289,4 +298,4 @@ def test_an_outage_that_lasts_or_that_the_user_does_not_wait_for_ends_with_the_e
     world = Outages([status()], **case)
     with pytest.raises(CatalogLostError):
         world.follower().follow()
-    assert world.now - NOW <= 1.0 + LIMIT_SECONDS + 2 * POLL_SECONDS
+    assert world.now - NOW <= 1.0 + OUTAGE_TIMEOUT_SECONDS + 2 * POLL_SECONDS

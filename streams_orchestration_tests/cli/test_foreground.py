@@ -33,7 +33,7 @@ from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 from streams_orchestration_tests.runtime.locked import deploy
 
-LIMIT_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 COPY = """
 specVersion: 1
 application: copy
@@ -86,7 +86,7 @@ def display() -> Display:
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(foreground, "POLL_SECONDS", 0.0)
     monkeypatch.setattr(following, "POLL_SECONDS", 0.0)
-    monkeypatch.setattr(following, "PATIENCE", 0.0)
+    monkeypatch.setattr(following, "SENSOR_GRACE_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_the_end_of_an_application_is_noticed_when_the_catalog_changes(
     with Catalog(home).write() as connection:
         connection.execute(update(tables.application).values(**values))
     with Interrupts(lambda: None) as interrupts:
-        assert not interrupts.pause(LIMIT_SECONDS, application.ended)
+        assert not interrupts.pause(TIMEOUT_SECONDS, application.ended)
     assert application.status().state in ("COMPLETED", "STOPPED")
 
 
@@ -136,7 +136,7 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     monkeypatch.setattr(api, "await_engines", lambda *_: order.append(loaded.is_set()))
     monkeypatch.setattr(api, "launch", lambda *_, **__: ())
     monkeypatch.setattr(Foreground, "_record", lambda *_: loaded.set())
-    monkeypatch.setattr(api, "await_running", lambda *_: order.append(loaded.wait(LIMIT_SECONDS)))
+    monkeypatch.setattr(api, "await_running", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
     application = Foreground(home, "copy")
     lock = lock_start(home, "copy", "streams run")
     application.deploy(Path("copy.yaml"), lock, deployable(copy), GO_ON, say=pytest.fail)
@@ -159,7 +159,7 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
             return super().wait(seconds)
 
     def late(*arguments: Any) -> BroughtUp:
-        assert looked.wait(LIMIT_SECONDS)
+        assert looked.wait(TIMEOUT_SECONDS)
         assert not home.catalog.exists(), "the look has created a file"
         return bring_up(*arguments)
 
@@ -200,13 +200,13 @@ def test_an_interrupt_does_not_wait_for_a_reset_that_hangs(display: Display, mon
         def begin_reset(self, failure: UnitFailure) -> None:
             super().begin_reset(failure)
             begun.set()
-            released.wait(LIMIT_SECONDS)
+            released.wait(TIMEOUT_SECONDS)
 
     jobs = Hanging(looks=10**9)
     jobs.now = status(pes=(pe(0, state="FAILED", error="boom"),))
 
     def interrupt() -> None:
-        assert begun.wait(LIMIT_SECONDS)
+        assert begun.wait(TIMEOUT_SECONDS)
         os.kill(os.getpid(), signal.SIGINT)
 
     with Interrupts(lambda: None) as interrupts:

@@ -26,7 +26,7 @@ from streams_orchestration_tests.orchestration.statuses import running
 
 pytestmark = pytest.mark.slow
 
-LIMIT_SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 
 
 def failure(unit: str) -> UnitFailure:
@@ -52,7 +52,7 @@ def test_resets_that_are_recorded_at_the_same_time_do_not_block_each_other(
     units = ("region-0", "region-1")
     both = [BackgroundCall(lambda each=unit: controls.record_reset(failure(each))) for unit in units]
     for each in both:
-        assert each.wait(LIMIT_SECONDS)
+        assert each.wait(TIMEOUT_SECONDS)
         each.result()
     with dagster_instance(Home(tmp_path / "home")) as instance:
         assert [run.status for run in instance.get_runs()] == [dg.DagsterRunStatus.SUCCESS] * 2
@@ -69,7 +69,7 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
 
     def await_running(*_: Any) -> ApplicationStatus:
         recording.set()
-        assert over.wait(LIMIT_SECONDS)
+        assert over.wait(TIMEOUT_SECONDS)
         return running()
 
     def begin(_home: Home, _application: str, unit: str, **_: Any) -> int:
@@ -81,12 +81,12 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
     begun: list[str] = []
     record = BackgroundCall(lambda: controls.record_reset(failure("region-0")))
     try:
-        assert recording.wait(LIMIT_SECONDS)
+        assert recording.wait(TIMEOUT_SECONDS)
         foreground.Foreground(Home(tmp_path / "home"), "demo").begin_reset(failure("region-1"))
         assert begun == ["region-0", "region-1"]
     finally:
         over.set()
-    assert record.wait(LIMIT_SECONDS)
+    assert record.wait(TIMEOUT_SECONDS)
     record.result()
 
 

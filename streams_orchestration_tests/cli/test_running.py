@@ -192,7 +192,7 @@ def test_a_run_that_waits_for_too_long_is_refused_by_name(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     world(status(state="COMPLETED", sinks=()), status(), monkeypatch)
-    monkeypatch.setattr(start_lock, "LIMIT_SECONDS", 0.0)
+    monkeypatch.setattr(start_lock, "LOCK_TIMEOUT_SECONDS", 0.0)
     with Starting(Home(tmp_path / "home").prepare(), "copy") as other:
         assert main(["run", spec]) == 1
     err = capsys.readouterr().err
@@ -317,7 +317,7 @@ def test_a_deployment_that_dagster_cannot_show_runs_all_the_same_and_that_is_sai
 @pytest.mark.usefixtures("nothing_starts")
 def test_a_run_does_not_wait_for_a_dagster_that_hangs(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     over = threading.Event()
-    monkeypatch.setattr(foreground, "RECORD_SECONDS", 0.01)
+    monkeypatch.setattr(foreground, "RECORD_TIMEOUT_SECONDS", 0.01)
     monkeypatch.setattr(foreground.Foreground, "_record", lambda *_: over.wait(60.0))
     assert main(["run", spec]) == 0
     over.set()

@@ -24,7 +24,7 @@ MARKS = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium, as `make servers` installs it"),
     pytest.mark.xdist_group("browser"),
 ]
-PATIENCE = 60_000
+TIMEOUT_MILLISECONDS = 60_000
 """Milliseconds: a busy machine is slow, and what never comes fails the test."""
 
 
@@ -44,7 +44,7 @@ class Seen:
         context = browser.new_context(
             viewport={"width": width, "height": 800}, color_scheme=scheme, has_touch=touch, is_mobile=touch
         )
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(TIMEOUT_MILLISECONDS)
         self.page = context.new_page()
         self.complaints: list[str] = []
         self.page.on("console", lambda message: self.complain(message.type, message.text))
@@ -64,13 +64,13 @@ class Seen:
 
         `wait_for_function` evaluates texts in the page when it asks again, which the policy of the page refuses.
         """
-        end = time.monotonic() + PATIENCE / 1000
+        end = time.monotonic() + TIMEOUT_MILLISECONDS / 1000
         while not self.page.evaluate(expression):
             assert time.monotonic() < end, f"never true: {expression}"
             self.page.evaluate("new Promise(requestAnimationFrame)")
 
     def expect(self, selector: str) -> Any:
-        playwright.expect.set_options(timeout=PATIENCE)
+        playwright.expect.set_options(timeout=TIMEOUT_MILLISECONDS)
         return playwright.expect(self.page.locator(selector))
 
 

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from streams_orchestration.console import app
 from streams_orchestration.console.guard import HEADERS
-from streams_orchestration.console.histories import SECONDS, History
+from streams_orchestration.console.histories import HISTORY_SECONDS, History
 from streams_orchestration.console.reader import SnapshotReader, pause_after
 from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.runtime import api
@@ -233,7 +233,7 @@ def test_the_history_ends_after_a_quarter_of_an_hour():
     for at in range(0, 3000, 10):
         history.add({"at": at, "operators": {"A": {"rate": at, "cores": None}}, "pes": []})
     document = history.document("A")
-    assert document["at"][-1] - document["at"][0] == SECONDS
+    assert document["at"][-1] - document["at"][0] == HISTORY_SECONDS
     assert document["rate"] == document["at"]
     assert set(document["cores"]) == {None}
 

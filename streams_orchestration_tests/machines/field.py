@@ -28,8 +28,8 @@ from streams_orchestration_tests.servers.jars import free_port
 from streams_orchestration_tests.servers.s3 import BUCKET, moto
 from streams_orchestration_tests.waiting import until
 
-PATIENCE = 240.0
-LOOK_SECONDS = 0.1
+TIMEOUT_SECONDS = 240.0
+POLL_SECONDS = 0.1
 """Between two looks; each takes processor time from what is looked at."""
 APART = {"placement": {"hostExlocation": ["apart"], "partitionExlocation": ["apart"]}}
 
@@ -47,8 +47,8 @@ class Field:
         until(
             condition,
             lambda: f"{what} does not come: {read_status(self.home, self.shape.name)}",
-            PATIENCE,
-            LOOK_SECONDS,
+            TIMEOUT_SECONDS,
+            POLL_SECONDS,
         )
 
     @property
@@ -128,8 +128,8 @@ def field_of(shape: Shape, place: Path, *names: str) -> Iterator[Field]:
         until(
             lambda: len(read_machines(home)) >= len(there),
             lambda: f"machines do not register: {[machine.log.read_text() for machine in there.values()]}",
-            PATIENCE,
-            LOOK_SECONDS,
+            TIMEOUT_SECONDS,
+            POLL_SECONDS,
         )
         stack.enter_context(ByHand(home, shape.name, spec, random.Random(7)))
         field = Field(home, shape, hurry, there, wanted)

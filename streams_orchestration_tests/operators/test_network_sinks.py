@@ -27,7 +27,7 @@ from streams_orchestration_tests.waiting import until
 
 ROW = "n int, s string"
 KEY = DeliveryKey("life", "Out", -1, 1, 0, 1)
-PATIENCE = 20.0
+TIMEOUT_SECONDS = 20.0
 
 
 def sink(kind: type[EpochSink], directory: Path, schema: str = ROW, **parameters: Any) -> tuple[EpochSink, Bench]:
@@ -46,13 +46,13 @@ def batches(bench: Bench, rows: list[Any]) -> Iterator[TupleBatch]:
 @contextlib.contextmanager
 def listener() -> Iterator[socket.socket]:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(PATIENCE)
+        server.settimeout(TIMEOUT_SECONDS)
         yield server
 
 
 def content(connection: socket.socket) -> bytes:
     """Return all bytes of a connection that the sender closes."""
-    connection.settimeout(PATIENCE)
+    connection.settimeout(TIMEOUT_SECONDS)
     with connection, connection.makefile("rb") as file:
         return file.read()
 
@@ -103,7 +103,7 @@ def test_a_receiver_that_is_away_is_named_and_nothing_is_lost(tmp_path: Path):
         made.deliver(KEY, iter(waiting))
     made.close()
     with socket.create_server(("127.0.0.1", port)) as server:
-        server.settimeout(PATIENCE)
+        server.settimeout(TIMEOUT_SECONDS)
         made.open()
         made.deliver(KEY, iter(waiting))
         connection, _ = server.accept()
@@ -121,23 +121,23 @@ def test_a_server_keeps_its_port_until_a_client_has_come(tmp_path: Path, monkeyp
         made.deliver(KEY, iter(waiting))
     made.close()
     got: list[bytes] = []
-    client = socket.create_connection(("127.0.0.1", port), PATIENCE)
+    client = socket.create_connection(("127.0.0.1", port), TIMEOUT_SECONDS)
     reading = threading.Thread(target=lambda: got.append(content(client)))
     reading.start()
-    monkeypatch.setattr(tcp_sink, "CLIENT_SECONDS", PATIENCE)
+    monkeypatch.setattr(tcp_sink, "CLIENT_SECONDS", TIMEOUT_SECONDS)
     made.open()
     made.deliver(KEY, iter(waiting))
     made.close()
-    reading.join(PATIENCE)
+    reading.join(TIMEOUT_SECONDS)
     assert got == [b'1,"a"\n']
     with pytest.raises(OSError, match="refused"):
-        socket.create_connection(("127.0.0.1", port), PATIENCE)
+        socket.create_connection(("127.0.0.1", port), TIMEOUT_SECONDS)
 
 
 def test_each_tuple_is_a_datagram(tmp_path: Path):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
         receiver.bind(("127.0.0.1", 0))
-        receiver.settimeout(PATIENCE)
+        receiver.settimeout(TIMEOUT_SECONDS)
         made, bench = sink(UDPSink, tmp_path, address="127.0.0.1", port=receiver.getsockname()[1], format="csv")
         made.deliver(KEY, batches(bench, [(1, "a"), (2, "b")]))
         assert [receiver.recv(100), receiver.recv(100)] == [b"1,a\n", b"2,b\n"]

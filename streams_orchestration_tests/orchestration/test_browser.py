@@ -20,7 +20,7 @@ from streams_orchestration.orchestration.sensors import SENSOR
 from streams_orchestration.orchestration.ui import WEBSERVER
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.console.browsing import MARKS, PATIENCE, Seen, browser, playwright  # noqa: F401  a fixture
+from streams_orchestration_tests.console.browsing import MARKS, TIMEOUT_MILLISECONDS, Seen, browser, playwright  # noqa: F401  a fixture
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import failed, running
 from streams_orchestration_tests.servers.jars import free_port
@@ -146,5 +146,7 @@ def test_the_graph_and_the_checks_follow_the_application(browser: Any, address: 
     failing = FAILED.get(name, set())
     for check in ("cuts_are_fresh", "failures_are_mended", "hosts_are_placed", "units_work"):
         row = seen.page.locator(f"xpath=//*[@title='{check}']/../..").first
-        playwright.expect(row).to_contain_text("Failed" if check in failing else "Succeeded", timeout=PATIENCE)
+        playwright.expect(row).to_contain_text(
+            "Failed" if check in failing else "Succeeded", timeout=TIMEOUT_MILLISECONDS
+        )
     seen.page.context.close()

@@ -15,7 +15,7 @@ import pytest
 from dagster_graphql import DagsterGraphQLClient
 
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.commands import LIMIT, LOOK_SECONDS, wait_for
+from streams_orchestration_tests.commands import POLL_SECONDS, TIMEOUT_SECONDS, wait_for
 from streams_orchestration_tests.orchestration.dagster_page import commands, run, started, two_applications
 from streams_orchestration_tests.servers.jars import free_port
 from streams_orchestration_tests.servers.kafka import Broker
@@ -70,7 +70,10 @@ class Page:
         number = self.client.submit_job_execution(job, repository_location_name="reports")
         ended = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
         status = until(
-            lambda: (s := self.client.get_run_status(number)) in ended and s, f"{job} ends", LIMIT, LOOK_SECONDS
+            lambda: (s := self.client.get_run_status(number)) in ended and s,
+            f"{job} ends",
+            TIMEOUT_SECONDS,
+            POLL_SECONDS,
         )
         assert status == dg.DagsterRunStatus.SUCCESS, job
 
@@ -104,21 +107,21 @@ def test_graphql_runs_heals_and_stops_a_kafka_and_a_file_application(tmp_path: P
     page = Page(port)
     with ExitStack() as stack:
         stack.enter_context(started(project, serve, project / "webserver.log"))
-        until(page.answers, (project / "webserver.log").read_text, LIMIT, LOOK_SECONDS)
+        until(page.answers, (project / "webserver.log").read_text, TIMEOUT_SECONDS, POLL_SECONDS)
         stack.enter_context(started(project, daemon, project / "daemon.log"))
         location = {"repositoryLocationName": "reports", "repositoryName": "__repository__"}
         automation = location | {"sensorName": "automation"}
         assert page.ask(START, selector=automation)["startSensor"]["__typename"] == "Sensor"
         page.run("numbers__redeploy")
         wait_for(Home(home), lambda status: status.state == "COMPLETED", "numbers")
-        until(lambda: page.is_materialized("largest"), "automation follows the sink", LIMIT, LOOK_SECONDS)
+        until(lambda: page.is_materialized("largest"), "automation follows the sink", TIMEOUT_SECONDS, POLL_SECONDS)
         page.run("copies__redeploy")
-        until(lambda: numbers(other) == list(range(100)), "the messages come through", LIMIT, LOOK_SECONDS)
+        until(lambda: numbers(other) == list(range(100)), "the messages come through", TIMEOUT_SECONDS, POLL_SECONDS)
         (host,) = wait_for(Home(other), lambda status: status.hosts[0].alive, "copies").hosts
         assert host.pid is not None
         os.kill(host.pid, signal.SIGKILL)
         kafka.send(topic, [f'{{"n": {number}}}' for number in range(100, 200)])
-        until(lambda: page.has_run("copies__reset"), "the reset is a run", LIMIT, LOOK_SECONDS)
-        until(lambda: numbers(other) == list(range(200)), "nothing is lost or doubled", LIMIT, LOOK_SECONDS)
+        until(lambda: page.has_run("copies__reset"), "the reset is a run", TIMEOUT_SECONDS, POLL_SECONDS)
+        until(lambda: numbers(other) == list(range(200)), "nothing is lost or doubled", TIMEOUT_SECONDS, POLL_SECONDS)
         page.run("copies__cancel")
         assert wait_for(Home(other), lambda status: status.state == "STOPPED", "copies")

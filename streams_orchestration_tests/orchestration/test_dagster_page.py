@@ -19,7 +19,7 @@ import yaml
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.epochs import VERSION_TAG
-from streams_orchestration_tests.commands import LIMIT, LOOK_SECONDS
+from streams_orchestration_tests.commands import POLL_SECONDS, TIMEOUT_SECONDS
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.dagster_page import (
     DEFS,
@@ -293,7 +293,7 @@ def test_the_ui_and_the_daemon_start(project: Path):
         return False
 
     with started(project, serve, project / "webserver.log"):
-        until(answers, (project / "webserver.log").read_text, LIMIT, LOOK_SECONDS)
+        until(answers, (project / "webserver.log").read_text, TIMEOUT_SECONDS, POLL_SECONDS)
         # Two processes that create the database of a new home at once fail, so the daemon comes second.
         with started(project, daemon, log):
-            until(lambda: "SensorDaemon" in log.read_text(), log.read_text, LIMIT, LOOK_SECONDS)
+            until(lambda: "SensorDaemon" in log.read_text(), log.read_text, TIMEOUT_SECONDS, POLL_SECONDS)

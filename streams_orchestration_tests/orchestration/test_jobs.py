@@ -315,7 +315,7 @@ def test_a_reset_shows_the_timeline_and_does_not_count_as_progress(defs: dg.Defi
 def test_a_busy_catalog_is_tried_again_but_nothing_else(
     defs: dg.Definitions, runtime: Runtime, home: Home, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(ops, "STEP_RETRY_SECONDS", 0.01)
     config = {"ops": {"claim": {"config": {"unit": "region-0"}}}}
     cases = (
         (CatalogUnavailableError("locked"), 3, dg.DagsterError, "CatalogUnavailableError: locked"),
@@ -343,7 +343,7 @@ def test_a_reset_looks_for_machines_only_from_a_container_and_tries_again_while_
             raise outages.pop()
         return ("north",)
 
-    monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(ops, "STEP_RETRY_SECONDS", 0.01)
     monkeypatch.setattr(runtime, "read_machines", read_machines)
     config = {"ops": {"claim": {"config": {"unit": "region-0"}}}}
     assert run(defs, "demo__reset", config).success
@@ -359,7 +359,7 @@ def test_a_reset_looks_for_machines_only_from_a_container_and_tries_again_while_
 def test_steps_of_a_deployment_are_tried_again_when_the_catalog_is_away(
     defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(ops, "STEP_RETRY_SECONDS", 0.01)
     runtime.error = CatalogUnavailableError("away")
     with pytest.raises(dg.DagsterError, match="CatalogUnavailableError: away"):
         run(defs, "demo__cancel", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
@@ -381,7 +381,7 @@ def test_a_reset_whose_commit_is_in_doubt_is_repeated_only_if_that_cannot_make_t
     tries: int,
     raised: type[Exception],
 ):
-    monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(ops, "STEP_RETRY_SECONDS", 0.01)
     runtime.status = running()
     runtime.refused = "reset"
     runtime.error = CommitUnknownError("there", "the connection is gone")

@@ -51,7 +51,7 @@ def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
 
 
 def begin_redeploy(
-    home: Home, wanted: Deployable, *, drop: Collection[str] = (), within: float = redeploying.WITHIN_SECONDS
+    home: Home, wanted: Deployable, *, drop: Collection[str] = (), within: float = redeploying.REDEPLOY_TIMEOUT_SECONDS
 ) -> Redeployment:
     """Begin a redeploy, whose trial observing processes decide."""
     with lock_start(home.prepare(), wanted.name, "redeploy") as lock:

@@ -32,7 +32,7 @@ from streams_orchestration_tests.runtime.applications import compiled, node, pub
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 TURNS = 200
-PATIENCE = 20
+DRAIN_TURNS = 20
 """Turns after which regions that an operator drives go back to their last cut."""
 WITHIN = 600.0
 """Seconds that a redeploy may be on trial."""
@@ -147,7 +147,7 @@ def drained(local: LocalApplication, units: Sequence[str]) -> None:
     rest = ""
     for turn in range(TURNS):
         local.report_running()
-        if turn == PATIENCE:
+        if turn == DRAIN_TURNS:
             give_up_epochs(local.catalog, local.name, units)
         hold(local.catalog, local.name, units)  # again and again, however slow the machine is
         close_epochs(local.catalog, local.name, units)

@@ -46,7 +46,7 @@ class Topic:
 
 @pytest.fixture
 def topic(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topic]:
-    for name, seconds in (("WAIT_SECONDS", 0.005), ("FIRST_SECONDS", 0.2)):
+    for name, seconds in (("POLL_TIMEOUT_SECONDS", 0.005), ("FIRST_SECONDS", 0.2)):
         monkeypatch.setattr(reader, name, seconds)  # a cluster in this process answers at once
     monkeypatch.setattr(reader, "IDENTITY_SECONDS", 0.1)  # such a cluster knows no identities of topics
     producer = confluent_kafka.Producer({"bootstrap.servers": "none:1", "test.mock.num.brokers": 1, "log_level": 0})

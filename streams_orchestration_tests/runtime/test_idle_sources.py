@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration import world
-from streams_orchestration.operators.event_time.idleness import LOOK_SECONDS
+from streams_orchestration.operators.event_time.idleness import MAX_CALL_GAP_SECONDS
 from streams_orchestration.operators.watermarks import END
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.queries.views import read_view
@@ -164,7 +164,7 @@ def test_a_source_that_was_not_called_is_not_idle(tmp_path: Path, machine: Machi
     run.write((20, "a", 3), (30, "a", 4))
     run.turn(2)
     assert [row[3] for row in run.end()] == [NONE, 10, 10, 12, END]
-    assert IDLE_AFTER > LOOK_SECONDS
+    assert IDLE_AFTER > MAX_CALL_GAP_SECONDS
 
 
 def test_partitions_go_on_from_their_times_in_a_redeploy(tmp_path: Path, machine: Machine):

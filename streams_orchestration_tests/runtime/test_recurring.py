@@ -23,7 +23,7 @@ from streams_orchestration.runtime.sinks import publisher as publishing
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
 
-PATIENCE = 20.0
+TIMEOUT_SECONDS = 20.0
 
 
 class Reached:
@@ -41,7 +41,7 @@ class Reached:
         return 0
 
     def is_reached(self) -> bool:
-        return self.again.wait(PATIENCE)
+        return self.again.wait(TIMEOUT_SECONDS)
 
 
 def test_an_error_is_logged_once_until_it_is_another_one_or_gone(caplog: pytest.LogCaptureFixture):
@@ -59,14 +59,14 @@ def test_the_storage_is_looked_at_again_after_an_unexpected_error(monkeypatch: p
         address = "s3://bucket"
         reach = reached = Reached()
 
-    monkeypatch.setattr(storage_watch, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(storage_watch, "STORAGE_CHECK_SECONDS", 0.0)
     StorageWatch(Storage(), lambda **_: None).start()  # type: ignore[arg-type]
     assert Storage.reached.is_reached()
 
 
 def test_tasks_are_looked_at_again_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
     looked = Reached()
-    monkeypatch.setattr(progress, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(progress, "HANG_CHECK_SECONDS", 0.001)
     monkeypatch.setattr(progress, "thread_runs", looked)
     with StandstillWatch(lambda _: None).task(100):
         assert looked.is_reached()
@@ -85,7 +85,7 @@ def test_a_hold_is_renewed_after_an_unexpected_error(monkeypatch: pytest.MonkeyP
 def test_hosts_are_tended_again_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
     looked = Reached()
     changes = SimpleNamespace(mark=lambda: 0, wait=lambda *_: True)
-    monkeypatch.setattr(tending, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(tending, "MIN_INTERVAL_SECONDS", 0.001)
     monkeypatch.setattr(tending, "Catalog", lambda _home: SimpleNamespace(changes=changes))
     monkeypatch.setattr(tending.Tending, "look", looked)
     thread = tending.Tending(Home(Path("home")), "m")
@@ -132,7 +132,7 @@ def test_changes_are_heard_when_somebody_who_is_told_of_them_fails(changes: Chan
     Ringing.closed = 1
     mark = changes.mark()  # afterwards it changes with the two errors only
     changes.heard = heard
-    assert changes.wait(mark, PATIENCE)
+    assert changes.wait(mark, TIMEOUT_SECONDS)
     assert heard.is_reached()
 
 
@@ -141,7 +141,7 @@ def test_changes_are_heard_when_a_bell_fails_and_cannot_be_closed(monkeypatch: p
     monkeypatch.setattr("streams_orchestration.runtime.catalog.changes.REOPEN_SECONDS", 0.0)
     monkeypatch.setattr(Ringing, "take", lambda _: [taken(), "app/region-0"])
     mark = changes.mark()
-    assert changes.wait(mark, PATIENCE)
+    assert changes.wait(mark, TIMEOUT_SECONDS)
     assert taken.is_reached()
 
 

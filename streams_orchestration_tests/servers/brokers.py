@@ -18,7 +18,7 @@ from streams_orchestration.operators.standard.redis_source import RedisSource
 from streams_orchestration_tests.servers.jars import wait_for_port
 
 PASSWORD = "planted-secret-of-the-test"
-PATIENCE = 20.0
+TIMEOUT_SECONDS = 20.0
 
 
 class Broker:
@@ -52,12 +52,12 @@ class Broker:
         with said.open("ab") as log:
             command = [str(shutil.which(self.command)), *self.arguments()]
             self.process = subprocess.Popen(command, cwd=self.directory, stdout=log, stderr=log)
-        wait_for_port(self.port, self.process, PATIENCE, said)
+        wait_for_port(self.port, self.process, TIMEOUT_SECONDS, said)
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         if self.process is not None:
             self.process.send_signal(how)
-            self.process.wait(PATIENCE)
+            self.process.wait(TIMEOUT_SECONDS)
             self.process = None
 
     def arguments(self) -> Sequence[str]:
@@ -98,7 +98,7 @@ class Mosquitto(Broker):
         client.connect("127.0.0.1", self.port)
         client.loop_start()
         for sent in [client.publish(self.origin, value, qos=1) for value in values]:
-            sent.wait_for_publish(PATIENCE)
+            sent.wait_for_publish(TIMEOUT_SECONDS)
         client.disconnect()
         client.loop_stop()
 

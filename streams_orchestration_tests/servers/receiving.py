@@ -12,7 +12,7 @@ from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.runtime.hosts.receivers import Receiver, Receivers
 from streams_orchestration_tests.waiting import until
 
-PATIENCE = 20.0
+TIMEOUT_SECONDS = 20.0
 
 
 def files_of(source: JournalSource) -> JournalFiles:
@@ -67,7 +67,10 @@ def another(source: JournalSource, owner: str = "") -> Receiver:
 
 def send(port: int, messages: Iterable[bytes]) -> int:
     """Send bytes over one connection, and wait until all are answered for; gives what the last answer said."""
-    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection, connection.makefile("rb") as answers:
+    with (
+        socket.create_connection(("127.0.0.1", port), TIMEOUT_SECONDS) as connection,
+        connection.makefile("rb") as answers,
+    ):
         connection.sendall(b"".join(messages))
         connection.shutdown(socket.SHUT_WR)
         return max([int(line) for line in answers], default=0)

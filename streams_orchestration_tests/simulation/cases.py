@@ -38,7 +38,7 @@ from streams_orchestration_tests.simulation import brokers
 from streams_orchestration_tests.simulation.target_readers import read_tables, tables_of
 from streams_orchestration_tests.simulation.targets import path_of, plain
 
-SECONDS = 6.0
+INPUT_SECONDS = 6.0
 """Simulated seconds for which a source has tuples."""
 TWICE_SECONDS = 20.0
 """The same for the application `read_twice`."""
@@ -146,8 +146,8 @@ class Hurried(Shape):
 
 @cache
 def shape_at(name: str, variant: int) -> Shape:
-    """Return a shape of `chaos`, whose sources are Beacons that last for `SECONDS`."""
-    shape = SIMULATED[name](Make(random.Random(f"{name} {variant}"), SECONDS))
+    """Return a shape of `chaos`, whose sources are Beacons that last for `INPUT_SECONDS`."""
+    shape = SIMULATED[name](Make(random.Random(f"{name} {variant}"), INPUT_SECONDS))
     return Hurried(**{field.name: getattr(shape, field.name) for field in fields(shape)})
 
 

@@ -31,7 +31,7 @@ from streams_orchestration_tests.simulation.worlds import EPOCH, Local
 
 LOCKED, GONE, BROKEN = "database is locked", "unable to open database file", "disk I/O error"
 FULL = "database or disk is full"
-IDLE_SECONDS = 10.0
+IDLE_TRANSACTION_SECONDS = 10.0
 """Seconds after which a server ends a session that stands still within a transaction."""
 STATEMENTS = Statements(from_json)
 """The statements of all runs of this process."""
@@ -192,7 +192,7 @@ class SharedFile:
         until = self.scheduler.now + BUSY_SECONDS
         while self._writer is not None:
             left = until - self.scheduler.now
-            patience = min(left, IDLE_SECONDS) if self.is_server else left
+            patience = min(left, IDLE_TRANSACTION_SECONDS) if self.is_server else left
             if not self.scheduler.wait(self._freed, max(patience, 0.0)):
                 if self._end_idle():
                     continue

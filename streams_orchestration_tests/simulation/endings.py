@@ -15,7 +15,7 @@ from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration_tests.simulation.redeploys import NAMES
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedMachine, SimulatedProcess
 
-LEAVE_SECONDS = 90.0
+SETTLED_SECONDS = 90.0
 """Simulated seconds from the end of an application to the look at what is left."""
 KINDS = ("host", "engine", "query", *NAMES)
 

@@ -28,7 +28,7 @@ from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration_tests.simulation.scheduler import Scheduler, Signal, SimulatedProcess
 
-PATIENCE_SECONDS = 2.0
+PLANNER_WAIT_SECONDS = 2.0
 """Seconds that a planner waits before its query looks whether it is to end."""
 STOP_SECONDS = 3.0
 """Seconds that a stop waits for the batch under way."""
@@ -172,7 +172,7 @@ class SimulatedQuery(ScratchQuery):
                 raise  # otherwise the query was stopped, or its host was replaced
 
     def _run_batches(self, options: dict[str, str]) -> None:
-        planner = Planner(options, PATIENCE_SECONDS)
+        planner = Planner(options, PLANNER_WAIT_SECONDS)
         at = planner.start()
         while not self._stopping:
             then = planner.advance(at)

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.hosts import receivers
 
 SEGMENT_BYTES = 1_500
 """The size of a journal's segments, so that there are several and old ones are removed."""
-PAUSE_SECONDS = 0.07
+ENVELOPE_INTERVAL_SECONDS = 0.07
 """Seconds between two envelopes."""
 TRIM_SECONDS = 0.5
 """Seconds between two looks for segments that nobody needs any more."""
@@ -59,7 +59,7 @@ OFFICE = _Office()
 @contextlib.contextmanager
 def installed() -> Iterator[None]:
     """Let letters be sent within a block, and segments of journals be small and removed soon."""
-    OFFICE.senders = Senders(PAUSE_SECONDS)
+    OFFICE.senders = Senders(ENVELOPE_INTERVAL_SECONDS)
     try:
         small = patch.object(writing, "SEGMENT_BYTES", SEGMENT_BYTES)
         with small, patch.object(receivers, "TRIM_SECONDS", TRIM_SECONDS):

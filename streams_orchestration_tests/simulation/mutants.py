@@ -124,8 +124,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "the mark is read before the fence": Mutant(
         TransactionalProducer.__init__,
-        "self._do(lambda: self._producer.init_transactions(2 * REACH_SECONDS))\n    self.mark = self._read_mark()",
-        "self.mark = self._read_mark()\n    self._do(lambda: self._producer.init_transactions(2 * REACH_SECONDS))",
+        "self._do(lambda: self._producer.init_transactions(2 * CONNECT_SECONDS))\n    self.mark = self._read_mark()",
+        "self.mark = self._read_mark()\n    self._do(lambda: self._producer.init_transactions(2 * CONNECT_SECONDS))",
     ),
     "no fence": Mutant(
         commits._fence, "if row is None or current != wanted:", "if row is None or row.batch + 1 != plan.batch:"
@@ -329,7 +329,7 @@ MUTANTS: dict[str, Mutant] = {
         agent._refuse_other, 'if row.state == "DOWN" or not lives:', "if True:"
     ),
     "a slow reading of the clock replaces a fast one": Mutant(
-        clock.read, "if _reading is not None and seconds > max(SLOW_SECONDS, _reading.seconds):", "if False:"
+        clock.read, "if _reading is not None and seconds > max(SLOW_READING_SECONDS, _reading.seconds):", "if False:"
     ),
     "a claim for an agent that was lost counts as made": Mutant(
         control.launch, "(chosen.elsewhere or len(begun) < len(chosen.here))", "len(begun) < len(chosen.here)"

@@ -18,7 +18,7 @@ from streams_orchestration_tests.simulation.scheduler import Scheduler
 AT_ONCE = 2
 """The largest number of redeploys and savepoints under way at one time; the second waits for the first."""
 NAMES = ("redeployer", "saver")
-WITHIN_SECONDS = (120.0, 2.0, 10.0)
+TIMEOUTS = (120.0, 2.0, 10.0)
 """Seconds that a redeploy gives its units; with few of them it is often refused, or taken back."""
 SHORT_SECONDS = 10.0
 """Seconds that a trial has which is to fail."""
@@ -44,7 +44,7 @@ class Redeploys:
         """Start a redeploy to any plan, or bring the last one back; return None if enough is under way."""
         choices, application = self.scheduler.choices, self.plans[0].name
         number = choices.pick("plan", (2,) * len(self.plans) + (1,))
-        within = WITHIN_SECONDS[choices.pick("within", (2, 1, 1))]
+        within = TIMEOUTS[choices.pick("within", (2, 1, 1))]
         if number == len(self.plans):
             name = "return to the previous plan"
             return self._begin("redeployer", name, lambda: reverting.restore_previous_plan(self.home, application))
@@ -64,7 +64,7 @@ class Redeploys:
         """
         programs = [plan.plan.programs for plan in self.plans]
         readers = [sum(len({each.stream for each in program.inputs}) for program in every) for every in programs]
-        number, within = readers.index(max(readers)), WITHIN_SECONDS[0]
+        number, within = readers.index(max(readers)), TIMEOUTS[0]
         if len(programs[number]) == deployed:
             return None
         return self._begin("redeployer", f"redeploy to plan {number}", lambda: self._redeploy(number, within))

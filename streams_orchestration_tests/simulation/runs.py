@@ -41,7 +41,7 @@ from streams_orchestration_tests.simulation.catalogs import Tables
 from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.choices import Choices
 from streams_orchestration_tests.simulation.disks import Disk
-from streams_orchestration_tests.simulation.endings import LEAVE_SECONDS, left, where
+from streams_orchestration_tests.simulation.endings import SETTLED_SECONDS, left, where
 from streams_orchestration_tests.simulation.engines import Cluster, switch
 from streams_orchestration_tests.simulation.event_times import EventTimes
 from streams_orchestration_tests.simulation.fault_kinds import KINDS
@@ -68,9 +68,9 @@ from streams_orchestration_tests.simulation.topic_readers import TopicReaders
 
 COURSE_SECONDS = 3600.0
 """Most simulated seconds in which the faults come."""
-HEAL_SECONDS = 20.0
+LAST_FAULTS_SECONDS = 20.0
 """Simulated seconds after the last fault in which all faults end that have not ended by themselves."""
-END_SECONDS = 600.0
+COMPLETION_SECONDS = 600.0
 """Most simulated seconds from the end of all faults to the end of the application."""
 HEALER_SECONDS = 1.0
 RECENT_SECONDS = 60.0
@@ -200,9 +200,9 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         clock.forget()
         deployed = deployable(compilation)
         deployer = scheduler.spawn("deployer", lambda: deploy(home, deployed), parent=None)
-        scheduler.run(lambda: not deployer.alive, END_SECONDS)
+        scheduler.run(lambda: not deployer.alive, COMPLETION_SECONDS)
         machines.start()
-        scheduler.run(lambda: len(machines.registered()) == case.machines, END_SECONDS)
+        scheduler.run(lambda: len(machines.registered()) == case.machines, COMPLETION_SECONDS)
         disk.settle()
         checks = Checks(
             home, disk, store, compilation.logical.application, wanted.results, shape.ordered, "redeploy" in case.kinds
@@ -353,11 +353,11 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
 
     scheduler.run(lambda: ended() or not faults.count, COURSE_SECONDS)
     faults.count = 0
-    scheduler.run(ended, HEAL_SECONDS)
+    scheduler.run(ended, LAST_FAULTS_SECONDS)
     faults.cease()
-    scheduler.run(ended, END_SECONDS)
+    scheduler.run(ended, COMPLETION_SECONDS)
     if over == ["completed"] and not checks.wrong:
-        scheduler.run(lambda: bool(checks.wrong), LEAVE_SECONDS)
+        scheduler.run(lambda: bool(checks.wrong), SETTLED_SECONDS)
         late = set() if checks.store is None else checks.store.late
         checks.wrong += left(home, name, scheduler, (scheduler.here, *faults.machines.sound), late)
     verdict.wrong += checks.wrong

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.catalog.changes import Bell
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.simulation import catalogs
 from streams_orchestration_tests.simulation.catalogs import (
-    IDLE_SECONDS,
+    IDLE_TRANSACTION_SECONDS,
     LOCKED,
     Bells,
     SharedFile,
@@ -122,7 +122,7 @@ class ServerFile(SharedFile):
         Raises:
             sqlite3.OperationalError: it took too long.
         """
-        patience = min(until - self.scheduler.now, IDLE_SECONDS)
+        patience = min(until - self.scheduler.now, IDLE_TRANSACTION_SECONDS)
         if self.scheduler.wait(self._freed, max(patience, 0.0)):
             return
         idle = [turn for turn in blocking if turn.session in self._turns and self._stands_still(turn.process)]

@@ -25,17 +25,17 @@ from streams_orchestration_tests.simulation.runs import MEMORY, Case, Verdict, p
 
 RUNS = 20
 """Most runs of one process."""
-SECONDS = 300.0
+PROCESSOR_SECONDS = 300.0
 """Seconds of processor time after which a run counts as one that does not end."""
-LOOK_SECONDS = 5.0
-PATIENCE = 12
+POLL_SECONDS = 5.0
+CLOCK_FACTOR = 12
 """Times that a run may take its seconds by the clock, on a machine that does other work."""
 Wanted = Case | tuple[Case, Choices]
 """A case, perhaps with choices that are not those of its seed."""
 
 
 def simulated(
-    wanted: Sequence[Wanted], mutant: str | None = None, *, tell: bool = False, seconds: float = SECONDS
+    wanted: Sequence[Wanted], mutant: str | None = None, *, tell: bool = False, seconds: float = PROCESSOR_SECONDS
 ) -> Iterator[Verdict]:
     """Yield the verdicts of runs, one after the other.
 
@@ -68,7 +68,7 @@ def prepare(shape: str, variant: int) -> None:
     """Compile a shape, and find out what it leaves when nothing happens to it, unless that is known."""
     cases.plans(shape, variant)
     if (shape, variant) not in cases.KNOWN:
-        (outcome,) = _received(lambda send: send(cases.undisturbed(shape, variant)), SECONDS)
+        (outcome,) = _received(lambda send: send(cases.undisturbed(shape, variant)), PROCESSOR_SECONDS)
         assert isinstance(outcome, Outcome), outcome
         cases.KNOWN[shape, variant] = outcome
 
@@ -112,8 +112,8 @@ def _received(work: Callable[[Callable[[Any], None]], None], seconds: float) -> 
 def _comes(pipe: Connection, pid: int, seconds: float) -> bool:
     """Wait until a fork sends something; return False if it has worked for some seconds instead, or stands still."""
     process = psutil.Process(pid)
-    began, until = sum(process.cpu_times()[:2]), time.monotonic() + PATIENCE * seconds
-    while not pipe.poll(LOOK_SECONDS):
+    began, until = sum(process.cpu_times()[:2]), time.monotonic() + CLOCK_FACTOR * seconds
+    while not pipe.poll(POLL_SECONDS):
         if sum(process.cpu_times()[:2]) - began > seconds or time.monotonic() > until:
             return False
     return True

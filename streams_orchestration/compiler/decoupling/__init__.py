@@ -2,6 +2,6 @@
 
 from streams_orchestration.compiler.decoupling.decision import Decision
 from streams_orchestration.compiler.decoupling.solver_task import SolverChoice
-from streams_orchestration.compiler.decoupling.solving import SECONDS, solve
+from streams_orchestration.compiler.decoupling.solving import solve
 
-__all__ = ["SECONDS", "Decision", "SolverChoice", "solve"]
+__all__ = ["Decision", "SolverChoice", "solve"]

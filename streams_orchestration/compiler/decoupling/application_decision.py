@@ -14,7 +14,7 @@ from streams_orchestration.compiler.decoupling.application_problem import (
 )
 from streams_orchestration.compiler.decoupling.decision import Decision
 from streams_orchestration.compiler.decoupling.solver_task import SolverChoice
-from streams_orchestration.compiler.decoupling.solving import SECONDS, solve
+from streams_orchestration.compiler.decoupling.solving import TIME_LIMIT_SECONDS, solve
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.profiles.costs import MeasuredCosts
@@ -116,7 +116,7 @@ def decide(
     parts: int = 2,
     pe: int | None = None,
     solver: SolverChoice = "highs",
-    seconds: float = SECONDS,
+    seconds: float = TIME_LIMIT_SECONDS,
     gap: float | None = None,
 ) -> ApplicationDecision:
     """Divide one PE so that the busiest part has the smallest load.

@@ -16,7 +16,7 @@ from streams_orchestration.compiler.decoupling.solver_task import SolverChoice, 
 from streams_orchestration.model.decoupling import Problem
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
-SECONDS = 60.0
+TIME_LIMIT_SECONDS = 60.0
 """The default time limit in seconds."""
 _SMALL = 60
 """The highest number of binary variables for a solver in this process, since starting another process takes longer."""
@@ -33,7 +33,7 @@ _SAME = 1e-7
 
 
 def solve(
-    problem: Problem, *, solver: SolverChoice = "highs", seconds: float = SECONDS, gap: float | None = None
+    problem: Problem, *, solver: SolverChoice = "highs", seconds: float = TIME_LIMIT_SECONDS, gap: float | None = None
 ) -> Decision:
     """Return the best decision that can be found in time.
 

@@ -25,7 +25,7 @@ from streams_orchestration.console.plans.choices import ChoiceError, Choices
 from streams_orchestration.console.plans.task import PlanRequest
 from streams_orchestration.runtime import api
 
-SECONDS = 60.0
+COMPILE_TIMEOUT_SECONDS = 60.0
 """The most seconds of a compilation."""
 KEPT = 8
 """The most plans that are kept for later requests of pages; the least recently used one is dropped first."""
@@ -49,7 +49,7 @@ class Compilers:
     specs: tuple[Path, ...] = ()
     options: Options | None = None
     """Options of the command line; None if the command line has none."""
-    seconds: float = SECONDS
+    seconds: float = COMPILE_TIMEOUT_SECONDS
     _plans: OrderedDict[str, Compilation] = field(default_factory=OrderedDict[str, Compilation])
     _keeping: threading.Lock = field(default_factory=threading.Lock)
     _made: int = 0

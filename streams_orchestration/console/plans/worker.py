@@ -20,7 +20,7 @@ from streams_orchestration.console.plans.task import Answer, PlanRequest, answer
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime import api
 
-SECONDS = 90
+PROCESSOR_SECONDS = 90
 """The most seconds of processor time; only this limit ends the worker if the console is killed."""
 MEMORY = 4 * 1024**3
 """The most bytes of memory that the process may use."""
@@ -34,7 +34,7 @@ def _main() -> None:
     except EOFError:  # the parent never needed this worker
         return
     gc.disable()  # the worker ends before much garbage has gathered
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS))
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     with output:
         json.dump(asdict(_answered(task)), output, default=str)

@@ -17,7 +17,7 @@ from streams_orchestration.operators.journal.source import JournalParameters
 from streams_orchestration.operators.outside import chain
 from streams_orchestration.operators.references import ReferenceError, resolved
 
-REACH_SECONDS = 10.0
+CONNECT_SECONDS = 10.0
 """Timeout in seconds of one attempt to connect to a broker."""
 
 CLOSE_SECONDS = 1.0

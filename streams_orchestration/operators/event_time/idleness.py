@@ -12,7 +12,7 @@ from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.watermarks import Watermarks
 
-LOOK_SECONDS = 1.0
+MAX_CALL_GAP_SECONDS = 1.0
 """The largest time in seconds between two calls of `look` that counts as idleness, beyond the pause that the source
 asked for. So time without calls of the source, as during back-pressure or a drain, does not count.
 """
@@ -75,7 +75,7 @@ class Idleness:
         if at_end is None:
             self._looked = None
             return [each for each in found if each is not None]
-        passed = 0.0 if self._looked is None else min(now - self._looked, self._pause + LOOK_SECONDS)
+        passed = 0.0 if self._looked is None else min(now - self._looked, self._pause + MAX_CALL_GAP_SECONDS)
         counts, self._looked = partitions.counts, now
         self._quiet = {
             name: self._quiet[name] + passed if name in self._quiet and self._counts.get(name) == count else 0.0

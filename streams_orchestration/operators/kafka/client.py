@@ -12,7 +12,7 @@ from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.errors import OutsideError, RefusedError
 from streams_orchestration.operators.references import ReferenceError, is_reference, resolved, without
 
-REACH_SECONDS = 5.0
+CONNECT_SECONDS = 5.0
 """Timeout in seconds of one attempt to reach a cluster."""
 _DISCONNECTED = re.compile(r"isconnected|SSL transport error")
 """Matches TLS errors of a cluster that closes connections, as it does while it restarts."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from streams_orchestration import world
 from streams_orchestration.operators.kafka.client import (
-    REACH_SECONDS,
+    CONNECT_SECONDS,
     Cluster,
     KafkaAwayError,
     KafkaParameters,
@@ -20,7 +20,7 @@ from streams_orchestration.operators.kafka.client import (
 )
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 
-LOOK_SECONDS = 5.0
+TOPIC_CHECK_SECONDS = 5.0
 """Seconds without progress after which the producer checks whether the topic still exists."""
 POLL_SECONDS = 0.002
 """Seconds between polls for errors while the broker accepts messages."""
@@ -94,7 +94,7 @@ class TransactionalProducer:
             raise KafkaRefusedError(str(self._cluster.translated(error, "client"))) from None
         self._check_topic()
         self._made = self._topic_id()
-        self._do(lambda: self._producer.init_transactions(2 * REACH_SECONDS))
+        self._do(lambda: self._producer.init_transactions(2 * CONNECT_SECONDS))
         self.mark = self._read_mark()
         """The (life, generation, number) of the last completed delivery; None if there is none."""
 
@@ -152,7 +152,7 @@ class TransactionalProducer:
         return self.mark is not None and self.mark[0] == key.life and (key.generation, key.number) <= self.mark[1:]
 
     def _check_topic(self) -> None:
-        known = self._do(lambda: self._group.list_topics(self._topic, timeout=REACH_SECONDS)).topics
+        known = self._do(lambda: self._group.list_topics(self._topic, timeout=CONNECT_SECONDS)).topics
         error = known[self._topic].error if self._topic in known else None
         if error is not None:
             raise self._cluster.translated(error, f"topic {self._topic}")
@@ -174,7 +174,7 @@ class TransactionalProducer:
         from confluent_kafka import TopicCollection
 
         about = TopicCollection([self._topic])
-        described = self._admin.describe_topics(about, request_timeout=REACH_SECONDS)[self._topic]
+        described = self._admin.describe_topics(about, request_timeout=CONNECT_SECONDS)[self._topic]
         return str(self._do(described.result).topic_id)
 
     def _check_same_topic(self) -> None:
@@ -193,7 +193,7 @@ class TransactionalProducer:
         from confluent_kafka import TopicPartition
 
         wanted = [TopicPartition(self._topic, 0)]
-        committed = self._do(lambda: self._group.committed(wanted, timeout=REACH_SECONDS))[0]
+        committed = self._do(lambda: self._group.committed(wanted, timeout=CONNECT_SECONDS))[0]
         if committed.offset < 0 or not committed.metadata:
             return None
         life, generation, number, _ = json.loads(committed.metadata)
@@ -215,7 +215,7 @@ class TransactionalProducer:
         while not done():
             self._producer.poll(POLL_SECONDS)
             self._check()
-            if world.monotonic() > looked + LOOK_SECONDS:
+            if world.monotonic() > looked + TOPIC_CHECK_SECONDS:
                 self._look()
                 looked = world.monotonic()
 
@@ -258,15 +258,15 @@ class TransactionalProducer:
         further effect, and then reads the mark.
 
         Raises:
-            KafkaAwayError: the library does not answer within `COMMIT_SECONDS` and `REACH_SECONDS`.
+            KafkaAwayError: the library does not answer within `COMMIT_SECONDS` and `CONNECT_SECONDS`.
             KafkaRefusedError: the topic is missing. Errors of the call pass unchanged.
         """
         # https://github.com/confluentinc/librdkafka/issues/5456
         result: Future[Any] = Future()
         answered = world.Event()
         world.Thread(target=_settle, args=(result, answered, action), name=self.name, daemon=True).start()
-        until = world.monotonic() + COMMIT_SECONDS + REACH_SECONDS
-        while not answered.wait(LOOK_SECONDS):
+        until = world.monotonic() + COMMIT_SECONDS + CONNECT_SECONDS
+        while not answered.wait(TOPIC_CHECK_SECONDS):
             self._hangs = True
             self._look()
             if world.monotonic() > until:

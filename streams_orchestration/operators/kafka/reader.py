@@ -10,7 +10,7 @@ from typing import Any
 from streams_orchestration import world
 from streams_orchestration.model.collector import uncollected
 from streams_orchestration.operators.kafka.client import (
-    REACH_SECONDS,
+    CONNECT_SECONDS,
     Cluster,
     KafkaAwayError,
     KafkaParameters,
@@ -20,7 +20,7 @@ from streams_orchestration.operators.kafka.offsets import Partition, Positions
 
 MOST_AT_ONCE = 5_000
 """The largest number of messages per library call, so that messages are decoded while in the processor's caches."""
-WAIT_SECONDS = 0.05
+POLL_TIMEOUT_SECONDS = 0.05
 """Seconds to wait for messages when there are none."""
 FIRST_SECONDS = 2.0
 """Seconds to wait for messages after reading has begun at another position."""
@@ -86,7 +86,7 @@ class KafkaReader:
         from confluent_kafka import KafkaException
 
         try:
-            known = self._consumer.list_topics(timeout=REACH_SECONDS).topics
+            known = self._consumer.list_topics(timeout=CONNECT_SECONDS).topics
         except KafkaException as error:
             with contextlib.suppress(KafkaException):
                 self._consumer.poll(0)  # lets the client tell why
@@ -130,7 +130,7 @@ class KafkaReader:
         from confluent_kafka import KafkaException, TopicPartition
 
         try:
-            return self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=REACH_SECONDS)
+            return self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=CONNECT_SECONDS)
         except KafkaException as error:
             raise self._cluster.translated(error, shown(partition)) from None
 
@@ -140,7 +140,7 @@ class KafkaReader:
 
         wanted = [TopicPartition(*partition, milliseconds) for partition in partitions]
         try:
-            answers = self._consumer.offsets_for_times(wanted, timeout=REACH_SECONDS)
+            answers = self._consumer.offsets_for_times(wanted, timeout=CONNECT_SECONDS)
         except KafkaException as error:
             raise self._cluster.translated(error) from None
         there = {(each.topic, each.partition): each.offset for each in answers}
@@ -181,7 +181,7 @@ class KafkaReader:
         if not positions:
             return
         wanted = {each: next for each, next in positions.items() if each not in waiting}
-        wait = WAIT_SECONDS
+        wait = POLL_TIMEOUT_SECONDS
         if self._at != wanted:
             self._assign(wanted)
             wait = FIRST_SECONDS
@@ -236,7 +236,7 @@ class KafkaReader:
         """
         from confluent_kafka import KafkaException
 
-        left = WAIT_SECONDS if patient or self._waits else 0.0
+        left = POLL_TIMEOUT_SECONDS if patient or self._waits else 0.0
         try:
             taken = self._consumer.consume(min(limit, MOST_AT_ONCE), left)
         except KafkaException as error:

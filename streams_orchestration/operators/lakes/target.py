@@ -20,7 +20,7 @@ from streams_orchestration.operators.sinks.undeliverable import REMEDY, SetAside
 
 TRIES = 10
 """The number of attempts for a commit that conflicts with other writers."""
-LONGEST_PAUSE = 0.5
+LONGEST_RETRY_PAUSE = 0.5
 """The longest pause in seconds between two attempts."""
 _ROW = "row of the delivery"
 
@@ -164,7 +164,7 @@ class LakeTarget:
     def _try(self, action: Callable[[], None]) -> None:
         """Make a change. If another writer committed first, pause and retry, up to `TRIES` attempts.
 
-        Pauses are random and grow up to `LONGEST_PAUSE`.
+        Pauses are random and grow up to `LONGEST_RETRY_PAUSE`.
 
         Raises:
             LakeError: the table refuses or cannot be reached, or other writers committed first at each attempt.
@@ -179,5 +179,5 @@ class LakeTarget:
                 if not self._is_conflict(error) or tried == TRIES:
                     raise self._error(error) from error
                 self._forget()
-                world.sleep(world.uniform(0, LONGEST_PAUSE * tried / TRIES))
+                world.sleep(world.uniform(0, LONGEST_RETRY_PAUSE * tried / TRIES))
         return None

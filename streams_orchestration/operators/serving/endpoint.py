@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LONGEST_KEY = 255
 BODIES_AT_ONCE = 8
 """The memory limit for bodies, as a multiple of the largest body."""
-RETRY_SECONDS = 1
+RETRY_AFTER_SECONDS = 1
 """Seconds after which a request that found no room may be repeated."""
 
 
@@ -119,7 +119,7 @@ class Endpoint:
         from starlette.responses import JSONResponse
 
         body = {"error": "the journal has no room now; no message of the body was accepted"}
-        return JSONResponse(body, 503, {"Retry-After": str(RETRY_SECONDS)})
+        return JSONResponse(body, 503, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
 class _BusyError(Exception):

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 64 << 10
 """The largest head of a request in bytes."""
-WAIT_SECONDS = 20.0
+HEAD_TIMEOUT_SECONDS = 20.0
 """Seconds within which a peer must send the head of a request, counted from the end of the last response."""
 SLOWEST = 16 << 10
-"""The least rate in bytes per second for bodies and responses, after a grace of `WAIT_SECONDS`."""
-LOOK_SECONDS = 1.0
+"""The least rate in bytes per second for bodies and responses, after a grace of `HEAD_TIMEOUT_SECONDS`."""
+TIMEOUT_CHECK_SECONDS = 1.0
 """Seconds between checks for peers that have exceeded their time."""
 
 
@@ -60,8 +60,8 @@ class HttpServer(uvicorn.Server):
 
     async def _look(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            self.listener.places.cut_waiting(WAIT_SECONDS)
+            await asyncio.sleep(TIMEOUT_CHECK_SECONDS)
+            self.listener.places.cut_waiting(HEAD_TIMEOUT_SECONDS)
 
 
 def _protocol_of(places: Places) -> type[H11Protocol]:
@@ -114,7 +114,7 @@ class _Noted:
             if message["type"] == "http.response.start" and _is_stream(message.get("headers", ())):
                 connection.note(Activity.STREAMING)
             try:
-                async with asyncio.timeout(WAIT_SECONDS + len(message.get("body", b"")) / SLOWEST):
+                async with asyncio.timeout(HEAD_TIMEOUT_SECONDS + len(message.get("body", b"")) / SLOWEST):
                     await send(message)
                     await self._flow.drain()
             except TimeoutError:

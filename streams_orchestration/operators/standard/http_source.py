@@ -25,7 +25,7 @@ from streams_orchestration.operators.serving.listener import Listener, Places, l
 if TYPE_CHECKING:
     from streams_orchestration.operators.serving.http_server import HttpServer
 
-END_SECONDS = 2
+SHUTDOWN_SECONDS = 2
 """Seconds that open requests may take when the source ends."""
 
 
@@ -152,7 +152,7 @@ class HttpSource(JournalSource):
         server = HttpServer(
             application(settings.path, endpoint.answer),
             listener,
-            END_SECONDS,
+            SHUTDOWN_SECONDS,
             ssl_certfile=settings.certificate,
             ssl_keyfile=settings.private_key,
         )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from pydantic import Field, field_validator
 
 from streams_orchestration.operators.brokers.address import (
-    REACH_SECONDS,
+    CONNECT_SECONDS,
     BrokerParameters,
     Delivery,
     take,
@@ -179,7 +179,7 @@ class MQTTSource(JournalSource):
             reconnect_on_failure=False,
             manual_ack=True,
         )
-        client.connect_timeout = REACH_SECONDS
+        client.connect_timeout = CONNECT_SECONDS
         if settings.user is not None:
             client.username_pw_set(settings.secret("user"), settings.secret("password"))
         if settings.url.startswith("mqtts:"):

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from streams_orchestration.operators.brokers.address import (
     CLOSE_SECONDS,
-    REACH_SECONDS,
+    CONNECT_SECONDS,
     BrokerParameters,
     Delivery,
     take,
@@ -99,7 +99,7 @@ class NATSSource(JournalSource):
 
         options: dict[str, Any] = {
             "user": settings.secret("user"), "password": settings.secret("password"), "token": settings.secret("token"),
-            "allow_reconnect": False, "connect_timeout": REACH_SECONDS, "max_reconnect_attempts": 1,
+            "allow_reconnect": False, "connect_timeout": CONNECT_SECONDS, "max_reconnect_attempts": 1,
             "reconnect_time_wait": 0.1, "error_cb": hear,
         }  # fmt: skip
         client: Any = None
@@ -107,7 +107,7 @@ class NATSSource(JournalSource):
             connecting = nats.connect(
                 settings.url, **{name: value for name, value in options.items() if value is not None}
             )
-            client = await asyncio.wait_for(connecting, REACH_SECONDS)
+            client = await asyncio.wait_for(connecting, CONNECT_SECONDS)
             await self._fetch(intake, client)
         except (errors.Error, js_errors.Error, OSError) as error:
             raise self._explained(error, heard) from None
@@ -144,7 +144,7 @@ class NATSSource(JournalSource):
             max_ack_pending=MOST_UNACKNOWLEDGED,
             ack_wait=ACKNOWLEDGE_SECONDS,
         )
-        context = client.jetstream(timeout=REACH_SECONDS)
+        context = client.jetstream(timeout=CONNECT_SECONDS)
         created = str((await context.stream_info(settings.stream)).created)
         place = BrokerPosition(intake, settings.stream, settings.consumer, settings.on_lost_data)
         about = f"{settings.url}, stream {settings.stream}, consumer {place.name}"

@@ -33,7 +33,7 @@ EPOCH = 946_684_800_000_000
 """2000-01-01, PostgreSQL's epoch, in microseconds since 1970."""
 MOVED = 16 << 20
 """The offset moves after this many bytes of the log even if the table has no change in them."""
-PATIENCE = 3
+UNLOGGED_ATTEMPTS = 3
 """The number of attempts that may find the slot in use by another session before that is logged."""
 
 
@@ -165,7 +165,7 @@ class PostgresChangeSource(SourceOperator):
         """Submit the next changes, or none while another session reads the slot.
 
         Raises:
-            SlotInUseError: more than `PATIENCE` attempts in a row have found the slot in use.
+            SlotInUseError: more than `UNLOGGED_ATTEMPTS` attempts in a row have found the slot in use.
             DatabaseError: the database refuses, or cannot be reached.
         """
         from streams_orchestration.operators.databases.replication import SlotInUseError
@@ -175,7 +175,7 @@ class PostgresChangeSource(SourceOperator):
         except SlotInUseError:
             self._let_go()
             self._in_use += 1
-            if self._in_use > PATIENCE:
+            if self._in_use > UNLOGGED_ATTEMPTS:
                 raise
             return ProducedTo(offset, exhausted=False)
         self._in_use = 0

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.brokers.address import (
     CLOSE_SECONDS,
-    REACH_SECONDS,
+    CONNECT_SECONDS,
     BrokerParameters,
     Delivery,
     take,
@@ -96,8 +96,8 @@ class RedisSource(JournalSource):
             settings.url,
             username=settings.secret("user"),
             password=settings.secret("password"),
-            socket_connect_timeout=REACH_SECONDS,
-            socket_timeout=REACH_SECONDS + BLOCK_MILLISECONDS / 1000,
+            socket_connect_timeout=CONNECT_SECONDS,
+            socket_timeout=CONNECT_SECONDS + BLOCK_MILLISECONDS / 1000,
         )
         try:
             await self._read(intake, client)

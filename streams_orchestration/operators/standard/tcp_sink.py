@@ -19,7 +19,7 @@ from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.standard.line_sinks import LineSinkParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 
-SECONDS = 10.0
+TIMEOUT_SECONDS = 10.0
 """Seconds allowed for a connection, and for a receiver to take bytes."""
 CLIENT_SECONDS = 1.0
 """Seconds that one attempt of a server waits for a client."""
@@ -109,7 +109,7 @@ class TCPSink(EpochSink):
             self._connection = None
         if self._connection is None:
             self._connection = self._accepted() if self.parameters.role == "server" else self._reached()
-            self._connection.settimeout(SECONDS)
+            self._connection.settimeout(TIMEOUT_SECONDS)
             compression = self.parameters.compression
             self._compressor = None if compression is None else Compressor(compression)
         return self._connection
@@ -118,7 +118,7 @@ class TCPSink(EpochSink):
         given: TcpSinkParameters = self.parameters
         named = found(self.context.names, given.name) if given.name is not None else None
         try:
-            return socket.create_connection(named or (given.address, given.port or 0), SECONDS)
+            return socket.create_connection(named or (given.address, given.port or 0), TIMEOUT_SECONDS)
         except OSError as error:
             raise self._away(error) from None
 
@@ -154,7 +154,9 @@ class TCPSink(EpochSink):
         return place if given.name is None else f"name {given.name}"
 
     def _away(self, error: OSError) -> ConnectionError:
-        reason = f"no answer within {SECONDS:g} s" if isinstance(error, TimeoutError) else error.strerror or error
+        reason = (
+            f"no answer within {TIMEOUT_SECONDS:g} s" if isinstance(error, TimeoutError) else error.strerror or error
+        )
         return ConnectionError(f"{self._place}: {reason}")
 
     def close(self) -> None:
@@ -187,5 +189,5 @@ def _is_closed(connection: socket.socket) -> bool:
     except OSError:
         return True
     finally:
-        connection.settimeout(SECONDS)
+        connection.settimeout(TIMEOUT_SECONDS)
     return True

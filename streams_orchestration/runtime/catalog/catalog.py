@@ -39,7 +39,7 @@ from streams_orchestration.runtime.errors import (
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 
-PATIENCE_SECONDS = 5.0
+RETRY_SECONDS = 5.0
 """Seconds for which a transaction is tried again while the database cannot be reached."""
 PAUSES = Pauses(first=0.02, longest=1.0)
 """Pauses between two attempts to connect."""
@@ -72,7 +72,7 @@ class Catalog:
         home: Home,
         *,
         busy_seconds: float = BUSY_SECONDS,
-        patience: float = PATIENCE_SECONDS,
+        patience: float = RETRY_SECONDS,
         bell: Path | None = None,
     ) -> None:
         """Create the catalog's object without opening the database.

@@ -19,7 +19,7 @@ ANYTHING = ""
 REOPEN_SECONDS = 1.0
 """Seconds between two attempts to open a bell; meanwhile waiting threads poll the catalog."""
 
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 """Seconds between two looks at a file, where the operating system does not notify of its changes."""
 
 log = logging.getLogger("streams.catalog")
@@ -279,7 +279,7 @@ def file_bell(path: Path) -> Bell:
         with contextlib.suppress(OSError):  # for one, since no more watches are allowed
             return FileBell(path)
     path.touch()
-    return LookingBell(lambda: path.stat().st_mtime_ns, LOOK_SECONDS)
+    return LookingBell(lambda: path.stat().st_mtime_ns, POLL_SECONDS)
 
 
 def ring(path: Path) -> None:

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.errors import CatalogUnavailableError
 
 Result = TypeVar("Result")
 
-LIMIT_SECONDS = 300.0
+OUTAGE_TIMEOUT_SECONDS = 300.0
 """The seconds after which waiting for the catalog is given up."""
 SETTLE_SECONDS = 3.0
 """Seconds after an outage in which hosts write their heartbeats again; until then no host counts as dead."""
@@ -31,7 +31,7 @@ class Outage:
         log: the logger for the beginning and the end of the outage.
     """
 
-    def __init__(self, limit: float = LIMIT_SECONDS, log: logging.Logger = LOG) -> None:
+    def __init__(self, limit: float = OUTAGE_TIMEOUT_SECONDS, log: logging.Logger = LOG) -> None:
         self._limit = limit
         self._log = log
         self._began: float | None = None

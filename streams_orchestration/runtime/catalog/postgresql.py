@@ -29,7 +29,7 @@ from streams_orchestration.runtime.errors import (
 
 SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 """Pattern for the name of the schema."""
-IDLE_SECONDS = 10
+IDLE_TRANSACTION_SECONDS = 10
 """Seconds after which the server ends a session that is idle in a transaction, so that no dead client keeps a lock."""
 NETWORK = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3}
 """Connection settings with which a server that is silent counts as lost after some 15 seconds."""
@@ -335,7 +335,7 @@ def _engine(url: URL, schema: str, busy_seconds: float) -> Engine:
     query = {name: value for name, value in url.query.items() if name != "schema"}
     settings = {
         "lock_timeout": f"{int(busy_seconds * 1000)}",
-        "idle_in_transaction_session_timeout": f"{IDLE_SECONDS * 1000}",
+        "idle_in_transaction_session_timeout": f"{IDLE_TRANSACTION_SECONDS * 1000}",
         # with these settings the server notices clients that vanished
         "tcp_keepalives_idle": "10",
         "tcp_keepalives_interval": "5",

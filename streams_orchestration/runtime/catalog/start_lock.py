@@ -23,7 +23,7 @@ from streams_orchestration.runtime.errors import BeingStartedError, StateDirecto
 from streams_orchestration.runtime.processes import machine_name
 from streams_orchestration.runtime.storage.home import Home
 
-LIMIT_SECONDS = 600.0
+LOCK_TIMEOUT_SECONDS = 600.0
 """Seconds to wait for another process that holds the lock, unless the caller gives another limit."""
 POLL_SECONDS = 0.2
 _HOLDER = re.compile(r"(?P<command>.+) \((?P<pid>\d+) on (?P<machine>[^)]*)\)?")
@@ -141,7 +141,7 @@ def lock_start(
         application: the name of the application.
         command: the name of this process in messages of other processes.
         waiting: called once if another process holds the lock, with that process where it is known.
-        limit: the seconds to wait; `LIMIT_SECONDS` if None.
+        limit: the seconds to wait; `LOCK_TIMEOUT_SECONDS` if None.
 
     Raises:
         BeingStartedError: the other process still holds the lock.
@@ -153,7 +153,7 @@ def lock_start(
     with _using(home.root):
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = StartLock(home, application, path.open("a+", encoding="utf-8"), shared)
-    until = world.monotonic() + (LIMIT_SECONDS if limit is None else limit)
+    until = world.monotonic() + (LOCK_TIMEOUT_SECONDS if limit is None else limit)
     waits = False
     try:
         while not lock.take():

@@ -24,9 +24,9 @@ from streams_orchestration.runtime.units.reading import application_row, opened_
 from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.unit_store import count_unclosed
 
-LOOK_SECONDS = 10.0
+PROBE_SECONDS = 10.0
 """Seconds to find out if a source has more input. After that, the source counts as having more."""
-PAUSE_SECONDS = 0.05
+PROBE_PAUSE_SECONDS = 0.05
 """The most seconds between two calls of a source that is asked whether it has more input."""
 
 
@@ -167,7 +167,7 @@ def sources_with_more(home: Home, application: str) -> Sequence[str]:
     """Return the names of sources of a complete application that have more input than they had at its end.
 
     The sources run in this process, one after the other, and their tuples are discarded. A source that is still reading
-    after `LOOK_SECONDS` counts, an endless one does not. The directory of the spec is added to the module search path.
+    after `PROBE_SECONDS` counts, an endless one does not. The directory of the spec is added to the module search path.
 
     Raises:
         NotDeployedError: the catalog does not know the application.
@@ -190,7 +190,7 @@ def sources_with_more(home: Home, application: str) -> Sequence[str]:
 
 
 def _has_more(home: Home, base: str, program: PeProgram, name: str, offset: Offset) -> bool:
-    """Return True if a source has tuples after an offset, or is still reading after `LOOK_SECONDS`.
+    """Return True if a source has tuples after an offset, or is still reading after `PROBE_SECONDS`.
 
     False if no operator of the program has this name, or if the source is endless. Errors of the source, and of
     `operators_of` and `make_operator`, are raised.
@@ -207,7 +207,7 @@ def _has_more(home: Home, base: str, program: PeProgram, name: str, offset: Offs
         context.base, context.submit = Path(base), count
         source = make_operator(kind, context, parameters)
         assert isinstance(source, SourceOperator)
-        offset, until = kind.continued(offset), world.monotonic() + LOOK_SECONDS
+        offset, until = kind.continued(offset), world.monotonic() + PROBE_SECONDS
         while not tuples:
             produced = source.produce(offset, 1)
             offset = produced.offset
@@ -215,6 +215,6 @@ def _has_more(home: Home, base: str, program: PeProgram, name: str, offset: Offs
                 return tuples > 0
             if world.monotonic() > until:
                 break
-            world.sleep(min(source.pause() or 0.0, PAUSE_SECONDS))
+            world.sleep(min(source.pause() or 0.0, PROBE_PAUSE_SECONDS))
         return True
     return False

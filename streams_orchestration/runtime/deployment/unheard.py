@@ -15,7 +15,7 @@ from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
 
 HEARD_SECONDS = 4.0
 """Seconds within which a healthy machine is heard: its agent renews the lease every two seconds."""
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 
 
 def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> None:
@@ -45,7 +45,7 @@ def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> N
         if waited > HEARD_SECONDS and not said:
             said = True
             say(f"no sign of life from {', '.join(silent)}; waiting to find out if its hosts are lost ...")
-        world.sleep(LOOK_SECONDS)
+        world.sleep(POLL_SECONDS)
 
 
 def _look(catalog: Catalog, application: str) -> Mapping[str, tuple[object, ...]]:

@@ -16,14 +16,14 @@ from streams_orchestration.runtime.processes import ProcessIdentity, is_alive, k
 
 STALL_SECONDS = 10.0
 """Seconds after which a stopped process is killed. Its tasks are then run again elsewhere."""
-LOOK_SECONDS = 1.0
+HANG_CHECK_SECONDS = 1.0
 """Seconds between two looks for threads or engines that hang."""
 HEARTBEAT_SECONDS = 5.0
-"""Seconds between two heartbeats. A heartbeat that the catalog did not take is retried after `LOOK_SECONDS`, so that a
-host is seen alive soon after an outage (`SETTLE_SECONDS`)."""
+"""Seconds between two heartbeats. A heartbeat that the catalog did not take is retried after `HANG_CHECK_SECONDS`, so
+that a host is seen alive soon after an outage (`SETTLE_SECONDS`)."""
 STUCK_SECONDS = 60.0
 """Seconds without a turn of the main loop after which the heartbeat stops, so that others see a host that hangs."""
-ENGINE_SECONDS = 300.0
+ENGINE_START_SECONDS = 300.0
 """Seconds that the main loop may wait for its engine to start, on a busy machine or for resources of a cluster."""
 
 log = logging.getLogger("streams.host")
@@ -74,7 +74,7 @@ class Heart:
         self._presence = presence
         self._limit = hang_limit
         self._busy = busy
-        self._turned = world.monotonic() + ENGINE_SECONDS
+        self._turned = world.monotonic() + ENGINE_START_SECONDS
         self._engine: Engine | None = None
         self._ping: EnginePing | None = None
         self._stalls = Stalls()
@@ -111,7 +111,7 @@ class Heart:
         return self._hung or self._engine.ended(patience)
 
     def _beat(self) -> None:
-        """Look for hangs every `LOOK_SECONDS`, and report every `HEARTBEAT_SECONDS`; log errors and continue.
+        """Look for hangs every `HANG_CHECK_SECONDS`, and report every `HEARTBEAT_SECONDS`; log errors and continue.
 
         A report for which the catalog could not be used is repeated at the next look.
         """
@@ -125,7 +125,7 @@ class Heart:
                 self._look_for_hangs(tasks, now)
             except Exception:  # this thread must not end: a host without heartbeats would count as dead
                 log.exception("A check of the host's processes failed; it is repeated soon")
-            world.sleep(LOOK_SECONDS)
+            world.sleep(HANG_CHECK_SECONDS)
 
     def _report(self, now: float) -> bool:
         """Give a heartbeat if the main loop turns, record the host's processes, and kill stalled ones.
@@ -156,7 +156,7 @@ class Heart:
         """
         if self._engine is None or self._ping is None or self._hung is not None or not self._limit:
             return
-        if self._ping.beat() * LOOK_SECONDS >= self._limit:
+        if self._ping.beat() * HANG_CHECK_SECONDS >= self._limit:
             pid = self._engine.pid
             name = self._engine.process_name
             self._hung = f"its {name} (pid {pid}) gave no answer for {self._limit} s and was killed"

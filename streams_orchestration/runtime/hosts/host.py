@@ -46,7 +46,7 @@ from streams_orchestration.runtime.units.garbage import Garbage, collect_garbage
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon, observe
 
-TICK_SECONDS = 0.1
+MIN_INTERVAL_SECONDS = 0.1
 """Least seconds between two turns of the main loop, however often the catalog changes."""
 NEIGHBOURS_SECONDS = 0.5
 """Seconds between two checks that the other hosts of the application live; each only calls the operating system."""
@@ -54,13 +54,13 @@ OBSERVE_SECONDS = 0.5
 """Least seconds between two looks at units whose state is not about to change."""
 SURVEY_SECONDS = 10.0
 """Seconds between two looks at the units without a PE on this host, in case none of their own hosts lives."""
-LOOK_SECONDS = 5.0
+MAX_INTERVAL_SECONDS = 5.0
 """The most seconds between two turns of the main loop: it also turns without an event, for safety."""
 GARBAGE_SECONDS = 5.0
 """Least seconds between two collections of garbage."""
 CUT_BEATS = 2
 """Number of collections of garbage between two checks of the files that the last cuts need."""
-QUIET_SECONDS = 15.0
+SHUTDOWN_SECONDS = 15.0
 """The most seconds that a stop waits for the batch under way."""
 
 # made once: making a statement takes longer than running it
@@ -234,7 +234,7 @@ class Host:
                 self._clear(self.timed)
                 self.lineage.stop()
                 return "COMPLETED"
-            next_turn = TICK_SECONDS if self.news else LOOK_SECONDS if observes else OBSERVE_SECONDS
+            next_turn = MIN_INTERVAL_SECONDS if self.news else MAX_INTERVAL_SECONDS if observes else OBSERVE_SECONDS
             self._rest(mark, began, began + next_turn)
 
     def _observe(self, now: float) -> None:
@@ -269,7 +269,7 @@ class Host:
             if seconds <= 0 or self.catalog.changes.wait(mark, seconds) or not self._neighbours_live():
                 break
             self.heart.turned()
-        world.sleep(max(began + TICK_SECONDS - world.monotonic(), 0.0))
+        world.sleep(max(began + MIN_INTERVAL_SECONDS - world.monotonic(), 0.0))
 
     def _neighbours_live(self) -> bool:
         return all(is_alive(*process) for process in self.neighbours)
@@ -379,9 +379,9 @@ class Host:
         require_usable_files(self.catalog, self.application, self.number, troubles)
 
     def _quiesce(self) -> None:
-        """Stop the receivers, and wait `QUIET_SECONDS` at most for batches under way; no new ones begin then."""
+        """Stop the receivers, and wait `SHUTDOWN_SECONDS` at most for batches under way; no new ones begin then."""
         self.receivers.stop()
-        until = world.monotonic() + QUIET_SECONDS
+        until = world.monotonic() + SHUTDOWN_SECONDS
         while world.monotonic() < until and not self.queries.idle:
             world.sleep(0.02)
 

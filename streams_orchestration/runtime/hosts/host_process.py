@@ -31,7 +31,7 @@ from streams_orchestration.runtime.storage.home import Home
 if TYPE_CHECKING:
     from streams_orchestration.runtime.hosts.host import Host
 
-ENGINE_SECONDS = 1.0
+ENGINE_END_SECONDS = 1.0
 """Seconds that a failed host waits for its engine to end, to report the engine's end as the reason."""
 
 TERMINATION_SECONDS = 5.0
@@ -110,7 +110,7 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
                 cause = host.catalog.explained(error)
                 reason = str(cause) if isinstance(cause, StreamsRuntimeError) else f"{type(cause).__name__}: {cause}"
                 log.error("%s", reason)
-                host.presence.report_failure(host.engine_end(ENGINE_SECONDS) or reason.splitlines()[0], error)
+                host.presence.report_failure(host.engine_end(ENGINE_END_SECONDS) or reason.splitlines()[0], error)
         return 1
 
 

@@ -27,7 +27,7 @@ from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 
-END_SECONDS = 5.0
+SHUTDOWN_SECONDS = 5.0
 """The most seconds that a stop waits for receivers to end."""
 TRIM_SECONDS = 5.0
 """Seconds between two trims of the journals."""
@@ -184,7 +184,7 @@ class Receivers:
         self._confirmer.confirm_for(confirming(home, programs))
 
     def receive_for(self, wanted: Mapping[str, Receiver]) -> None:
-        """Replace the receivers, and wait at most `END_SECONDS` for those that stop; log if that is too short.
+        """Replace the receivers, and wait at most `SHUTDOWN_SECONDS` for those that stop; log if that is too short.
 
         A receiver with the same class, parameters and journal keeps running.
         """
@@ -218,7 +218,7 @@ class Receivers:
                 log.exception("a journal was not trimmed; it is tried again")
 
     def stop(self) -> None:
-        """Stop receiving and confirming, and end the event loop; wait at most `END_SECONDS` for the receivers."""
+        """Stop receiving and confirming, and end the event loop; wait at most `SHUTDOWN_SECONDS` for the receivers."""
         self._confirmer.stop()
         self.receive_for({})
         if self._loop is not None:
@@ -234,7 +234,7 @@ class Receivers:
         done = world.Event()
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         future.add_done_callback(lambda _: done.set())
-        if done.wait(END_SECONDS):
+        if done.wait(SHUTDOWN_SECONDS):
             future.result()
         else:
             log.error("receivers have not ended in time; the new receivers start when they have ended")

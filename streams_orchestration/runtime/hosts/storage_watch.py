@@ -11,7 +11,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.storage.store import Store, StoreError
 
-LOOK_SECONDS = 10.0
+STORAGE_CHECK_SECONDS = 10.0
 """Seconds between two checks. A check makes two requests to an object store, or one system call."""
 
 log = logging.getLogger("streams.host")
@@ -65,4 +65,4 @@ class StorageWatch:
         while True:
             with self._errors.survived("the storage cannot be checked"):
                 self.look()
-            pause.wait(LOOK_SECONDS)
+            pause.wait(STORAGE_CHECK_SECONDS)

@@ -35,13 +35,13 @@ from streams_orchestration.runtime.recurring import RecurringErrors
 if TYPE_CHECKING:
     from openlineage.client.event_v2 import RunEvent
 
-TURN_SECONDS = 2.0
+MIN_INTERVAL_SECONDS = 2.0
 """Least seconds between two looks, however often the catalog changes."""
-LOOK_SECONDS = 10.0
+MAX_INTERVAL_SECONDS = 10.0
 """Seconds between two looks while the catalog does not change."""
-PAUSES = Pauses(first=TURN_SECONDS, longest=60.0)
+PAUSES = Pauses(first=MIN_INTERVAL_SECONDS, longest=60.0)
 """Pauses between two attempts while the server is not reached."""
-END_SECONDS = 4.0
+SHUTDOWN_SECONDS = 4.0
 """The most seconds that a stop waits for the last events."""
 STEPS = 5
 """The most steps of one look: the end of the former run, a new run, its START, a RUNNING, its end."""
@@ -114,11 +114,11 @@ class Reporter:
             self._thread.start()
 
     def stop(self) -> None:
-        """Stop the thread, which sends the final event if the application has ended; wait `END_SECONDS` at most."""
+        """Stop the thread, which sends the final event of an ended application; wait `SHUTDOWN_SECONDS` at most."""
         self._stopped.set()
         self._catalog.changes.wake()
         if self._thread.is_alive():
-            self._thread.join(END_SECONDS)
+            self._thread.join(SHUTDOWN_SECONDS)
 
     def look(self, *, last: bool = False) -> None:
         """Look at the application, and send the events that are due, in at most `STEPS` steps.
@@ -239,8 +239,8 @@ class Reporter:
             if last:
                 self._close()
                 return
-            self._stopped.wait(PAUSES.after(self._failures) or TURN_SECONDS)
-            self._catalog.changes.wait(mark, LOOK_SECONDS)
+            self._stopped.wait(PAUSES.after(self._failures) or MIN_INTERVAL_SECONDS)
+            self._catalog.changes.wait(mark, MAX_INTERVAL_SECONDS)
 
     def _arrived(self) -> None:
         if self._said is not None:
@@ -258,7 +258,7 @@ class Reporter:
     def _close(self) -> None:
         assert self._client is not None
         try:
-            self._client.close(END_SECONDS)
+            self._client.close(SHUTDOWN_SECONDS)
         except LineageError as error:
             self._failed(error)
 

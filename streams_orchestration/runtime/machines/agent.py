@@ -50,9 +50,9 @@ from streams_orchestration.runtime.units.wishes import read_wish
 
 RENEW_SECONDS = 2.0
 """Seconds between two renewals of the lease."""
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 """Seconds between two looks at the processes of hosts, and the least seconds between two turns of the agent's loop."""
-TURN_SECONDS = 2.0
+MAX_INTERVAL_SECONDS = 2.0
 """Seconds between two turns of the agent's loop while nothing changes in the catalog and no host ends."""
 ORPHANS_SECONDS = 2.0
 """Least seconds between two looks for processes of hosts that have ended."""
@@ -127,11 +127,11 @@ class Agent:
         self._catalog.changes.wake()
 
     def _rest(self, mark: int) -> None:
-        """Wait until the catalog changes, a host ends, or `TURN_SECONDS` have passed; at least `LOOK_SECONDS`."""
-        until = world.monotonic() + TURN_SECONDS
-        world.sleep(LOOK_SECONDS)
+        """Wait until the catalog changes, a host ends, or `MAX_INTERVAL_SECONDS` are over; at least `POLL_SECONDS`."""
+        until = world.monotonic() + MAX_INTERVAL_SECONDS
+        world.sleep(POLL_SECONDS)
         while not self._ended and world.monotonic() < until and not any(map(self._has_ended, self._hosts)):
-            if self._catalog.changes.wait(mark, LOOK_SECONDS):
+            if self._catalog.changes.wait(mark, POLL_SECONDS):
                 return
 
     def turn(self) -> None:
@@ -192,7 +192,7 @@ class Agent:
             elif lease != row.lease_until:
                 return
             lease = row.lease_until
-            world.sleep(LOOK_SECONDS)
+            world.sleep(POLL_SECONDS)
 
     def _register(self) -> None:
         m, h, name = tables.machine, tables.host, self._machine.name

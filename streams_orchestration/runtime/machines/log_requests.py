@@ -23,7 +23,7 @@ KEPT_SECONDS = 120.0
 """Seconds after which a request is dropped, since its asker must have died."""
 ANSWER_BYTES = 1 << 20
 """The most bytes of all logs in one answer together."""
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 
 
 def ask_for_logs(
@@ -55,7 +55,7 @@ def ask_for_logs(
     try:
         until = world.monotonic() + ANSWER_SECONDS
         while world.monotonic() < until:
-            catalog.changes.wait(mark, LOOK_SECONDS)
+            catalog.changes.wait(mark, POLL_SECONDS)
             mark = catalog.changes.mark()
             with catalog.read() as connection:
                 answer = connection.scalar(select(r.c.answer).where(r.c.id == request))

@@ -24,7 +24,7 @@ from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 
-REST_SECONDS = 10.0
+STANDBY_DELAY_SECONDS = 10.0
 """Seconds after the start of a host during which no standby starts, to leave the machine to a recovery."""
 
 log = logging.getLogger("streams.agent")
@@ -79,7 +79,7 @@ class Standbys:
         self._waiting: list[Standby] = []
         self._log_size = log_size
         self._errors = RecurringErrors(log)
-        self._launched = -REST_SECONDS
+        self._launched = -STANDBY_DELAY_SECONDS
 
     @property
     def waiting(self) -> int:
@@ -103,15 +103,16 @@ class Standbys:
         return self._launcher.launch(start)
 
     def keep(self) -> None:
-        """Start a missing standby, unless a host or standby was started in the last `REST_SECONDS`; log a failure.
+        """Start a missing standby; log a failure.
 
-        Standbys that have ended are dropped, and their log is rotated.
+        None starts within `STANDBY_DELAY_SECONDS` after the start of a host or standby. Standbys that
+        have ended are dropped, and their log is rotated.
         """
         self._forget_ended()
         place = self._home.standby_log(self._machine)
         with self._errors.survived(f"{place} is not rotated"):
             rotate(place, self._log_size)
-        if len(self._waiting) < self._wanted and world.monotonic() - self._launched >= REST_SECONDS:
+        if len(self._waiting) < self._wanted and world.monotonic() - self._launched >= STANDBY_DELAY_SECONDS:
             self._launched = world.monotonic()
             try:
                 self._waiting.append(self._start())

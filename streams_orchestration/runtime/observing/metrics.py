@@ -9,7 +9,7 @@ from typing import Any, Literal
 from streams_orchestration.runtime.observing.event_time import OperatorEventTime
 from streams_orchestration.runtime.programs.counts import Counts
 
-WINDOW_SECONDS = 60.0
+RATE_WINDOW_SECONDS = 60.0
 """Seconds over which rates are taken."""
 
 

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.observing.event_time import EventTimeInputs, event_time_inputs, event_times
 from streams_orchestration.runtime.observing.links import read_timed_imports
 from streams_orchestration.runtime.observing.metrics import (
-    WINDOW_SECONDS,
+    RATE_WINDOW_SECONDS,
     ApplicationMetrics,
     ReaderMetrics,
     Recorded,
@@ -129,11 +129,11 @@ def _before(connection: Connection, application: str, row: _Measured, now: float
     """
     if row.state != "RUNNING":
         return None
-    if row.at < now - WINDOW_SECONDS:
-        return now - WINDOW_SECONDS, row.counts
+    if row.at < now - RATE_WINDOW_SECONDS:
+        return now - RATE_WINDOW_SECONDS, row.counts
     s = tables.metrics_sample
     mine = select(s.c.at, s.c.counts).where(s.c.application == application, s.c.pe == row.pe, s.c.at < row.at)
-    begin = now - WINDOW_SECONDS
+    begin = now - RATE_WINDOW_SECONDS
     inside = connection.execute(mine.where(s.c.at >= begin).order_by(s.c.at).limit(1)).one_or_none()
     sample = inside or connection.execute(mine.order_by(s.c.at.desc()).limit(1)).one_or_none()
     return (sample.at, sample.counts) if sample else None

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.units.failures import may_need_reset
 from streams_orchestration.runtime.units.health import read_healths
 from streams_orchestration.runtime.units.watch import observe
 
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 """Seconds between two looks while nothing is wrong."""
 
 # made once: making a statement takes longer than running it
@@ -102,7 +102,7 @@ def read_pulses(catalog: Catalog) -> dict[str, Pulse]:
 
 
 def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
-    """Yield the pulses of all applications at once, and then every `LOOK_SECONDS` until the given seconds are over.
+    """Yield the pulses of all applications at once, and then every `POLL_SECONDS` until the given seconds are over.
 
     If another catalog takes the place of this one, that catalog is read. Raises what `read_pulses` raises.
     """
@@ -116,7 +116,7 @@ def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
                 left = until - world.monotonic()
                 if left <= 0:
                     return
-                world.sleep(min(LOOK_SECONDS, left))
+                world.sleep(min(POLL_SECONDS, left))
 
 
 def _condition(row: UnitRow) -> str:

@@ -21,7 +21,7 @@ LEAST = 1_024
 """The least tuples of a batch that pacing aims at, unless the ceiling or `BYTES` is lower."""
 GROWTH = 8
 """The highest growth factor from one batch to the next; less if the batch would take too long at the measured rate."""
-SECONDS = (0.1, 1.0)
+BATCH_SECONDS = (0.1, 1.0)
 """Lower and upper bound of the target duration of a batch, in seconds."""
 REMEMBERED = 6
 """Number of recent batches from which the pace is estimated."""
@@ -64,7 +64,7 @@ class Pace:
         )
         self._seen.append((rows, work))
         fixed, each = self._line()
-        least, most = SECONDS
+        least, most = BATCH_SECONDS
         target = most if period is None else min(max(period * PART, least), most)
         aim = max(target - max(wall - work, 0.0) - fixed, target / 2)
         growth = min(max(2 * target / max(wall, 1e-9), 2.0), GROWTH)

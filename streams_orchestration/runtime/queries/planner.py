@@ -34,7 +34,7 @@ from streams_orchestration.runtime.tasks.answers import take_answers
 
 PAUSES = Pauses(first=0.002, longest=0.1)
 """Pauses between two looks at the catalog that find nothing to do."""
-PATIENCE_SECONDS = 10.0
+PLANNER_WAIT_SECONDS = 10.0
 """Seconds that one call waits for work before it returns to the engine."""
 IDLE_PAUSES = Pauses(first=0.01, longest=0.2)
 """Pauses until an idle source without a pause of its own is polled again."""
@@ -50,7 +50,7 @@ class Planner:
         patience: the seconds that one call waits for work before it returns to the engine.
     """
 
-    def __init__(self, options: dict[str, str], patience: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, options: dict[str, str], patience: float = PLANNER_WAIT_SECONDS) -> None:
         self.options = options
         self._patience = patience
         self.scratch = Scratch(options["scratch"])

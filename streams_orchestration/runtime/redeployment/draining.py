@@ -29,7 +29,7 @@ from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration.runtime.units.trial import is_on_trial
 from streams_orchestration.runtime.units.unit_store import count_unclosed
 
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 
 OWN_CUT_SECONDS = 10.0
 """Seconds after which a drain rolls back regions whose trigger operator does not end the epoch.
@@ -124,7 +124,7 @@ def drain(
             if world.monotonic() - began >= min(OWN_CUT_SECONDS, (until - began) / 2):
                 given_up |= give_up_epochs(catalog, application, set(units) - given_up)
         close_epochs(catalog, application, units)
-        catalog.changes.wait(mark, min(LOOK_SECONDS, until - world.monotonic()))
+        catalog.changes.wait(mark, min(POLL_SECONDS, until - world.monotonic()))
 
 
 def _stay(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> str:

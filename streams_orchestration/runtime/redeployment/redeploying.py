@@ -37,7 +37,7 @@ from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.holding import hold
 
 log = logging.getLogger("streams.redeploy")
-WITHIN_SECONDS = 120.0
+REDEPLOY_TIMEOUT_SECONDS = 120.0
 """Default seconds for the changed units to reach their cuts, and then to complete an epoch of the new plan."""
 
 
@@ -62,7 +62,9 @@ class NotWrittenError(StreamsRuntimeError):
         )
 
 
-def redeploy(opened: OpenedApplication, *, drop: Collection[str] = (), within: float = WITHIN_SECONDS) -> Redeployment:
+def redeploy(
+    opened: OpenedApplication, *, drop: Collection[str] = (), within: float = REDEPLOY_TIMEOUT_SECONDS
+) -> Redeployment:
     """Replace the deployed plan by a new one, start the hosts that it needs, and wait until its trial is decided.
 
     Unchanged units keep running. The others are drained to their cuts, and continue there with the new plan. If a unit

@@ -28,13 +28,13 @@ from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
 from streams_orchestration.runtime.units.wishes import misplaced
 
-LOOK_SECONDS = 1.0
+MIN_INTERVAL_SECONDS = 1.0
 """The least seconds between two looks at the catalog."""
-IDLE_SECONDS = 5.0
+MAX_INTERVAL_SECONDS = 5.0
 """Seconds between two looks at the catalog while it does not change."""
-WITHIN_SECONDS = 60.0
+CUT_TIMEOUT_SECONDS = 60.0
 """Seconds in which an application must reach a cut at which its hosts are moved."""
-PAUSE_SECONDS = 60.0
+MOVE_RETRY_SECONDS = 60.0
 """Seconds between two attempts to move hosts of an application."""
 
 log = logging.getLogger("streams.agent")
@@ -73,8 +73,8 @@ class Tending:
             # the agent logs errors of the catalog
             with errors.survived("hosts are not started or moved"), suppress(StreamsRuntimeError):
                 self.look()
-            self._over.wait(LOOK_SECONDS)
-            self._catalog.changes.wait(mark, IDLE_SECONDS - LOOK_SECONDS)
+            self._over.wait(MIN_INTERVAL_SECONDS)
+            self._catalog.changes.wait(mark, MAX_INTERVAL_SECONDS - MIN_INTERVAL_SECONDS)
 
     def look(self) -> None:
         """Start waiting hosts that a machine takes, and move misplaced ones, if this agent leads.
@@ -105,7 +105,7 @@ class Tending:
                 log.info("%s: %s", application, host)
 
     def _put_right(self, application: str, reasons: Sequence[str], situation: tuple[object, ...]) -> None:
-        """Move misplaced hosts of an application, if it is healthy and the last attempt is `PAUSE_SECONDS` ago.
+        """Move misplaced hosts of an application, if it is healthy and the last attempt is `MOVE_RETRY_SECONDS` ago.
 
         Nothing is moved while a redeploy is under way, or without a better arrangement. A failure of a move is logged.
 
@@ -119,7 +119,7 @@ class Tending:
             NotDeployedError: the application was dropped meanwhile.
         """
         now = world.monotonic()
-        if now - self._tried.get(application, -PAUSE_SECONDS) < PAUSE_SECONDS:
+        if now - self._tried.get(application, -MOVE_RETRY_SECONDS) < MOVE_RETRY_SECONDS:
             return
         if self._fruitless.get(application) == situation:
             return
@@ -135,7 +135,7 @@ class Tending:
         for reason in reasons:
             log.info("%s: %s", application, reason)
         try:
-            for moved in put_right(self._catalog, application, within=WITHIN_SECONDS):
+            for moved in put_right(self._catalog, application, within=CUT_TIMEOUT_SECONDS):
                 log.info("%s: host %s continues on %s", application, moved.host, moved.machine)
         except BeingStartedError:
             del self._tried[application]

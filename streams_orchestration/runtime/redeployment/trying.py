@@ -15,8 +15,8 @@ from streams_orchestration.runtime.units.reading import read_units, units_status
 from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert_open
 from streams_orchestration.runtime.units.watch import observe
 
-LOOK_SECONDS = 0.5
-HEAL_SECONDS = 5.0
+POLL_SECONDS = 0.5
+RESTART_INTERVAL_SECONDS = 5.0
 """Seconds between two attempts to restart failed hosts and units."""
 
 
@@ -57,10 +57,10 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
                 return trial
             if status.state == "STOPPED":
                 raise OnTrialError(application)
-            if world.monotonic() - healed > HEAL_SECONDS and failures(status, clock.now()):
+            if world.monotonic() - healed > RESTART_INTERVAL_SECONDS and failures(status, clock.now()):
                 healed = world.monotonic()
                 start(catalog, application)
-            catalog.changes.wait(mark, LOOK_SECONDS)
+            catalog.changes.wait(mark, POLL_SECONDS)
         except CatalogUnavailableError as error:
             outage.met(error)
 

@@ -53,7 +53,7 @@ from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.holding import under_way
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
 
-WITHIN_SECONDS = 120.0
+CUT_TIMEOUT_SECONDS = 120.0
 """Default seconds in which the application must reach a cut."""
 COPIES = 8
 """The most states that are copied at the same time while the application is held."""
@@ -86,7 +86,7 @@ def create_savepoint(
     lock: StartLock,
     name: str | None = None,
     *,
-    within: float = WITHIN_SECONDS,
+    within: float = CUT_TIMEOUT_SECONDS,
 ) -> Created:
     """Take a savepoint of an application, which keeps running.
 

@@ -17,15 +17,15 @@ from streams_orchestration.runtime.sinks.publishing import DueOutput, outstandin
 from streams_orchestration.runtime.sinks.sinks import record_failure, record_success, troubled
 from streams_orchestration.runtime.storage.broken_disks import FileTrouble, is_of_files
 
-TURN_SECONDS = 0.02
+MIN_INTERVAL_SECONDS = 0.02
 """The least time between two turns, however often the catalog changes."""
 WAITING_SECONDS = 0.25
 """Seconds between two turns while outputs wait to be gathered, or a sink fails."""
-LOOK_SECONDS = 5.0
+MAX_INTERVAL_SECONDS = 5.0
 """Seconds between two turns while the catalog does not change, for safety."""
 PAUSES = Pauses(first=0.5, longest=30.0)
 """Pauses between two attempts for a failing sink."""
-END_SECONDS = 10.0
+SHUTDOWN_SECONDS = 10.0
 """Seconds that a stop waits for outputs that are being published."""
 
 log = logging.getLogger("streams.publisher")
@@ -90,11 +90,11 @@ class Publisher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Publish complete outputs as far as possible at once, and end the thread; wait at most `END_SECONDS`."""
+        """Publish complete outputs as far as possible at once, and end the thread; wait at most `SHUTDOWN_SECONDS`."""
         self._stopped.set()
         self.catalog.changes.wake()
         if self._thread.is_alive():
-            self._thread.join(END_SECONDS)
+            self._thread.join(SHUTDOWN_SECONDS)
 
     def deliver_to(self, deliverers: Mapping[str, Deliverer | Gatherer]) -> None:
         """Replace the delivering sinks: close the former ones, and load the modules of the new ones.
@@ -115,13 +115,13 @@ class Publisher:
     def _last_turn(self) -> None:
         """Publish the last outputs before the publisher ends.
 
-        Close the files that gather tuples, publish the outputs that are due, wait at most `END_SECONDS` for deliveries,
-        and mark complete directories.
+        Close the files that gather tuples, publish the outputs that are due, wait at most `SHUTDOWN_SECONDS` for
+        deliveries, and mark complete directories.
 
         Raises:
             BrokenPromiseError, OSError: see `publish_files`.
         """
-        until = world.monotonic() + END_SECONDS
+        until = world.monotonic() + SHUTDOWN_SECONDS
         for deliverer in self.deliverers.values():
             deliverer.flush()
         self.turn()
@@ -256,6 +256,6 @@ class Publisher:
                 log.exception("publishing failed; it is tried again")
             if last:
                 return
-            self._stopped.wait(TURN_SECONDS)
+            self._stopped.wait(MIN_INTERVAL_SECONDS)
             waiting = self._waiting or bool(self.troubles)
-            self.catalog.changes.wait(mark, WAITING_SECONDS if waiting else LOOK_SECONDS)
+            self.catalog.changes.wait(mark, WAITING_SECONDS if waiting else MAX_INTERVAL_SECONDS)

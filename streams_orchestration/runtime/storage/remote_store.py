@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 20.0
+RETRY_SECONDS = 20.0
 """Seconds for which requests to an unreachable storage are repeated before the task that needs it fails."""
 PAUSES = Pauses(first=0.1, longest=2.0)
 """Pauses between two attempts of a request."""
@@ -49,7 +49,7 @@ class RemoteStore(Store):
     options: str = "{}"
     """The access to the object store: `StorageOptions` as JSON, with references for secrets."""
     is_patient: bool = True
-    """True if requests are repeated for `PATIENCE_SECONDS` while the storage is unavailable."""
+    """True if requests are repeated for `RETRY_SECONDS` while the storage is unavailable."""
 
     @property
     def address(self) -> str:
@@ -176,7 +176,7 @@ class RemoteStore(Store):
     def _tried(self, action: Callable[[Storage], T]) -> T:
         """Run an action in the storage, and return its result.
 
-        While the storage is unavailable, a patient store repeats the action for `PATIENCE_SECONDS`, and logs each
+        While the storage is unavailable, a patient store repeats the action for `RETRY_SECONDS`, and logs each
         failure.
 
         Raises:
@@ -188,7 +188,7 @@ class RemoteStore(Store):
         except ValueError as error:
             message = f"{self.root}: {error}. {REFUSED}"
             raise StoreError(message) from error
-        until = world.monotonic() + (PATIENCE_SECONDS if self.is_patient else 0.0)
+        until = world.monotonic() + (RETRY_SECONDS if self.is_patient else 0.0)
         failures = 0
         while True:
             try:

@@ -32,7 +32,7 @@ HERE = "here:"
 
 FAILED_REMOVALS = 5
 """The number of removals in a row that a storage fails to do before `remove_files` skips the remaining files."""
-SLOW_SECONDS = 1.0
+SLOW_REMOVAL_SECONDS = 1.0
 """The seconds of one removal that the storage fails to do after which `remove_files` skips the remaining files."""
 
 log = logging.getLogger("streams.files")
@@ -198,7 +198,7 @@ def remove_files(store: Store, addresses: Iterable[str]) -> int:
     Names of files are never used again, so the removal may happen at any time. A file that cannot be removed is
     skipped, and is swept when its PE starts again. All remaining files are skipped if the storage is away, since each
     of them would be waited for. The storage counts as away after `FAILED_REMOVALS` errors of the storage in a row, or
-    one that took more than `SLOW_SECONDS`.
+    one that took more than `SLOW_REMOVAL_SECONDS`.
 
     Returns:
         The number of files that are gone for certain, including files that did not exist.
@@ -212,7 +212,7 @@ def remove_files(store: Store, addresses: Iterable[str]) -> int:
             title = store.title(address)
             if isinstance(error, StoreError):  # a single answer may be lost
                 failures += 1
-                if failures == FAILED_REMOVALS or world.monotonic() - began > SLOW_SECONDS:
+                if failures == FAILED_REMOVALS or world.monotonic() - began > SLOW_REMOVAL_SECONDS:
                     text = "%s and other files that are no longer needed cannot be removed: %s"
                     log.warning(text, title, error.strerror)
                     break

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIM
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.transport.visibility import readable_segments, visible_end
 
-SILENT_SECONDS = 60.0
+HEARTBEAT_TIMEOUT_SECONDS = 60.0
 """Seconds without a heartbeat of its host after which nobody waits for an importing PE."""
 KEPT_SEGMENTS = 64
 """The number of newest segments that are kept for a reader that nobody waits for, and at least the newest epoch."""
@@ -127,7 +127,7 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
         heard = max(row.heartbeat_at or 0.0, row.launched_at)
         first: int = row.first
         cut = _cut(connection, row.application, row.id, row.cut)
-        present = row.state != "FAILED" and now - heard <= SILENT_SECONDS
+        present = row.state != "FAILED" and now - heard <= HEARTBEAT_TIMEOUT_SECONDS
         by_stream[row.stream].append(
             ImportingPe(
                 row.application,

@@ -11,7 +11,7 @@ from typing import Any
 
 from streams_orchestration.runtime.errors import OperatorFailure
 
-WINDOW_SECONDS = 600.0
+FAILURE_WINDOW_SECONDS = 600.0
 """Seconds for which failures of the same code are counted together."""
 MOST_TIMES = 16
 """The most failure times that are kept; more times would not make a pause longer."""
@@ -44,9 +44,9 @@ class RepeatedFailure:
 
 
 def failed_again(before: Mapping[str, Any] | None, failure: OperatorFailure, now: float) -> RepeatedFailure:
-    """Return the failure with its repeats in a row, and with the failures of the same code within `WINDOW_SECONDS`.
+    """Return the failure with its repeats in a row, and with the times of recent failures of the same code.
 
-    At most the last `MOST_TIMES` of these are kept.
+    At most `MOST_TIMES` times are kept, none older than `FAILURE_WINDOW_SECONDS`.
 
     Args:
         before: the stored value of the previous failure; None without one.
@@ -57,10 +57,11 @@ def failed_again(before: Mapping[str, Any] | None, failure: OperatorFailure, now
         return RepeatedFailure(failure, times=(now,))
     last = OperatorFailure(**before["failure"])
     repeats = before["repeats"] + 1 if failure.is_again(last) else 1
-    times = tuple(at for at in before["times"] if abs(now - at) < WINDOW_SECONDS) if failure.code == last.code else ()
+    former = before["times"] if failure.code == last.code else ()
+    times = tuple(at for at in former if abs(now - at) < FAILURE_WINDOW_SECONDS)
     return RepeatedFailure(failure, repeats, (*times, now)[-MOST_TIMES:])
 
 
 def times_of_failure(row: Mapping[str, Any] | None, now: float) -> int:
-    """Return how often the code that failed last has failed within `WINDOW_SECONDS`; 0 if no code has failed."""
-    return 0 if row is None else sum(abs(now - at) < WINDOW_SECONDS for at in row["times"])
+    """Return how often the code that failed last has failed in `FAILURE_WINDOW_SECONDS`; 0 if no code has failed."""
+    return 0 if row is None else sum(abs(now - at) < FAILURE_WINDOW_SECONDS for at in row["times"])

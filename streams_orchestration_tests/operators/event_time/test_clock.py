@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.decision import IdleDecision
-from streams_orchestration.operators.event_time.idleness import LOOK_SECONDS, Idleness
+from streams_orchestration.operators.event_time.idleness import MAX_CALL_GAP_SECONDS, Idleness
 from streams_orchestration.operators.event_time.partition_time import AheadGuard
 from streams_orchestration.operators.event_time.partitions import merged_clocks
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
@@ -187,7 +187,7 @@ def test_time_does_not_pass_while_the_server_is_away_or_the_source_is_not_called
     look(idleness, 100.0, {"a", "b"})
     assert look(idleness, 110.0, None) == []
     assert look(idleness, 200.0, {"a", "b"}) == []
-    assert look(idleness, 300.0, {"a", "b"}) == [], f"counts for {0.5 + LOOK_SECONDS} s only"
+    assert look(idleness, 300.0, {"a", "b"}) == [], f"counts for {0.5 + MAX_CALL_GAP_SECONDS} s only"
     assert values(look(idleness, 400.0, {"a", "b"})) == [IDLE]
 
 

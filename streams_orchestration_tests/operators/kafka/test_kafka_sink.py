@@ -225,7 +225,7 @@ BROKERS = ["kafka", pytest.param("kafka_that_makes_topics", marks=pytest.mark.de
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a topic that is gone be looked for soon."""
-    monkeypatch.setattr(producing, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(producing, "TOPIC_CHECK_SECONDS", 0.2)
 
 
 def deliver_and(action: Callable[[], None], operator: KafkaSink, topic: str, epoch: int, *, before: int) -> None:
@@ -318,7 +318,7 @@ def test_a_topic_that_may_not_be_written_stops_by_name(kafka: Broker, monkeypatc
 
 
 def test_a_cluster_that_is_away_is_tried_again(kafka: Broker, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(producing, "REACH_SECONDS", 0.2)
+    monkeypatch.setattr(producing, "CONNECT_SECONDS", 0.2)
     with pytest.raises(KafkaAwayError, match=r"127.0.0.1:1"):
         deliver(sink(kafka, "t", brokers="127.0.0.1:1"), "t", 1)
 

@@ -347,7 +347,7 @@ def test_a_topic_that_may_not_be_read_stops_by_name(
 def test_a_broker_that_is_away_at_the_start_or_in_the_middle_loses_nothing(
     kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(reader, "REACH_SECONDS", 0.3)
+    monkeypatch.setattr(reader, "CONNECT_SECONDS", 0.3)
     monkeypatch.setattr(reader, "FIRST_SECONDS", 0.2)
     topic = filled(kafka, 2000)
     client = {"reconnect.backoff.ms": 10, "reconnect.backoff.max.ms": 50}

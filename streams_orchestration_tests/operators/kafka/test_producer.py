@@ -53,8 +53,8 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     for kind in ("confluent_kafka.Producer", "confluent_kafka.Consumer", "confluent_kafka.admin.AdminClient"):
         monkeypatch.setattr(kind, lambda settings: HangingClient(settings, calls, let_go))
     monkeypatch.setattr(module, "COMMIT_SECONDS", 0.01)
-    monkeypatch.setattr(module, "REACH_SECONDS", 0.01)
-    monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(module, "CONNECT_SECONDS", 0.01)
+    monkeypatch.setattr(module, "TOPIC_CHECK_SECONDS", 0.01)
     yield calls
     let_go.set()
 

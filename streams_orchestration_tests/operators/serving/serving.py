@@ -11,7 +11,7 @@ from typing import Any
 from streams_orchestration.operators.serving.http_server import HttpServer
 from streams_orchestration.operators.serving.listener import Places, listen
 
-PATIENCE = 20.0
+TIMEOUT_SECONDS = 20.0
 
 
 @contextlib.contextmanager
@@ -41,7 +41,7 @@ class Peers(contextlib.ExitStack):
 
     def connect(self, sent: bytes = b"") -> socket.socket:
         """Return a connection over which something was sent."""
-        connection = self.enter_context(socket.create_connection(("127.0.0.1", self.port), PATIENCE))
+        connection = self.enter_context(socket.create_connection(("127.0.0.1", self.port), TIMEOUT_SECONDS))
         connection.sendall(sent)
         return connection
 

@@ -70,8 +70,8 @@ def peers() -> Iterator[Peers]:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peers]:
     """A server that gives its peers next to no time."""
-    monkeypatch.setattr(http_server, "WAIT_SECONDS", 0.1)
-    monkeypatch.setattr(http_server, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(http_server, "HEAD_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(http_server, "TIMEOUT_CHECK_SECONDS", 0.01)
     with served(Application().app) as made:
         yield made
 

@@ -122,7 +122,7 @@ def test_a_session_that_is_ended_while_statements_wait_to_be_sent_changes_nothin
 
 
 def test_a_writer_that_stands_still_loses_the_lock(home: Home, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(product, "IDLE_SECONDS", 1)
+    monkeypatch.setattr(product, "IDLE_TRANSACTION_SECONDS", 1)
     forget_engines()
     moved = threading.Event()
     paused = threading.Event()

@@ -112,7 +112,7 @@ def test_nothing_is_deployed_while_another_process_starts_the_application(
 ):
     compilation = totals(write_rows(tmp_path / "rows.parquet", 3))
     name = compilation.logical.application
-    monkeypatch.setattr(start_lock, "LIMIT_SECONDS", 0.0)
+    monkeypatch.setattr(start_lock, "LOCK_TIMEOUT_SECONDS", 0.0)
     with Starting(home, name), pytest.raises(BeingStartedError):
         deploy(home, deployable(compilation), fresh=True)
     assert deployed_applications(home) == ()

@@ -90,7 +90,7 @@ def test_the_second_of_two_deployments_changes_nothing(
     first, second = machines
     compilation = totals(write_rows(tmp_path / "rows.parquet", 3))
     name = compilation.logical.application
-    monkeypatch.setattr(start_lock, "LIMIT_SECONDS", 0.0)
+    monkeypatch.setattr(start_lock, "LOCK_TIMEOUT_SECONDS", 0.0)
     with lock_start(first, name, "streams run") as lock:
         with pytest.raises(BeingStartedError, match=r"`streams run` .* on first.*Nothing was changed"):
             deploy(second, deployable(compilation))

@@ -15,13 +15,13 @@ import pytest
 from streams_orchestration.runtime.engine.spark.owners import CLAIMS, Worker, owner_pids
 from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.hosts.hangs import EnginePing, HungTasks
-from streams_orchestration.runtime.hosts.heart import ENGINE_SECONDS, HEARTBEAT_SECONDS, STUCK_SECONDS, Heart
+from streams_orchestration.runtime.hosts.heart import ENGINE_START_SECONDS, HEARTBEAT_SECONDS, STUCK_SECONDS, Heart
 from streams_orchestration.runtime.processes import process_started, thread_runs
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.waiting import until
 
-LIMIT = 15.0
+TIMEOUT_SECONDS = 15.0
 WAITS = "import sys; print('up', flush=True); sys.stdin.read()"
 WORKS = "import time\nprint('up', flush=True)\nwhile True: time.sleep(0.001)"
 
@@ -113,11 +113,11 @@ def test_a_look_that_fails_is_logged_and_the_next_one_follows(
     assert "the register of a task cannot be read" in caplog.text
 
 
-@pytest.mark.parametrize(("is_up", "last"), [(False, ENGINE_SECONDS + STUCK_SECONDS), (True, STUCK_SECONDS)])
+@pytest.mark.parametrize(("is_up", "last"), [(False, ENGINE_START_SECONDS + STUCK_SECONDS), (True, STUCK_SECONDS)])
 def test_a_host_is_heard_while_its_engine_starts_and_then_as_long_as_its_main_loop_turns(
     monkeypatch: pytest.MonkeyPatch, is_up: bool, last: float
 ):
-    clock = Looks(count=round(ENGINE_SECONDS + 2 * STUCK_SECONDS))
+    clock = Looks(count=round(ENGINE_START_SECONDS + 2 * STUCK_SECONDS))
     monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.world", clock)
     beats: list[float] = []
     presence = SimpleNamespace(beat=lambda: beats.append(clock.now), record_family=tuple, row=lambda: None)
@@ -158,14 +158,14 @@ def awake(pid: int) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only there is it known")
 def test_a_task_that_stands_still_is_ended_and_no_other(processes: dict[str, subprocess.Popen[bytes]]):
     pids = [process.pid for process in processes.values()]
-    hung, now = HungTasks(LIMIT), 0.0
+    hung, now = HungTasks(TIMEOUT_SECONDS), 0.0
     assert hung.look(pids, now) == ()
     awake(processes["works"].pid)
-    assert hung.look(pids, LIMIT - 1) == ()
+    assert hung.look(pids, TIMEOUT_SECONDS - 1) == ()
     ended: tuple[int, ...] = ()
     while not ended:  # the one that waits may just have begun to
         awake(processes["works"].pid)
-        now += LIMIT
+        now += TIMEOUT_SECONDS
         ended = hung.look(pids, now)
     assert ended == (processes["waits"].pid,)
     assert process_started(processes["waits"].pid) is None
@@ -175,18 +175,18 @@ def test_a_task_that_stands_still_is_ended_and_no_other(processes: dict[str, sub
 @pytest.mark.skipif(sys.platform != "linux", reason="only there is it known")
 def test_only_time_with_a_task_counts(processes: dict[str, subprocess.Popen[bytes]]):
     pid = processes["waits"].pid
-    hung, now = HungTasks(LIMIT), 0.0
+    hung, now = HungTasks(TIMEOUT_SECONDS), 0.0
     for _ in range(5):
         assert hung.look([pid], now) == ()
         hung.look([], now)
-        now += LIMIT
+        now += TIMEOUT_SECONDS
     while not hung.look([pid], now):
-        now += LIMIT
+        now += TIMEOUT_SECONDS
     assert process_started(pid) is None
 
 
 def test_a_process_that_is_gone_is_no_matter():
-    assert HungTasks(LIMIT).look([2**22 + 1], 0.0) == ()
+    assert HungTasks(TIMEOUT_SECONDS).look([2**22 + 1], 0.0) == ()
 
 
 def test_busy_are_the_owners_of_the_first_level_that_has_not_answered(tmp_path: Path):

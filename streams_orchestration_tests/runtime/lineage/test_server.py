@@ -46,8 +46,8 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         if name.startswith("OPENLINEAGE"):
             monkeypatch.delenv(name)
     monkeypatch.setattr(Heart, "_beat", lambda _self: None)
-    monkeypatch.setattr(hosts, "TICK_SECONDS", 0.0)
-    monkeypatch.setattr(reporter, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(hosts, "MIN_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr(reporter, "MIN_INTERVAL_SECONDS", 0.0)
     yield
     for name in set(os.environ) - set(before):
         if name.startswith("OPENLINEAGE"):
@@ -112,7 +112,7 @@ def test_a_host_sends_its_application_from_start_to_end(
 def test_a_server_that_refuses_is_logged_once_and_gets_all_later(
     local: LocalApplication, server: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    monkeypatch.setattr(reporter, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(reporter, "MAX_INTERVAL_SECONDS", 0.0)
     monkeypatch.setattr(reporter, "PAUSES", Pauses(0.0, 0.0))
     monkeypatch.setenv("OPENLINEAGE_URL", server.address)
     server.answers = [500, 500, 500]
@@ -152,7 +152,7 @@ def test_a_server_that_hangs_holds_neither_a_batch_nor_the_end_up(
         return over.wait(60)
 
     monkeypatch.setattr(client, "SEND_SECONDS", 60.0)
-    monkeypatch.setattr(reporter, "END_SECONDS", 0.1)
+    monkeypatch.setattr(reporter, "SHUTDOWN_SECONDS", 0.1)
     with receiver() as server:
         server.refuses = hang.__get__(server)
         monkeypatch.setenv("OPENLINEAGE_URL", server.address)

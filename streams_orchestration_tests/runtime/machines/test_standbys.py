@@ -25,7 +25,7 @@ WAITS = "import sys; print(sys.stdin.readline(), end='', flush=True); sys.stdin.
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Standbys]]:
     monkeypatch.setattr(standbys, "process_command", lambda *_: (sys.executable, "-c", READY + WAITS))
-    monkeypatch.setattr(standbys, "REST_SECONDS", 0.0)
+    monkeypatch.setattr(standbys, "STANDBY_DELAY_SECONDS", 0.0)
     all_made: list[Standbys] = []
 
     def make(wanted: int) -> Standbys:

@@ -33,7 +33,7 @@ EPOCHS = [list(range(10)), list(range(10, 20)), list(range(20, 23))]
 def test_redeploys_at_any_time_change_no_epoch(
     monkeypatch: pytest.MonkeyPatch, patience: int, chain: list[tuple[list[tuple[str, int]], int]]
 ):
-    monkeypatch.setattr(redeployed, "PATIENCE", patience)
+    monkeypatch.setattr(redeployed, "DRAIN_TURNS", patience)
     with tempfile.TemporaryDirectory() as directory:
         local = LocalApplication(Home(Path(directory)), beacon(23, 10, fusion="manual", pes=2), 3)
         for events, pes in chain:

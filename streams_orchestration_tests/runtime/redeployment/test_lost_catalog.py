@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration import world
-from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS
+from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 from streams_orchestration.runtime.redeployment import trying
 from streams_orchestration.runtime.redeployment.trying import await_trial
@@ -16,7 +16,7 @@ from streams_orchestration_tests.runtime.applications import compiled, sink, sou
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 
-@pytest.mark.parametrize(("seconds", "given_up"), [(LIMIT_SECONDS - 10.0, False), (1e9, True)])
+@pytest.mark.parametrize(("seconds", "given_up"), [(OUTAGE_TIMEOUT_SECONDS - 10.0, False), (1e9, True)])
 def test_awaiting_a_trial_ends_if_the_catalog_stays_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, given_up: bool
 ):
@@ -42,4 +42,4 @@ def test_awaiting_a_trial_ends_if_the_catalog_stays_away(
             await_trial(local.catalog, local.name)
     else:
         assert await_trial(local.catalog, local.name) is None
-    assert LIMIT_SECONDS - 10.0 <= now[0] < LIMIT_SECONDS + 10.0
+    assert OUTAGE_TIMEOUT_SECONDS - 10.0 <= now[0] < OUTAGE_TIMEOUT_SECONDS + 10.0

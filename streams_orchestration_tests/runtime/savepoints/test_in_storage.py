@@ -91,7 +91,7 @@ class Failing:
 
     def __init__(self, patch: pytest.MonkeyPatch, method: str, survived: int, error: type[Exception]) -> None:
         self.left, self.error = survived, error
-        patch.setattr(remote_store, "PATIENCE_SECONDS", 0.0)
+        patch.setattr(remote_store, "RETRY_SECONDS", 0.0)
         patch.setattr(RemoteStorage, method, self._failing(getattr(RemoteStorage, method)))
 
     def _failing(self, request: Callable[..., Any]) -> Callable[..., Any]:

@@ -120,7 +120,7 @@ def test_a_directory_that_is_removed_during_a_search_is_passed_over(near: Store,
 @pytest.mark.slow
 def test_a_storage_that_is_away_is_tried_again_and_then_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     clock = Clock()
-    monkeypatch.setattr(remote_store, "PATIENCE_SECONDS", 0.35)
+    monkeypatch.setattr(remote_store, "RETRY_SECONDS", 0.35)
     monkeypatch.setattr(remote_store, "world", clock)
     options = f"endpoint=http://127.0.0.1:{free_port()} region=us-east-1 anonymous=True"
     store = store_at(tmp_path, "s3://bucket/p", options)

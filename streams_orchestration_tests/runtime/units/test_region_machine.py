@@ -41,7 +41,7 @@ from streams_orchestration_tests.specs import CASES
 TRACES = yaml.safe_load((CASES / "region_traces.yaml").read_text())
 PES = {"p": 1, "q": 2}
 MEMBERS = frozenset(PES.values())
-LIMIT_SECONDS = 12.0
+GIVE_UP_SECONDS = 12.0
 
 PLAIN: dict[str, Event] = {
     "healthy": Healthy(),
@@ -123,7 +123,7 @@ EVENTS = st.one_of(
 
 @given(events=st.lists(EVENTS, max_size=60), period=st.sampled_from([None, 10.0]), attempts=st.integers(1, 4))
 def test_promises(events: list[Any], period: float | None, attempts: int):
-    settings = RegionSettings(MEMBERS, period, 20.0, 30.0, attempts, RestartPolicy(limit=LIMIT_SECONDS))
+    settings = RegionSettings(MEMBERS, period, 20.0, 30.0, attempts, RestartPolicy(limit=GIVE_UP_SECONDS))
     record = RegionRecord.first(settings)
     used: set[int] = set()
     for at, given_event in enumerate(events, start=1):
@@ -183,7 +183,7 @@ def check_counts(settings: RegionSettings, before: RegionRecord, after: RegionRe
     """No cause gets more attempts than are configured, unless it is forced; one outside gets time in their place."""
     for action in actions:
         if isinstance(action, TriggerReset) and after.give_up_at is not None:
-            assert at < after.give_up_at <= at + LIMIT_SECONDS
+            assert at < after.give_up_at <= at + GIVE_UP_SECONDS
             assert after.max_attempts - after.attempts == before.max_attempts - before.attempts
         if isinstance(action, ResetFailed):
             assert before.attempts > 0

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.units.broken_disks import kind_of_disk
 from streams_orchestration.runtime.units.failures import BACK_OFF, UnitFailure, failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_record import Tries
-from streams_orchestration.runtime.units.repeated_failures import WINDOW_SECONDS, failed_again, times_of_failure
+from streams_orchestration.runtime.units.repeated_failures import FAILURE_WINDOW_SECONDS, failed_again, times_of_failure
 from streams_orchestration.runtime.units.status import PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 from streams_orchestration.runtime.units.watch import observe
@@ -72,14 +72,14 @@ def test_an_operator_with_state_may_do_better_the_next_time():
     assert not again.hopeless
 
 
-@given(st.lists(st.floats(0.0, 2 * WINDOW_SECONDS), min_size=1, max_size=12))
+@given(st.lists(st.floats(0.0, 2 * FAILURE_WINDOW_SECONDS), min_size=1, max_size=12))
 def test_failures_of_the_same_line_count_within_the_window(waits: list[float]):
     at, times, row = NOW, [], None
     for number, wait in enumerate(waits):
         at += wait
         times.append(at)
         row = failed_again(row, replace(BOOM, cause=f"ValueError: {number}", values=str(number)), at).row()
-    assert times_of_failure(row, at) == sum(at - each < WINDOW_SECONDS for each in times)
+    assert times_of_failure(row, at) == sum(at - each < FAILURE_WINDOW_SECONDS for each in times)
 
 
 UNIT = UnitStatus(

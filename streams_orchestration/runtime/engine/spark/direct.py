@@ -21,7 +21,7 @@ from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, TaskReque
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries.planner import Planner
 
-SECONDS = 5.0
+DIRECT_SECONDS = 5.0
 """Batches are direct for this many seconds after Spark last ran a batch, if that batch took no longer than this.
 
 Spark ends workers that got no task from it for a minute.
@@ -53,8 +53,8 @@ class DirectBatches:
     def advance(self, batch: int) -> int:
         """Commit the last batch, run and commit direct batches until Spark has to run one, and return its number.
 
-        Spark has to run a batch if its last batch ended more than `SECONDS` ago or took longer than that, or if the
-        owners cannot run the batch. Return `batch` if there is nothing to do for a while, the catalog cannot be
+        Spark has to run a batch if its last batch ended more than `DIRECT_SECONDS` ago or took longer than that, or if
+        the owners cannot run the batch. Return `batch` if there is nothing to do for a while, the catalog cannot be
         reached, or the planner plans no more; direct batches may have been committed before that.
 
         Args:
@@ -66,7 +66,7 @@ class DirectBatches:
         if batch == self._handed:
             now = time.monotonic()
             self._handed, self._last_run = None, batch
-            self._until = now + SECONDS if now - self._handed_at < SECONDS else now
+            self._until = now + DIRECT_SECONDS if now - self._handed_at < DIRECT_SECONDS else now
         not_before = 0.0
         while True:
             latest = max(batch, self._last_run)

@@ -44,7 +44,7 @@ IMPORTED = (
 )
 REQUEST_SECONDS = 10.0
 """Seconds without data after which a request that a client has not sent completely is refused."""
-FULL_SECONDS = 0.1
+ACCEPT_RETRY_SECONDS = 0.1
 """Seconds between two tries to accept a client while the process has no free file descriptor."""
 STREAMS = ("standard input", "standard output", "standard error")
 
@@ -160,7 +160,7 @@ class ForkServer:
             if request is not None:
                 request.close()
             if client is None:  # no file can be opened: who connects waits
-                time.sleep(FULL_SECONDS)
+                time.sleep(ACCEPT_RETRY_SECONDS)
             else:
                 client.close()
             return

@@ -32,7 +32,7 @@ machine.
 """
 TCP = "tcp"
 BACKLOG = 64
-FULL_SECONDS = 0.1
+ACCEPT_RETRY_SECONDS = 0.1
 """Seconds until the next try to accept a connection while this process has no free file descriptor."""
 HANDSHAKE_SECONDS = 5
 """Seconds within which both ends of a connection must prove that they know the key."""
@@ -69,7 +69,7 @@ def listen() -> tuple[str, socket.socket]:
 def accepted(listener: socket.socket) -> Connection:
     """Wait for the next connection to a listening socket, and return it; its peer has not proved that it knows the key.
 
-    While this process has no free file descriptor, it tries again every `FULL_SECONDS`.
+    While this process has no free file descriptor, it tries again every `ACCEPT_RETRY_SECONDS`.
 
     Raises:
         OSError: the peer has gone.
@@ -80,7 +80,7 @@ def accepted(listener: socket.socket) -> Connection:
         except OSError as error:
             if error.errno not in (errno.EMFILE, errno.ENFILE):
                 raise
-            time.sleep(FULL_SECONDS)
+            time.sleep(ACCEPT_RETRY_SECONDS)
             continue
         keep_from_forks(connection)
         return connection

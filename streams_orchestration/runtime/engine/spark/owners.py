@@ -27,8 +27,8 @@ from typing import Any
 import psutil
 
 from streams_orchestration.runtime.engine.spark.owner_sockets import (
+    ACCEPT_RETRY_SECONDS,
     DRIVER,
-    FULL_SECONDS,
     OwnerConnection,
     accepted,
     admit,
@@ -320,7 +320,7 @@ class Worker:
                 threading.Thread(target=self._serve, args=(connection, key), daemon=True).start()
             except RuntimeError:  # no thread can be started now; who connects does so again
                 connection.close()
-                time.sleep(FULL_SECONDS)
+                time.sleep(ACCEPT_RETRY_SECONDS)
 
     def _serve(self, connection: Connection, key: bytes) -> None:
         if not admit(connection, key):

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from streams_orchestration.runtime.processes import kill, process_started, thread_runs
 from streams_orchestration.runtime.recurring import RecurringErrors
 
-LOOK_SECONDS = 1.0
+HANG_CHECK_SECONDS = 1.0
 
 log = logging.getLogger("streams.hangs")
 
@@ -72,14 +72,14 @@ class StandstillWatch:
         """
         moved = runs is None or runs != self._runs or not self._tasks
         self._runs, self._still = runs, 0 if moved else self._still + 1
-        if self._still * LOOK_SECONDS >= self._limit > 0:
+        if self._still * HANG_CHECK_SECONDS >= self._limit > 0:
             self._still = 0
             self._end(self._limit)
 
     def _watch(self) -> None:
         errors = RecurringErrors(log)
         while True:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(HANG_CHECK_SECONDS)
             with errors.survived("the watch for hanging tasks failed"):
                 self.look(thread_runs(os.getpid(), threading.get_native_id()))
 

@@ -26,7 +26,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
 
 POLL_SECONDS = 0.5
-START_SECONDS = 120.0
+FIRST_BATCH_SECONDS = 120.0
 """The most seconds to wait for the first batch."""
 
 
@@ -49,7 +49,8 @@ def measure(
 ) -> Measurement:
     """Measure an application for some time, or until it ends or `pause` returns True.
 
-    The measurement begins when the application has made batches, for which it waits up to `START_SECONDS` (`_begin`).
+    The measurement begins when the application has made batches, for which it waits at most
+    `FIRST_BATCH_SECONDS` (`_begin`).
 
     Args:
         home: the state directory.
@@ -131,12 +132,12 @@ def _begin(
 ) -> ApplicationMetrics:
     """Wait for the first reading of the metrics.
 
-    It is taken when every PE has committed a batch, or when some PEs have and a quarter of `START_SECONDS` is over. If
-    it has to be awaited, `say` tells that once.
+    It is taken when every PE has committed a batch, or when some PEs have and a quarter of
+    `FIRST_BATCH_SECONDS` is over. If it has to be awaited, `say` tells that once.
 
     Raises:
         NotProfiledError: the application does not run, has failed, or was deployed with STREAMS_METRICS=off; no batch
-            is committed within `START_SECONDS`; or `pause` returns True.
+            is committed within `FIRST_BATCH_SECONDS`; or `pause` returns True.
         NotDeployedError, StorageSettingError, CatalogError: see `measure`.
     """
     began, announced = clock(), False
@@ -151,13 +152,12 @@ def _begin(
             )
             raise NotProfiledError(message)
         if {each.pe for each in metrics.pes} == {each.id for each in status.pes} or (
-            metrics.pes and clock() > began + START_SECONDS / 4
+            metrics.pes and clock() > began + FIRST_BATCH_SECONDS / 4
         ):
             return metrics
-        if clock() > began + START_SECONDS:
-            message = (
-                f"{application} committed no batch in {START_SECONDS:g} s. Look at `streams status {application}`."
-            )
+        if clock() > began + FIRST_BATCH_SECONDS:
+            problem = f"{application} committed no batch in {FIRST_BATCH_SECONDS:g} s"
+            message = f"{problem}. Look at `streams status {application}`."
             raise NotProfiledError(message)
         if not announced:
             say(f"{application} has just begun; waiting for its first batches ...")

@@ -12,8 +12,8 @@ import pytest
 
 from streams_orchestration.runtime.engine.spark.frames import analysis
 from streams_orchestration.runtime.engine.spark.frames.analysis import (
-    SECONDS,
-    TELL_SECONDS,
+    ANALYSIS_SECONDS,
+    PROGRESS_LOG_SECONDS,
     AnalysisError,
 )
 from streams_orchestration.runtime.patience import LONGEST, Patience
@@ -59,12 +59,12 @@ def test_one_that_does_not_end_is_given_up_with_the_place_at_which_it_stands(
 
 
 def test_a_busy_machine_may_take_as_much_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    awaited(monkeypatch, tmp_path, Child(waits=1.0, ends=4 * SECONDS), load=4.5)
+    awaited(monkeypatch, tmp_path, Child(waits=1.0, ends=4 * ANALYSIS_SECONDS), load=4.5)
 
 
 def test_it_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.WARNING, "streams.analysis"):
-        awaited(monkeypatch, tmp_path, Child(waits=1.0, ends=2.5 * TELL_SECONDS), load=1.0)
+        awaited(monkeypatch, tmp_path, Child(waits=1.0, ends=2.5 * PROGRESS_LOG_SECONDS), load=1.0)
     assert [record.getMessage() for record in caplog.records] == [
         "Spark has been analysing the queries for 10 s: it starts",
         "Spark has been analysing the queries for 20 s: it starts",

@@ -94,7 +94,7 @@ def test_batches_behind_one_of_spark_are_run_by_the_owners(tmp_path: Path, worke
 
 
 def test_after_a_while_spark_runs_one_again(tmp_path: Path, workers: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(direct, "SECONDS", 0.0)
+    monkeypatch.setattr(direct, "DIRECT_SECONDS", 0.0)
     query = Query(tmp_path)
     query.own(announced(_serve))
     assert query.run() == query.batches
@@ -108,9 +108,9 @@ def test_behind_a_batch_that_took_spark_long_spark_runs_the_next_one_too(
     query = Query(tmp_path)
     query.own(announced(_serve))
     assert query.turn()
-    now += 2 * direct.SECONDS
+    now += 2 * direct.DIRECT_SECONDS
     assert query.turn()
-    now += direct.SECONDS / 2
+    now += direct.DIRECT_SECONDS / 2
     query.run()
     assert query.batches == 2
 

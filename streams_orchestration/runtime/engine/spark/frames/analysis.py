@@ -43,10 +43,10 @@ from streams_orchestration.runtime.storage.home import Home
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SECONDS = 120.0
+ANALYSIS_SECONDS = 120.0
 """Seconds for the whole analysis on an idle machine; most of the few seconds that it needs go to the start of Spark."""
-LOOK_SECONDS = 0.25
-TELL_SECONDS = 10.0
+POLL_SECONDS = 0.25
+PROGRESS_LOG_SECONDS = 10.0
 """Seconds between two messages on the progress of the analysis."""
 _PROGRAMS, _ANSWER, _LOG, _PROGRESS = "programs.pickle", "answer.json", "log", "progress"
 logger = logging.getLogger("streams.analysis")
@@ -60,7 +60,7 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path, session: SparkSes
     """Have Spark analyse the queries of an application; without queries Spark is not started, and the result is empty.
 
     An operator whose query cannot run is a refusal in the result, not an error. Programs whose queries Spark cannot
-    distinguish are analysed once. In a process of its own, the progress is logged every `TELL_SECONDS`.
+    distinguish are analysed once. In a process of its own, the progress is logged every `PROGRESS_LOG_SECONDS`.
 
     Args:
         programs: the programs of all PEs.
@@ -68,7 +68,7 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path, session: SparkSes
         session: the session that analyses them; None for one in a process of its own.
 
     Raises:
-        AnalysisError: Spark does not start, fails, or takes more than `SECONDS`, in a process of its own.
+        AnalysisError: Spark does not start, fails, or takes more than `ANALYSIS_SECONDS`, in a process of its own.
         JavaError: there is no Java for that process.
         HostLaunchError: this process may have too few files open for that.
     """
@@ -88,7 +88,7 @@ def _analysed_apart(programs: list[PeProgram], base: Path, directory: Path) -> Q
     """Analyse programs in a process of its own, which gets and leaves files in a directory and is then killed.
 
     Raises:
-        AnalysisError: Spark does not start, fails, or takes more than `SECONDS`.
+        AnalysisError: Spark does not start, fails, or takes more than `ANALYSIS_SECONDS`.
         JavaError: there is no Java.
         HostLaunchError: this process may have too few files open.
     """
@@ -114,24 +114,24 @@ def _analysed_apart(programs: list[PeProgram], base: Path, directory: Path) -> Q
 
 
 def _await(child: subprocess.Popen[bytes], directory: Path) -> None:
-    """Wait until the child process has ended, and log its progress every `TELL_SECONDS`.
+    """Wait until the child process has ended, and log its progress every `PROGRESS_LOG_SECONDS`.
 
     Raises:
-        AnalysisError: the child has used `SECONDS`, which are longer on a busy machine.
+        AnalysisError: the child has used `ANALYSIS_SECONDS`, which are longer on a busy machine.
     """
     patience = Patience(time.monotonic, machine_load)
-    tell_at = TELL_SECONDS
+    tell_at = PROGRESS_LOG_SECONDS
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(LOOK_SECONDS)
+            child.wait(POLL_SECONDS)
             return
         passed = patience.look()
         stands = _progress(directory)
-        if patience.used > SECONDS:
+        if patience.used > ANALYSIS_SECONDS:
             message = f"Spark has not analysed the queries within {passed:.0f} s ({stands}); try again"
             raise AnalysisError(message + where_it_stood(directory / _LOG))
         if passed >= tell_at:
-            tell_at = passed + TELL_SECONDS
+            tell_at = passed + PROGRESS_LOG_SECONDS
             logger.warning("Spark has been analysing the queries for %.0f s: %s", passed, stands)
 
 
@@ -237,7 +237,7 @@ class _EmptySource:
 
 if __name__ == "__main__":
     hide_secrets()
-    faulthandler.dump_traceback_later(SECONDS / 2, repeat=True)
+    faulthandler.dump_traceback_later(ANALYSIS_SECONDS / 2, repeat=True)
     place = Path(sys.argv[1])
     try:
         write_whole(place / _ANSWER, dump(_analysed_here(place)), durably=False)
