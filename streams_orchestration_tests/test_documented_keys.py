@@ -17,8 +17,6 @@ from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
-ROW = re.compile(r"^\| `(\w+)` \|(.*?)\| ", re.MULTILINE)
-"""Operator and parameters, in the table of the reference."""
 VARIABLE = re.compile(r"\bSTREAMS_[A-Z_]*[A-Z]\b")
 
 
@@ -57,14 +55,6 @@ def test_examples_have_keys_and_parameters_that_there_are(page: Path):
     documents = [document for block in blocks if (document := document_of(block)) is not None]
     findings = [each for document in documents for each in validate_document(document)[1]]
     assert [str(each) for each in findings if each.code in ("SO0007", "SO0010")] == []
-
-
-def test_the_table_of_operators_has_parameters_that_there_are():
-    table = (ROOT / "docs" / "reference.md").read_text("utf-8").partition("\n## Operators that run\n")[2]
-    rows = [row for row in ROW.findall(table.partition("\n### ")[0]) if row[0] in STANDARD]
-    assert {kind for kind, _ in rows} == set(STANDARD)
-    wrong = {kind: set(re.findall(r"`(\w+)", named)) - parameters_of(kind) for kind, named in rows}
-    assert {kind: names for kind, names in wrong.items() if names} == {}
 
 
 @pytest.mark.slow

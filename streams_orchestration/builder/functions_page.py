@@ -1,16 +1,14 @@
-"""The page of all functions, made from their table: `python -m streams_orchestration.builder.functions_page`."""
+"""The page of all functions, made from their table: `make docs`."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from pathlib import Path
 
 from streams_orchestration.expressions.catalog import GROUPS
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.refused import REFUSED
 from streams_orchestration.expressions.table import Form, SqlFunction
-from streams_orchestration.model.pages import write_page
 from streams_orchestration.operators.standard.output_functions import (
     EXAMPLE_ROWS,
     EXAMPLE_SCHEMA,
@@ -19,8 +17,6 @@ from streams_orchestration.operators.standard.output_functions import (
     OutputFunction,
 )
 from streams_orchestration.operators.standard.pane_functions import PANE_FUNCTIONS
-
-PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 
 _HEAD = """# Functions
 
@@ -136,7 +132,3 @@ def _code(text: str) -> str:
 
 def _plain(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-if __name__ == "__main__":
-    write_page(PAGE, lambda _: functions_page())

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import keyword
 import re
-from pathlib import Path
 
 from streams_orchestration.expressions.catalog import GROUPS
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.table import Form, FunctionSignature, SqlFunction
-from streams_orchestration.model.pages import write_page
 from streams_orchestration.operators.standard.output_functions import (
     OUTPUT_FUNCTIONS,
     STREAMS_FUNCTIONS,
     OutputFunction,
 )
 
-PAGE = Path(__file__).with_name("functions.py")
 _HEAD = '''"""The functions of expressions over columns, and the output functions of `Aggregate`.
 
 `make docs` writes this module from the tables of functions; edit those.
@@ -91,7 +88,3 @@ def _docstring(summary: str, notes: list[str]) -> str:
 
 def _quoted(text: str) -> str:
     return f'"{text}"'
-
-
-if __name__ == "__main__":
-    write_page(PAGE, lambda _: source())

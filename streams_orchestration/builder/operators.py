@@ -927,7 +927,7 @@ def Join(
 
     Args:
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        window: Sliding window clause for both streams, or a list with one for each; needed without within.
+        window: Sliding window clause for both streams, or a list with one for each; needed without within. count(0) makes the join one-sided.
         within: Least and greatest difference in seconds of event time: the time of a tuple of port 1 minus the time of its partner. It replaces window.
         discard_age: Seconds before the watermark from which on a tuple is dropped; needs within.
         equality_lhs: Attributes of port 0 that are compared with the attributes in equalityRHS.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import textwrap
 import types
 import typing
@@ -16,14 +17,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from streams_orchestration.model.operators import InputPortModel, OperatorSignature, OutputPortModel
-from streams_orchestration.model.pages import write_page
 from streams_orchestration.model.standard import STANDARD as SIGNATURES
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
 from streams_orchestration.operators.contract import Operator, SourceOperator
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
 
-PAGE = Path("docs/standard-operators.md")
 EXAMPLES = Path("docs/standard-operators.yaml")
 _HEAD = """\
 # Standard operators
@@ -33,7 +32,7 @@ have in common: expressions, windows, files, brokers, databases and lakes. [What
 otherwise](#differences-from-ibm-streams) is at the end.
 
 This page is written by `make docs` from the models of the operators, and from the examples in
-[`standard-operators.yaml`](standard-operators.yaml), which are compiled by a test; edit those.
+[`standard-operators.yaml`](standard-operators.yaml), which a test compiles, or runs; edit those.
 """
 _DIFFERENCES = (
     "## Differences from IBM Streams",
@@ -50,13 +49,24 @@ _LIMITS = {"gt": "more than", "ge": "at least", "le": "at most", "lt": "less tha
 _WIDTH = 120
 
 
-def page() -> str:
-    """Return the page as Markdown, the operators sorted by name."""
+def operators_page() -> str:
+    """Return the page as Markdown, the operators sorted by name.
+
+    Raises:
+        OSError: the examples cannot be read.
+        ImplementationError: an operator cannot be imported.
+    """
     examples = yaml.safe_load(EXAMPLES.read_text(encoding="utf-8"))
-    names = sorted(STANDARD, key=str.lower)
-    links = textwrap.fill(" ".join(f"[{name}](#{name.lower()})" for name in names), _WIDTH, break_on_hyphens=False)
-    sections = (_section(name, examples[name]["graph"]) for name in names)
-    return "\n".join([_HEAD, links, "", *sections, *_differences()])
+    kinds = {name: import_operator(STANDARD[name]) for name in sorted(STANDARD, key=str.lower)}
+    rows = (f"| [{name}](#{name.lower()}) | {_paragraphs(kind)[0]} |" for name, kind in kinds.items())
+    sections = (_section(name, kind, examples[name]) for name, kind in kinds.items())
+    return "\n".join([_HEAD, "| operator | |", "|---|---|", *rows, "", *sections, *_differences()])
+
+
+def _paragraphs(kind: type[Operator]) -> list[str]:
+    """Return the paragraphs of the docstring of an operator, each in one line."""
+    text = inspect.cleandoc(kind.__doc__ or "")
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
 
 
 def _differences() -> list[str]:
@@ -72,10 +82,9 @@ def _written(parameters: Mapping[str, Any]) -> str:
     return ", ".join(f"`{name}: {json.dumps(value).strip(chr(34))}`" for name, value in parameters.items()) or "–"
 
 
-def _section(name: str, example: str) -> str:
-    kind, signature = import_operator(STANDARD[name]), SIGNATURES[name]
-    paragraphs = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
-    about = [textwrap.fill(" ".join(each.split()), _WIDTH, break_on_hyphens=False) + "\n" for each in paragraphs]
+def _section(name: str, kind: type[Operator], example: Mapping[str, Any]) -> str:
+    signature = SIGNATURES[name]
+    about = [textwrap.fill(each, _WIDTH, break_on_hyphens=False) + "\n" for each in _paragraphs(kind)]
     outputs = _ports(signature.outputs, signature.least_outputs, signature.most_outputs)
     facts = [
         f"Input ports: {_ports(signature.inputs, signature.least_inputs, signature.most_inputs)}",
@@ -191,9 +200,14 @@ def _refused(kind: type[Operator]) -> list[str]:
     return ["| not here | instead |", "|---|---|", *rows, ""]
 
 
-def _example(text: str) -> list[str]:
-    return ["```yaml", text.rstrip(), "```", ""]
-
-
-if __name__ == "__main__":
-    write_page(PAGE, lambda _: page())
+def _example(example: Mapping[str, Any]) -> list[str]:
+    """Return the graph of an example, its files, and the tuples that it reads and submits."""
+    files = [line for name, text in example.get("files", {}).items() for line in (f"# {name}", *text.splitlines(), "")]
+    tuples = [
+        f"{verb} {yaml.safe_dump(each, default_flow_style=True, width=math.inf, sort_keys=False).strip()}"
+        for verb in ("reads", "submits")
+        if (each := example.get(verb))
+    ]
+    shown = [*files, *tuples]
+    text = ["```text", "\n".join(shown).rstrip(), "```", ""] if shown else []
+    return ["```yaml", example["graph"].rstrip(), "```", "", *text]

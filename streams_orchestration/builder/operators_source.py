@@ -7,18 +7,15 @@ import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from streams_orchestration.model.pages import write_page
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
 
-PAGE = Path(__file__).with_name("operators.py")
 _HEAD = '''"""The standard operators with their parameters, to be put into an application.
 
 `make docs` writes this module from the models of the parameters; edit those.
@@ -99,7 +96,3 @@ def _quoted(value: Any) -> str:
 
 def _default(info: FieldInfo) -> str:
     return "required" if info.is_required() else f"{info.default!r} when None"
-
-
-if __name__ == "__main__":
-    write_page(PAGE, lambda _: source())

@@ -1,15 +1,14 @@
 """The tour of the compiler: one application of three operators goes through all stages.
 
 Every module `stage` begins with a station of the tour, which is run as a test. `docs/compiler-tour.md` is written from
-them by `make docs`, or by `python -m streams_orchestration.compiler.tour FILE`.
+them by `make docs`.
 """
 
 from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 import yaml
 
@@ -19,9 +18,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.model.pages import write_page
 
-PAGE = Path("docs/compiler-tour.md")
 SPEC = """\
 specVersion: 1
 application: tour
@@ -99,16 +96,3 @@ def _section(number: int, stage: Stage) -> Iterator[str]:
         example = block.startswith("    ")
         yield from ("", "```python", textwrap.dedent(block), "```") if example else ("", block)
     yield ""
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page to the file in the first argument, by default `docs/compiler-tour.md`.
-
-    Raises:
-        SystemExit, OSError: see `write_page`.
-    """
-    write_page(PAGE, lambda _: tour_page(), arguments)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,20 +1,11 @@
-"""The page of all diagnostics, `docs/diagnostics.md`, written from the table of codes.
-
-`make docs`, or `python -m streams_orchestration.model.diagnostics_page FILE`.
-"""
+"""The page of all diagnostics, `docs/diagnostics.md`, written from the table of codes by `make docs`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 from streams_orchestration.model.codes import Code
 from streams_orchestration.model.own_codes import OWN_CODES
-from streams_orchestration.model.pages import write_page
 from streams_orchestration.model.spl_codes import SPL_CODES
 from streams_orchestration.model.streams_codes import STREAMS_CODES
-
-PAGE = Path("docs/diagnostics.md")
 
 _HEAD = """\
 # Diagnostics
@@ -71,16 +62,3 @@ def _section(title: str, codes: dict[str, Code]) -> str:
 def _cell(text: str) -> str:
     # outside of code spans, readers of Markdown may take braces, dollars and angle brackets for markup
     return text.replace("|", "\\|").replace("<", "&lt;").replace("${name}", "`${name}`")
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page to the file in the first argument, by default `docs/diagnostics.md`.
-
-    Raises:
-        SystemExit, OSError: see `write_page`.
-    """
-    write_page(PAGE, lambda _: diagnostics_page(), arguments)
-
-
-if __name__ == "__main__":
-    main()

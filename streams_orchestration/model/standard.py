@@ -19,132 +19,100 @@ NO_NODES = frozenset((IMPORT, EXPORT, JOB_CONTROL_PLANE))
 _NOT_MEMBER = ConsistentSupport(member=False, start=False, reason="it cannot drain, checkpoint and reset")
 _NOT_START = ConsistentSupport(start=False, reason="it cannot replay its tuples")
 _BOTH = ConsistentSupport()
-
-_CANNOT_LIVE = frozenset(("TCPSink", "Gate", "Switch"))
-_CANNOT_START = frozenset(
-    (
-        *("Aggregate", "Barrier", "CharacterTransform", "DataFrame", "DeDuplicate", "Delay", "DeltaSink"),
-        *("DynamicFilter", "FileSink", "Filter", "Format", "Functor", "HttpSink", "IcebergSink", "Join", "KafkaSink"),
-        *("MetricsSink", "Pair", "Parse", "Punctor", "Selector", "Sort", "Split", "Sql", "SqlSink", "ThreadedSplit"),
-        *("Lookup", "Merge", "Throttle", "UDPSink", "Union", "XMLParse"),
-    )
-)
-DATAFRAMES = frozenset(("DataFrame", "Sql"))
-"""Operators that run as a Spark DataFrame."""
-_STATEFUL = frozenset(
-    (
-        *DATAFRAMES,
-        *("Aggregate", "Barrier", "Beacon", "Buffer", "CharacterTransform", "Compress", "Custom", "Decompress"),
-        *("DeDuplicate", "Delay", "DeltaSink", "DeltaSource"),
-        *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
-        *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
-        *("HttpSink", "HttpSource", "IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource"),
-        *("MQTTSource", "Merge", "MetricsSink", "NATSSource", "Parse", "PostgresChangeSource", "RedisSource"),
-        *("TCPSink", "TCPSource", "Throttle", "UDPSink", "UDPSource", "XMLParse"),
-    )
-)
-
-_WITH_EXPRESSIONS = frozenset(
-    (
-        *("Aggregate", "Barrier", "DeDuplicate", "DynamicFilter", "Filter", "Format", "Functor", "Gate", "Join"),
-        *("MetricsSink", "Punctor", "Sort", "Split", "Switch"),
-    )
-)
-
-_HOLDS_TUPLES = frozenset(("Delay", "Gate", "Merge", "Sort", "Switch"))
-"""Operators that hold tuples back; their watermark does not pass the time of such a tuple (EV62)."""
-
-PLACES_WATERMARKS = frozenset(
-    {
-        *("DeDuplicate", "DynamicFilter", "Filter", "Format", "Functor", "Lookup", "Punctor", "ReplayableStart"),
-        *("Split", "ThreadedSplit", "Throttle", "Union"),
-    }
-)
-"""Operators that get a batch with all its watermarks in one call.
-
-Other operators get one call for the tuples before each watermark."""
-PLACES_BY_EVENT_TIME = frozenset(("Aggregate", "Delay", "FileSink", "Join", "Sort"))
-"""Operators that get a batch with all its watermarks in one call if one of their parameters needs event time."""
-
-_TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
-    # One word a port set: M mutable or c not; then g generates, p preserves window punctuation, x control port,
-    # e expects window punctuation, w does so with a window evicted by punctuation; ? the port may be left out,
-    # * any number of ports, + one or more.
-    "Aggregate": ("WindowTriggerBound", "cw", "Mg M?"),
-    "Barrier": ("Always", "c c c*", "M"),
-    "Beacon": ("Always", "", "cg"),
-    "Buffer": ("Never", "cw", "cp"),
-    "CharacterTransform": ("Always", "c", "Mp"),
-    "Compress": ("Always", "c", "Mg"),
-    "Custom": ("Always", "M*", "Mg*"),
-    "DataFrame": ("Always", "c c*", "M M*"),
-    "DeDuplicate": ("Always", "c", "Mp cp? cp?"),
-    "Decompress": ("Always", "M", "Mg"),
-    "Delay": ("Never", "c", "cp"),
-    "DeltaSink": ("Always", "c", ""),
-    "DeltaSource": ("Always", "", "M"),
-    "Demux": ("Always", "c", "Mp Mp*"),
-    "DirectoryScan": ("Always", "", "c"),
-    "DynamicFilter": ("Always", "c c c?", "cp cp?"),
-    "Export": ("Always", "c", ""),
-    "FileSink": ("Always", "c", "M?"),
-    "FileSource": ("Always", "c?", "Mg Mg?"),
-    "Filter": ("Always", "c", "cp cp?"),
-    "Format": ("Always", "c", "Mp"),
-    "Functor": ("Always", "c", "Mp Mp*"),
-    "Gate": ("Always", "c cx", "cp"),
-    "HttpSink": ("Always", "c", ""),
-    "HttpSource": ("Always", "", "M M?"),
-    "IcebergSink": ("Always", "c", ""),
-    "IcebergSource": ("Always", "", "M"),
-    "Import": ("Always", "", "cg"),
-    "JavaOp": ("Never", "cw*", "Mg*"),
-    "JobControlPlane": ("Always", "", ""),
-    "Join": ("WindowEvictionBound", "c c", "Mg M? M?"),
-    "KafkaSink": ("Always", "c", ""),
-    "KafkaSource": ("Always", "", "M M?"),
-    "KeyedAggregate": ("Always", "c", "M"),
-    "KeyedDelay": ("Always", "c", "M"),
-    "KeyedJoin": ("Always", "c c", "M"),
-    "Lookup": ("Always", "c", "Mp cp?"),
-    "MQTTSource": ("Always", "", "M M?"),
-    "Marker": ("Never", "cw", "cp"),
-    "Merge": ("Always", "c c*", "M"),
-    "MetricsSink": ("Always", "c", ""),
-    "NATSSource": ("Always", "", "M M?"),
-    "Normalize": ("Always", "c", "Mg"),
-    "Pair": ("Always", "c c c*", "Mg"),
-    "Parse": ("Always", "M", "Mp"),
-    "PostgresChangeSource": ("Always", "", "Mg Mg?"),
-    "PunctMerger": ("Always", "ce ce*", "cg"),
-    "Punctor": ("Always", "c", "Mg"),
-    "RedisSource": ("Always", "", "M M?"),
-    "ReplayableStart": ("Always", "c", "cp"),
-    "Selector": ("Never", "Mw+", "cg"),
-    "Sort": ("WindowEvictionBound", "cw", "Mg M?"),
-    "Split": ("Always", "c", "cp cp*"),
-    "Sql": ("Always", "c c*", "M"),
-    "SqlSink": ("Always", "c", ""),
-    "SqlSource": ("Always", "", "Mg Mg?"),
-    "Switch": ("Always", "c cx", "cp"),
-    "TCPSink": ("Always", "c", ""),
-    "TCPSource": ("Always", "", "M M?"),
-    "ThreadedSplit": ("Never", "c", "Mp Mp*"),
-    "Throttle": ("Always", "c", "cp"),
-    "UDPSink": ("Always", "c", ""),
-    "UDPSource": ("Always", "", "M M?"),
-    "Union": ("Always", "c c*", "M"),
-    "V1TCPSink": ("Always", "c", ""),
-    "V1TCPSource": ("Always", "", "Mg"),
-    "XMLParse": ("Always", "c", "Mg Mg*"),
+_TABLE: dict[str, tuple[SingleThreadedMode, str, str, str]] = {
+    # Mode, input ports, output ports, facts. A port set is a word: M mutable or c not; then g generates, p preserves
+    # window punctuation, x control port, e expects window punctuation, w does so with a window evicted by punctuation;
+    # ? the port may be left out, * any number of ports, + one or more. A fact is a word, too:
+    # - stateful: keeps a state;
+    # - noRegion, noStart: cannot be in, cannot start a consistent region;
+    # - dataframe: runs as a Spark DataFrame;
+    # - onError: has expressions, and can send tuples without a value to a port of their own;
+    # - keepsType: the outputs have the tuple type of the first input port;
+    # - holdsTuples: holds tuples back; the watermark does not pass the time of such a tuple (EV62);
+    # - whole, wholeByEventTime: gets a batch with all its watermarks in one call, always or if a parameter needs event
+    #   time. Other operators get one call for the tuples before each watermark.
+    "Aggregate": ("WindowTriggerBound", "cw", "Mg M?", "stateful noStart onError wholeByEventTime"),
+    "Barrier": ("Always", "c c c*", "M", "stateful noStart onError"),
+    "Beacon": ("Always", "", "cg", "stateful"),
+    "Buffer": ("Never", "cw", "cp", "stateful keepsType"),
+    "CharacterTransform": ("Always", "c", "Mp", "stateful noStart"),
+    "Compress": ("Always", "c", "Mg", "stateful"),
+    "Custom": ("Always", "M*", "Mg*", "stateful"),
+    "DataFrame": ("Always", "c c*", "M M*", "stateful noStart dataframe"),
+    "DeDuplicate": ("Always", "c", "Mp cp? cp?", "stateful noStart onError keepsType whole"),
+    "Decompress": ("Always", "M", "Mg", "stateful"),
+    "Delay": ("Never", "c", "cp", "stateful noStart keepsType holdsTuples wholeByEventTime"),
+    "DeltaSink": ("Always", "c", "", "stateful noStart"),
+    "DeltaSource": ("Always", "", "M", "stateful"),
+    "Demux": ("Always", "c", "Mp Mp*", ""),
+    "DirectoryScan": ("Always", "", "c", "stateful"),
+    "DynamicFilter": ("Always", "c c c?", "cp cp?", "stateful noStart onError keepsType whole"),
+    "Export": ("Always", "c", "", ""),
+    "FileSink": ("Always", "c", "M?", "stateful noStart wholeByEventTime"),
+    "FileSource": ("Always", "c?", "Mg Mg?", "stateful"),
+    "Filter": ("Always", "c", "cp cp?", "noStart onError keepsType whole"),
+    "Format": ("Always", "c", "Mp", "noStart onError whole"),
+    "Functor": ("Always", "c", "Mp Mp*", "noStart onError whole"),
+    "Gate": ("Always", "c cx", "cp", "stateful noRegion onError keepsType holdsTuples"),
+    "HttpSink": ("Always", "c", "", "stateful noStart"),
+    "HttpSource": ("Always", "", "M M?", "stateful"),
+    "IcebergSink": ("Always", "c", "", "stateful noStart"),
+    "IcebergSource": ("Always", "", "M", "stateful"),
+    "Import": ("Always", "", "cg", ""),
+    "JavaOp": ("Never", "cw*", "Mg*", ""),
+    "JobControlPlane": ("Always", "", "", ""),
+    "Join": ("WindowEvictionBound", "c c", "Mg M? M?", "stateful noStart onError wholeByEventTime"),
+    "KafkaSink": ("Always", "c", "", "stateful noStart"),
+    "KafkaSource": ("Always", "", "M M?", "stateful"),
+    "KeyedAggregate": ("Always", "c", "M", "stateful"),
+    "KeyedDelay": ("Always", "c", "M", "stateful"),
+    "KeyedJoin": ("Always", "c c", "M", "stateful"),
+    "Lookup": ("Always", "c", "Mp cp?", "noStart whole"),
+    "MQTTSource": ("Always", "", "M M?", "stateful"),
+    "Marker": ("Never", "cw", "cp", "stateful keepsType"),
+    "Merge": ("Always", "c c*", "M", "stateful noStart holdsTuples"),
+    "MetricsSink": ("Always", "c", "", "stateful noStart onError"),
+    "NATSSource": ("Always", "", "M M?", "stateful"),
+    "Normalize": ("Always", "c", "Mg", "stateful"),
+    "Pair": ("Always", "c c c*", "Mg", "stateful noStart"),
+    "Parse": ("Always", "M", "Mp", "stateful noStart"),
+    "PostgresChangeSource": ("Always", "", "Mg Mg?", "stateful"),
+    "PunctMerger": ("Always", "ce ce*", "cg", "stateful keepsType"),
+    "Punctor": ("Always", "c", "Mg", "noStart onError keepsType whole"),
+    "RedisSource": ("Always", "", "M M?", "stateful"),
+    "ReplayableStart": ("Always", "c", "cp", "keepsType whole"),
+    "Selector": ("Never", "Mw+", "cg", "stateful noStart keepsType"),
+    "Sort": ("WindowEvictionBound", "cw", "Mg M?", "stateful noStart onError keepsType holdsTuples wholeByEventTime"),
+    "Split": ("Always", "c", "cp cp*", "noStart onError keepsType whole"),
+    "Sql": ("Always", "c c*", "M", "stateful noStart dataframe"),
+    "SqlSink": ("Always", "c", "", "stateful noStart"),
+    "SqlSource": ("Always", "", "Mg Mg?", "stateful"),
+    "Switch": ("Always", "c cx", "cp", "stateful noRegion onError keepsType holdsTuples"),
+    "TCPSink": ("Always", "c", "", "stateful noRegion"),
+    "TCPSource": ("Always", "", "M M?", "stateful"),
+    "ThreadedSplit": ("Never", "c", "Mp Mp*", "noStart keepsType whole"),
+    "Throttle": ("Always", "c", "cp", "stateful noStart keepsType whole"),
+    "UDPSink": ("Always", "c", "", "stateful noStart"),
+    "UDPSource": ("Always", "", "M M?", "stateful"),
+    "Union": ("Always", "c c*", "M", "noStart keepsType whole"),
+    "V1TCPSink": ("Always", "c", "", ""),
+    "V1TCPSource": ("Always", "", "Mg", ""),
+    "XMLParse": ("Always", "c", "Mg Mg*", "stateful noStart"),
 }
-KEEPS_TYPE = frozenset(
-    (
-        *("Buffer", "DeDuplicate", "Delay", "DynamicFilter", "Filter", "Gate", "Marker", "PunctMerger", "Punctor"),
-        *("ReplayableStart", "Selector", "Sort", "Split", "Switch", "ThreadedSplit", "Throttle", "Union"),
-    )
-)
-"""Standard operators whose outputs have the tuple type of their first input port."""
+
+
+def _with(fact: str) -> frozenset[str]:
+    return frozenset(name for name, (*_, facts) in _TABLE.items() if fact in facts.split())
+
+
+DATAFRAMES = _with("dataframe")
+"""Operators that run as a Spark DataFrame."""
+KEEPS_TYPE = _with("keepsType")
+"""Operators whose outputs have the tuple type of their first input port."""
+PLACES_WATERMARKS = _with("whole")
+"""Operators that get a batch with all its watermarks in one call."""
+PLACES_BY_EVENT_TIME = _with("wholeByEventTime")
+"""Operators that get a batch with all its watermarks in one call if one of their parameters needs event time."""
 
 
 def _counts(words: list[str]) -> tuple[int, int | None]:
@@ -165,7 +133,8 @@ def _output(word: str) -> OutputPortModel:
 
 
 def _signature(name: str) -> OperatorSignature:
-    mode, inputs, outputs = _TABLE[name]
+    mode, inputs, outputs, words = _TABLE[name]
+    facts = words.split()
     least_inputs, most_inputs = _counts(inputs.split())
     least_outputs, most_outputs = _counts(outputs.split())
     return OperatorSignature(
@@ -175,12 +144,12 @@ def _signature(name: str) -> OperatorSignature:
         most_inputs=most_inputs,
         least_outputs=least_outputs,
         most_outputs=most_outputs,
-        stateful=name in _STATEFUL,
+        stateful="stateful" in facts,
         single_threaded=mode,
-        engine="dataframe" if name in DATAFRAMES else "tuples",
-        watermark_mode="heldInput" if name in _HOLDS_TUPLES else None,
-        routes_failures=name in _WITH_EXPRESSIONS,
-        consistent=_NOT_MEMBER if name in _CANNOT_LIVE else _NOT_START if name in _CANNOT_START else _BOTH,
+        engine="dataframe" if "dataframe" in facts else "tuples",
+        watermark_mode="heldInput" if "holdsTuples" in facts else None,
+        routes_failures="onError" in facts,
+        consistent=_NOT_MEMBER if "noRegion" in facts else _NOT_START if "noStart" in facts else _BOTH,
     )
 
 

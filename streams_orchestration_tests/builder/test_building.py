@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import datetime
 from pathlib import Path
@@ -14,7 +13,6 @@ import yaml
 
 import streams_orchestration.builder.operators as op
 from streams_orchestration.builder import Application, BuildError, consistent, parallel, port, threading, use
-from streams_orchestration.builder.operators_source import PAGE, source
 from streams_orchestration.builder.schemas import ddl_of
 from streams_orchestration.builder.values import import_path
 from streams_orchestration.model.diagnostics import ApplicationError
@@ -362,8 +360,3 @@ def test_a_spec_is_gone_on_with(tmp_path: Path):
 
 def test_parallel_annotations_have_the_names_of_a_spec():
     assert parallel("${width}", replicate_host_tags=["t"]) == {"width": "${width}", "replicateHostTags": ["t"]}
-
-
-def test_the_operators_of_the_builder_are_current():
-    written, wanted = (ast.dump(ast.parse(text)) for text in (PAGE.read_text(encoding="utf-8"), source()))
-    assert written == wanted, "run `make docs`"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.builder.functions_page import PAGE, functions_page
+from streams_orchestration.builder.functions_page import functions_page
 from streams_orchestration.expressions.arrow import arrow_type, values_of
 from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.conversion import writer
@@ -118,7 +118,6 @@ def test_a_function_has_examples_that_are_right(function: SqlFunction | Form):
 def test_the_page_has_every_function():
     page = functions_page()
     assert [name for name in FUNCTIONS if f"`{name.replace('|', chr(92) + '|')}" not in page] == []
-    assert PAGE.read_text(encoding="utf-8") == page, "make docs"
 
 
 @pytest.mark.parametrize(

@@ -49,11 +49,11 @@ class FileSource(SourceOperator):
     there without reading the rows before it. The offset also holds the identity of the file, so a replaced file is
     reported. A local text file may grow line by line; the new lines are read as well, and `hotFile` waits for them.
 
-    Only the attributes of the output stream are read, by name if the format has names. The reader stays open between
-    calls. A window marker follows the last tuple of a file. Several files are read in the order of their paths; the
-    next one is looked up when one has ended. In an operator-driven region an epoch ends with every file. A second
-    output port gets malformed rows. If its schema is a text and an int, it gets the path of every file that was read,
-    and 0, as in IBM Streams.
+    Only the attributes of the output stream are read, by name if the format has names. A window marker follows the last
+    tuple of a file. Several files are read in the order of their paths; the next one is looked up when one has ended.
+    In an operator-driven region an epoch ends with every file. With an input port, the files are those that the only
+    attribute of its tuples names. A second output port gets malformed rows. If its schema is a text and an int, it gets
+    the path of every file that was read, and 0, as in IBM Streams.
     """
 
     Parameters = FileSourceParameters

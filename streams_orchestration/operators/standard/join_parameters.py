@@ -35,7 +35,8 @@ class JoinParameters(ExpressionParameters):
 
     window: str | list[str] | None = Field(
         default=None,
-        description="Sliding window clause for both streams, or a list with one for each; needed without within.",
+        description="Sliding window clause for both streams, or a list with one for each; needed without within. "
+        "count(0) makes the join one-sided.",
     )
     within: list[Bound] | None = Field(
         default=None,

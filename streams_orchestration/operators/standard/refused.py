@@ -17,6 +17,14 @@ _SENT = {
     "writePunctuations": "only tuples are sent; use a Custom to turn marks into tuples",
 }
 
+_ENCRYPTED = dict.fromkeys(
+    (
+        *("sslAuthenticateClient", "sslCertificateAuthorityFile", "sslCertificateFile", "sslCipherSuites"),
+        *("sslConfigName", "sslProtocol", "password"),
+    ),
+    "connections are not encrypted; put a proxy that encrypts in front of the address",
+)
+
 _WAITING = {
     "bufferSize": "tuples that wait for other ports are kept in the state, so no port must be blocked; leave it out"
 }
@@ -74,6 +82,7 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "TCPSink": {
         **_SENT,
+        **_ENCRYPTED,
         **dict.fromkeys(
             ("reconnectionPolicy", "reconnectionBound", "retryFailedSends", "detectDisconnectsBeforeSends"),
             "connections are always restored, and unsent tuples are sent again; leave it out",
@@ -87,6 +96,9 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "TCPSource": {
         **_RECEIVED,
+        **_ENCRYPTED,
+        "confirmWireFormat": "only tuples are read; leave it out",
+        "keepAlive": "accepted connections are always checked; leave it out",
         "reconnectionPolicy": "closed connections are always reopened; leave it out",
         "reconnectionBound": "closed connections are always reopened; leave it out",
     },

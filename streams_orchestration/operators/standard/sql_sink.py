@@ -56,6 +56,8 @@ class SqlSink(EpochSink):
 
     A retry after a crash finds the mark and writes nothing. With `visibility: read_uncommitted` every batch is a
     transaction. A reset cannot take rows back, so its replay adds them again unless `key` replaces them.
+
+    It replaces `JDBCRun` and `ODBCAppend` of IBM Streams.
     """
 
     Parameters = SqlSinkParameters

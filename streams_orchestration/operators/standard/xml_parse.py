@@ -72,7 +72,8 @@ class XMLParse(Operator):
     """Submits a tuple for each element that a trigger names, and a window marker after each document.
 
     A document may begin in one tuple and end in another; attributes of the input come from the tuple in which the
-    element ends. Names are compared as they are written, with their prefixes.
+    element ends. Names are compared as they are written, with their prefixes. Paths are names, `*`, `.`, `@name`,
+    `text()`, and the conditions `[2]`, `[@a="v"]` and `[a="v"]`.
     """
 
     Parameters = XmlParseParameters

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from streams_orchestration.model.pages import write_page
 from streams_orchestration.runtime.observing.exposition.families import FAMILIES
 
-PAGE = Path("docs/metrics.md")
 BEGIN, END = "<!-- begin: written by make docs -->\n", "<!-- end: written by make docs -->\n"
 """Lines before and after the tables. The rest of the page is written by hand."""
 
@@ -29,7 +25,3 @@ def with_tables(page: str) -> str:
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     return f"{before}{begin}\n{tables()}\n\n{end}{after}"
-
-
-if __name__ == "__main__":
-    write_page(PAGE, lambda page: with_tables(page.read_text(encoding="utf-8")))

@@ -54,7 +54,6 @@ def test_units_are_those_of_opentelemetry():
     assert units["streams_unit_resets"] == ""
 
 
-def test_the_page_has_the_families_that_there_are():
-    written = (ROOT / page.PAGE).read_text()
-    assert written == page.with_tables(written), "write it again: make docs"
+def test_the_page_has_every_name():
+    written = page.tables()
     assert all(f"`{family.name}`" in written for family in all_families())
