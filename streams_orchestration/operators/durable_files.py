@@ -8,6 +8,8 @@ Each step is on disk before the next one relies on it:
 3. `sync_names` flushes the names, by one call for each directory.
 
 Only then may another place rely on the file: a commit that names it, or the removal of its former name.
+
+A removed file may be found again after a loss of power until `sync_removals` or `sync_trees` has flushed its removal.
 """
 
 from __future__ import annotations
@@ -148,6 +150,24 @@ def sync_directory(directory: Path) -> None:
             raise
 
 
+def sync_removals(paths: Iterable[Path]) -> None:
+    """Flush the removal of files or directories to disk; a path whose parent directory does not exist is left out.
+
+    Raises:
+        OSError: a directory cannot be flushed; `filename` names it.
+    """
+    _together(_sync_if_there, sorted({path.parent for path in paths}))
+
+
+def sync_trees(directories: Iterable[Path]) -> None:
+    """Flush the removal of all files below some directories to disk; a directory that does not exist is left out.
+
+    Raises:
+        OSError: a directory cannot be flushed; `filename` names it.
+    """
+    _together(_sync_if_there, sorted({Path(place) for top in directories for place, _, _ in os.walk(top)}))
+
+
 def make_directory(directory: Path) -> None:
     """Create a directory and its parents, and flush their names to disk. Raises OSError if that fails."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -181,6 +201,12 @@ def _sync(path: Path) -> None:
         raise
     finally:
         os.close(descriptor)
+
+
+def _sync_if_there(directory: Path) -> None:
+    """Flush the names in a directory; do nothing if it is gone. Raises OSError if it cannot be flushed."""
+    with suppress(FileNotFoundError):
+        sync_directory(directory)
 
 
 def _together(action: Callable[[Path], None], paths: Sequence[Path]) -> None:

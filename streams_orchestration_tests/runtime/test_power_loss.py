@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.operators.durable_files import sync_names, write_durably
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
+from streams_orchestration.operators.sinks.undeliverable import Undeliverable, count_set_aside, set_aside
+from streams_orchestration.operators.standard.consumed_files import ConsumedFiles
+from streams_orchestration.operators.standard.sql_sink import SqlSink
 from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.savepoints.places import savepoint_of
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks import state_files
 from streams_orchestration.runtime.tasks.state_files import SMALL_STATE
+from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.runtime.applications import compiled, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
+from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.power import Disk, recorded
 from streams_orchestration_tests.runtime.redeployed import redeploy, run_some, visits
+from streams_orchestration_tests.runtime.running import joined
 from streams_orchestration_tests.runtime.saved import begun, take
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
@@ -144,3 +157,78 @@ def test_files_that_a_reset_retracted_do_not_reappear_after_a_power_loss(tmp_pat
     disk.lose_power(removals=True)
     local.run()
     assert visible(local) == sorted(rows(COUNT))
+
+
+def test_files_that_the_last_sweep_removed_do_not_reappear_after_a_power_loss(tmp_path: Path, disk: Disk):
+    """No process looks for files of a complete application."""
+    local = sinking(tmp_path)
+    joined(local.home)
+    left = local.home.data(local.name) / "states" / "pe-0" / "of-a-killed-task.state"
+    left.parent.mkdir(parents=True)
+    write_durably(left, b"state")
+    sync_names([left])
+    assert Host(local.home, local.name, 0, "mine", IdleEngine()).last_sweep()
+    assert not left.exists()
+    disk.lose_power(removals=True)
+    assert not left.exists()
+
+
+def test_results_that_a_fresh_start_removed_do_not_reappear_after_a_power_loss(tmp_path: Path, disk: Disk):
+    local = sinking(tmp_path, file=str(disk.root / "elsewhere"))
+    local.run()
+    former = [*(disk.root / "elsewhere").glob("*.parquet")]
+    assert former
+    deploy(local.home, deployable(local.compilation), fresh=True)
+    disk.lose_power(removals=True)
+    assert not any(path.exists() for path in former)
+
+
+@pytest.mark.parametrize("parameters", [{"deleteFile": True}, {"moveFileToDirectory": "done"}], ids=str)
+def test_consumed_files_do_not_reappear_after_a_power_loss(tmp_path: Path, disk: Disk, parameters: dict[str, Any]):
+    (disk.root / "done").mkdir()
+    file = disk.root / "a.csv"
+    write_durably(file, b"n\n1\n")
+    sync_names([file])
+    bench = Bench(ConsumedFiles, [], ["n int NOT NULL"], disk.root, file="*.csv", format="csv", **parameters)
+    operator = bench.operator
+    assert isinstance(operator, ConsumedFiles)
+    operator.confirm(bench.produce().offset)
+    disk.lose_power(removals=True)
+    assert not file.exists()
+    disk.lose_power(removals=False)
+    assert len([*disk.root.glob("done/*")]) == ("deleteFile" not in parameters)
+
+
+def test_a_file_is_copied_durably_to_another_file_system(tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch):
+    link = os.link
+
+    def on_another_file_system(source: Path, target: Path) -> None:
+        if Path(target).parent.name == "done":
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(target))
+        link(source, target)
+
+    (disk.root / "done").mkdir()
+    file = disk.root / "a.csv"
+    write_durably(file, b"n\n1\n")
+    os.utime(file, (1e9, 1e9))
+    bench = Bench(
+        ConsumedFiles, [], ["n int NOT NULL"], disk.root, file="*.csv", format="csv", moveFileToDirectory="done"
+    )
+    operator = bench.operator
+    assert isinstance(operator, ConsumedFiles)
+    offset = bench.produce().offset
+    monkeypatch.setattr(os, "link", on_another_file_system)
+    operator.confirm(offset)
+    disk.lose_power(removals=False)
+    (moved,) = disk.root.glob("done/*")
+    assert (moved.read_text(), moved.stat().st_mtime) == ("n\n1\n", 1e9)
+
+
+def test_tuples_that_a_repeated_delivery_takes_are_not_set_aside_again_after_a_power_loss(tmp_path: Path, disk: Disk):
+    context = Bench(SqlSink, ["n int"], results=disk.root, url=f"sqlite:///{tmp_path}/target.db", table="t").context
+    key = DeliveryKey("life", "Out", -1, 1, 0, 1)
+    set_aside(context, key, [Undeliverable(0, "n", "too large", {"n": 1})])
+    assert count_set_aside(context, key) == 1
+    set_aside(context, key, [])
+    disk.lose_power(removals=True)
+    assert count_set_aside(context, key) == 0

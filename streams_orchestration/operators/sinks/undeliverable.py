@@ -6,13 +6,14 @@ import base64
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
 from streams_orchestration.operators.context import OperatorContext
-from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.operators.durable_files import sync_removals, write_whole
 from streams_orchestration.operators.errors import LOGGED
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 
@@ -61,7 +62,9 @@ def set_aside(context: OperatorContext, key: DeliveryKey, tuples: Sequence[Undel
     """
     path = file_of(context, key)
     if not tuples:
-        path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            path.unlink()
+            sync_removals([path])
         return
     for each in tuples[:LOGGED]:
         context.logger.warning("delivery %s, %s: %s; set aside in %s", key, each.place, each.reason, path)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.operators.contract import Offset, OperatorContext
+from streams_orchestration.operators.durable_files import link_or_copy, sync_names, sync_removals
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration.operators.standard.file_source_parameters import FileSourceParameters
 from streams_orchestration.operators.storage.port import File, is_address
@@ -87,27 +88,39 @@ class ConsumedFiles(FileSource):
         return {"file": offset.get("file", self.parameters.file), "size": 0}
 
     def confirm(self, offset: Offset) -> None:
-        """Delete or move the files that the offset lists as read, unless they have changed since.
+        """Delete or move the files that the offset lists as read, unless they have changed since; this is then on disk.
 
         Raises:
-            OSError: a file cannot be removed.
+            FileExistsError: see `_keep`.
+            OSError: a file cannot be removed or moved.
         """
-        for read in offset.get("read", ()):
-            file = self._as_read(read)
-            if file is None:
-                continue
-            if self.parameters.delete_file:
-                file.unlink(missing_ok=True)
-            else:
-                shutil.move(file, self._free_name(file.name))
+        files = [file for read in offset.get("read", ()) if (file := self._as_read(read)) is not None]
+        for file in files:
+            if not self.parameters.delete_file:
+                self._keep(file)
+            file.unlink(missing_ok=True)
+        sync_removals(files)
 
-    def _free_name(self, name: str) -> Path:
-        """Return a path in the directory that no file has yet: with the name, or the name and the first free number."""
-        place = self.context.base / (self.parameters.move_file_to_directory or "") / name
+    def _keep(self, file: Path) -> None:
+        """Give a file a second name in the directory that it moves to, or copy it to another file system; flush that.
+
+        Raises:
+            FileExistsError: another process has taken the free name meanwhile.
+            OSError: the file cannot be linked or copied, or the name not be flushed.
+        """
+        target = self._free_name(file)
+        if not target.exists():
+            link_or_copy(file, target)
+            shutil.copystat(file, target)
+        sync_names([target])
+
+    def _free_name(self, file: Path) -> Path:
+        """Return the first path in the directory that no other file has: the file's name, or its name and a number."""
+        place = self.context.base / (self.parameters.move_file_to_directory or "") / file.name
         number = 0
-        while place.exists():
+        while place.exists() and not place.samefile(file):
             number += 1
-            place = place.with_name(f"{name}.{number}")
+            place = place.with_name(f"{file.name}.{number}")
         return place
 
 

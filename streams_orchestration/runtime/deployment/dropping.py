@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 from sqlalchemy import delete
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.durable_files import forget_names
+from streams_orchestration.operators.durable_files import forget_names, sync_removals
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
@@ -67,8 +68,10 @@ def forget(opened: OpenedApplication, programs: tuple[PeProgram, ...]) -> None:
     home, catalog, application = opened.home, opened.catalog, opened.name
     if opened.deployed:
         cancel(catalog, application)
-    for path in _published(home, programs):
+    published = _published(home, programs)
+    for path in published:
         path.unlink(missing_ok=True)
+    sync_removals(path for path in published if isinstance(path, Path))
     with catalog.write() as connection:
         connection.execute(delete(tables.application).where(tables.application.c.name == application))
         for table in tables.metadata.sorted_tables:

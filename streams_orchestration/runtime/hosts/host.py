@@ -36,7 +36,7 @@ from streams_orchestration.runtime.log_rotation import rotate
 from streams_orchestration.runtime.processes import MACHINE, is_alive, is_here
 from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.settings import Settings
-from streams_orchestration.runtime.sinks.completing import clear_after_publishers, complete
+from streams_orchestration.runtime.sinks.completing import clear_after_publishers, complete, flush_removals
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
@@ -255,8 +255,7 @@ class Host:
         programs = self.queries.programs.values()
         self.garbage = Garbage(self.catalog, self.application, programs, self.timed, row.plan)
         self.garbage_here = GarbageHere(self.catalog, self.application, [program.pe for program in here])
-        sinks = deliverers(self.catalog, self.application, programs, self.timed)
-        self.publisher.deliver_to(sinks)
+        self.publisher.deliver_to(deliverers(self.catalog, self.application, programs, self.timed))
         self.receivers.serve(self.home, here)
         self.lineage.load(pe.program for pe in pes)
         log.info("plan %s: PEs %s", row.plan, ", ".join(str(program.pe) for program in here))
@@ -342,7 +341,8 @@ class Host:
     def _clear_all(self) -> bool:
         is_clear = clear_after_publishers(self.catalog, self.application)
         self.heart.turned()
-        return is_clear & self._clear({program.unit for program in self.queries.programs.values()})
+        is_clear &= self._clear({program.unit for program in self.queries.programs.values()})
+        return is_clear and flush_removals(self.catalog, self.application)
 
     def _see_start(self) -> None:
         """Note when the queries were first started, and report the phases of the start once a batch is committed."""

@@ -1,23 +1,28 @@
 """Completing: a unit whose results are all published is marked as completed, and then the application is.
 
-No process looks for files of a complete application, so the files that no commit names are removed before.
+No process looks for files of a complete application. So the files that no commit names are removed before, and their
+removal is on disk.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from sqlalchemy import Connection, bindparam, select, union, update
 
-from streams_orchestration.operators.durable_files import forget_names
+from streams_orchestration.operators.durable_files import forget_names, sync_trees
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.sinks.directories import unmarked_units
+from streams_orchestration.runtime.storage.home import data_of
 from streams_orchestration.runtime.storage.waiting import path_of, remove_abandoned
+
+log = logging.getLogger("streams.garbage")
 
 # made once: making a statement takes longer than running it
 _f, _p, _u = tables.sink_file, tables.pe, tables.unit
@@ -60,6 +65,7 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | Non
         if ends.are_all:
             if sweep is None:
                 clear_after_publishers(catalog, application)
+                flush_removals(catalog, application)
             elif not sweep():
                 return False
         with catalog.write() as connection:
@@ -100,6 +106,20 @@ def clear_after_publishers(catalog: Catalog, application: str) -> bool:
     The storage is asked once, without waiting for it.
     """
     return remove_abandoned(catalog.store.hasty(), application, _pending_directories(catalog, application))
+
+
+def flush_removals(catalog: Catalog, application: str) -> bool:
+    """Make all removals of an application's files durable, and return True; log a failure and return False.
+
+    Without it, files may be found again after a loss of power.
+    """
+    try:
+        catalog.store.sync_removals(data_of(application))
+        sync_trees(_pending_directories(catalog, application))
+    except OSError as error:
+        log.warning("the removal of files that no commit names is not on disk yet: %s", error)
+        return False
+    return True
 
 
 def remove_empty(catalog: Catalog, application: str) -> None:

@@ -20,6 +20,7 @@ from streams_orchestration.operators.durable_files import (
     link_or_copy,
     sync_contents,
     sync_names,
+    sync_trees,
     write_durably,
 )
 from streams_orchestration.operators.storage.local import files_below
@@ -158,6 +159,15 @@ class Store:
     def remove(self, address: str) -> None:
         """Remove a file; do nothing if it does not exist."""
         self._local(address).unlink(missing_ok=True)
+
+    def sync_removals(self, directory: str) -> None:
+        """Make the removals of files below a directory durable; an object store needs no sync.
+
+        Raises:
+            OSError: a directory cannot be flushed.
+        """
+        paths = (self.path(directory), self.path(HERE + directory))
+        sync_trees(path for path in paths if path is not None)
 
     def remove_all(self, directory: str) -> None:
         """Remove a directory with its files as far as possible; no error is raised."""
