@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.catalog.changes import Bell, Changes
+from streams_orchestration.runtime.catalog.changes import Changes, CommitListener
 from streams_orchestration.runtime.engine.spark import progress
 from streams_orchestration.runtime.engine.spark.progress import StandstillWatch
 from streams_orchestration.runtime.hosts import storage_watch
@@ -96,8 +96,8 @@ def test_hosts_are_tended_again_after_an_unexpected_error(monkeypatch: pytest.Mo
         thread.end()
 
 
-class Ringing(Bell):
-    """A bell that always rings, and the first of which cannot be closed without an error."""
+class AlwaysNotified(CommitListener):
+    """A listener that is always notified, and the first of which cannot be closed without an error."""
 
     closed = 0
 
@@ -121,25 +121,27 @@ class Ringing(Bell):
 
 @pytest.fixture
 def changes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Changes]:
-    monkeypatch.setattr(Ringing, "closed", 0)
-    made = Changes(Ringing)
+    monkeypatch.setattr(AlwaysNotified, "closed", 0)
+    made = Changes(AlwaysNotified)
     yield made
     made.close()
 
 
 def test_changes_are_heard_when_somebody_who_is_told_of_them_fails(changes: Changes):
     heard = Reached()
-    Ringing.closed = 1
+    AlwaysNotified.closed = 1
     mark = changes.mark()  # afterwards it changes with the two errors only
-    changes.heard = heard
+    changes.on_change = heard
     assert changes.wait(mark, TIMEOUT_SECONDS)
     assert heard.is_reached()
 
 
-def test_changes_are_heard_when_a_bell_fails_and_cannot_be_closed(monkeypatch: pytest.MonkeyPatch, changes: Changes):
+def test_changes_are_reported_when_a_listener_fails_and_cannot_be_closed(
+    monkeypatch: pytest.MonkeyPatch, changes: Changes
+):
     taken = Reached()
     monkeypatch.setattr("streams_orchestration.runtime.catalog.changes.REOPEN_SECONDS", 0.0)
-    monkeypatch.setattr(Ringing, "take", lambda _: [taken(), "app/region-0"])
+    monkeypatch.setattr(AlwaysNotified, "take", lambda _: [taken(), "app/region-0"])
     mark = changes.mark()
     assert changes.wait(mark, TIMEOUT_SECONDS)
     assert taken.is_reached()

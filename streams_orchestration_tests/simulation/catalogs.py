@@ -21,7 +21,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import catalog as catalogs
 from streams_orchestration.runtime.catalog import changes, start_lock
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS
-from streams_orchestration.runtime.catalog.changes import ANYTHING, Bell
+from streams_orchestration.runtime.catalog.changes import ANYTHING, CommitListener
 from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
 from streams_orchestration.runtime.catalog.tables import metadata
 from streams_orchestration.runtime.hosts import relay
@@ -49,49 +49,49 @@ def opened(path: Path, factory: type[sqlite3.Connection] = sqlite3.Connection) -
     )  # fmt: skip
 
 
-class Bells:
-    """The bells of a simulation, by the path of their file."""
+class Notifications:
+    """The notifications of a simulation, by the path of their file."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
-        self._bells: dict[Path, tuple[Signal, list[int]]] = {}
+        self._signals: dict[Path, tuple[Signal, list[int]]] = {}
 
     def at(self, path: Path) -> tuple[Signal, list[int]]:
-        """Return the signal of a bell, and the number of times that it was rung."""
-        return self._bells.setdefault(path, (Signal(), [0]))
+        """Return the signal of a file, and the number of its notifications."""
+        return self._signals.setdefault(path, (Signal(), [0]))
 
-    def ring(self, path: Path) -> None:
-        """Ring a bell."""
+    def send(self, path: Path) -> None:
+        """Notify the listeners to a file."""
         signal, count = self.at(path)
         count[0] += 1
         self.scheduler.notify(signal)
 
-    def open(self, path: Path) -> Bell:
-        """Return a listener to a bell."""
-        return SimulatedBell(self, path)
+    def open(self, path: Path) -> CommitListener:
+        """Return a listener to a file."""
+        return SimulatedListener(self, path)
 
 
-class SimulatedBell(Bell):
-    """A listener to a bell."""
+class SimulatedListener(CommitListener):
+    """A listener to a file."""
 
-    def __init__(self, bells: Bells, path: Path) -> None:
-        self._bells = bells
-        self._signal, self._count = bells.at(path)
+    def __init__(self, notifications: Notifications, path: Path) -> None:
+        self._notifications = notifications
+        self._signal, self._count = notifications.at(path)
         self._heard = self._count[0]
         self._interrupted = False
 
     def wait(self) -> None:
-        """Wait until it rings, or is interrupted."""
+        """Wait until a commit is notified, or the wait is interrupted."""
         if self._count[0] == self._heard and not self._interrupted:
-            self._bells.scheduler.wait(self._signal)
+            self._notifications.scheduler.wait(self._signal)
 
     def interrupt(self) -> None:
-        """End the wait; other listeners of the bell look in vain."""
+        """End the wait; other listeners to the file look in vain."""
         self._interrupted = True
-        self._bells.scheduler.notify(self._signal)
+        self._notifications.scheduler.notify(self._signal)
 
     def take(self) -> tuple[str, ...]:
-        """Return `ANYTHING` if it has rung since the last call."""
+        """Return `ANYTHING` if a commit was notified since the last call."""
         before, self._heard = self._heard, self._count[0]
         return (ANYTHING,) if before != self._heard else ()
 
@@ -102,8 +102,8 @@ class SimulatedBell(Bell):
 class SharedFile:
     """One SQLite file, and the connections of all simulated processes to it."""
 
-    def __init__(self, scheduler: Scheduler, bells: Bells, path: Path, is_server: bool) -> None:
-        self.scheduler, self.bells, self.path = scheduler, bells, path
+    def __init__(self, scheduler: Scheduler, notifications: Notifications, path: Path, is_server: bool) -> None:
+        self.scheduler, self.notifications, self.path = scheduler, notifications, path
         self.away_until = 0.0
         """Simulated time until which no transaction begins."""
         self.is_full: Callable[[], bool] = lambda: False
@@ -300,13 +300,13 @@ class SimulatedDatabase(SqliteDatabase):
         self.path, self.name, self._busy_seconds = shared.path, shared.name, BUSY_SECONDS
         self.engine = _Undisposed(shared)  # type: ignore[assignment]
 
-    def bell(self) -> Bell:
-        """Return a listener to the bell of the file."""
-        return self._shared.bells.open(self.path)
+    def listener(self) -> CommitListener:
+        """Return a listener to the file."""
+        return self._shared.notifications.open(self.path)
 
     def committed(self, connection: Connection, changed: str) -> None:
-        """Ring the bell."""
-        self._shared.bells.ring(self.path)
+        """Notify the listeners."""
+        self._shared.notifications.send(self.path)
 
     def damage(self, *, indexes: bool = False) -> str | None:
         """Return None: the file is sound."""
@@ -338,16 +338,19 @@ class _Undisposed:
 
 @contextlib.contextmanager
 def installed(
-    scheduler: Scheduler, bells: Bells, shared: SharedFile, database: type[SimulatedDatabase] = SimulatedDatabase
+    scheduler: Scheduler,
+    notifications: Notifications,
+    shared: SharedFile,
+    database: type[SimulatedDatabase] = SimulatedDatabase,
 ) -> Iterator[SharedFile]:
     """Let all catalogs within a block be simulated ones of a file."""
     with (
         patch.object(catalogs, "database_of", lambda _home, **_: database(shared)),
         patch.object(start_lock, "database_of", lambda _home, **_: database(shared)),
         patch.object(catalogs, "_turns", Local(scheduler)),
-        patch.object(catalogs, "file_bell", bells.open),
-        patch.object(changes, "file_bell", bells.open),
-        patch.object(relay, "ring", bells.ring),
+        patch.object(catalogs, "file_listener", notifications.open),
+        patch.object(changes, "file_listener", notifications.open),
+        patch.object(relay, "notify", notifications.send),
     ):
         yield shared
     shared.close()

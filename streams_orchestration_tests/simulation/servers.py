@@ -17,16 +17,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS
-from streams_orchestration.runtime.catalog.changes import Bell
+from streams_orchestration.runtime.catalog.changes import CommitListener
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.simulation import catalogs
 from streams_orchestration_tests.simulation.catalogs import (
     IDLE_TRANSACTION_SECONDS,
     LOCKED,
-    Bells,
+    Notifications,
     SharedFile,
-    SimulatedBell,
     SimulatedDatabase,
+    SimulatedListener,
     opened,
 )
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
@@ -307,7 +307,7 @@ def _changed(noted: Sequence[tuple[Row, str]]) -> set[Row]:
     return {row for row, act in noted if act != "INSERT"} - inserted
 
 
-class ServerBells(Bells):
+class ServerNotifications(Notifications):
     """The notifications of a server, by the path of the catalog."""
 
     def __init__(self, *given: Any) -> None:
@@ -318,15 +318,15 @@ class ServerBells(Bells):
     def notify(self, shared: ServerFile, unit: str) -> None:
         """Tell all listeners that a unit has changed."""
         self.heard.append(unit)
-        self.ring(shared.path)
+        self.send(shared.path)
 
 
-class ServerBell(SimulatedBell):
+class ServerListener(SimulatedListener):
     """A listener to the server."""
 
-    def __init__(self, bells: ServerBells, shared: ServerFile) -> None:
-        super().__init__(bells, shared.path)
-        self._said, self._at = bells.heard, len(bells.heard)
+    def __init__(self, notifications: ServerNotifications, shared: ServerFile) -> None:
+        super().__init__(notifications, shared.path)
+        self._said, self._at = notifications.heard, len(notifications.heard)
 
     def take(self) -> tuple[str, ...]:
         """Return the units that have changed since the last call."""
@@ -341,21 +341,21 @@ class ServerDatabase(SimulatedDatabase):
     names_units = True
     _shared: ServerFile
 
-    def bell(self) -> Bell:
+    def listener(self) -> CommitListener:
         """Return a listener to the server."""
-        bells = self._shared.bells
-        assert isinstance(bells, ServerBells)
-        return ServerBell(bells, self._shared)
+        notifications = self._shared.notifications
+        assert isinstance(notifications, ServerNotifications)
+        return ServerListener(notifications, self._shared)
 
     def committed(self, connection: Connection, changed: str) -> None:
         """Notify the listeners in a transaction of its own; a notification may be lost."""
         self._shared.scheduler.step("notify")
-        bells = self._shared.bells
-        assert isinstance(bells, ServerBells)
+        notifications = self._shared.notifications
+        assert isinstance(notifications, ServerNotifications)
         if self._shared.unheard:
             self._shared.unheard -= 1
         else:
-            bells.notify(self._shared, changed)
+            notifications.notify(self._shared, changed)
 
 
 def installed(
@@ -370,8 +370,10 @@ def installed(
         is_server: True if SQLite has a clock of its own, and ends sessions that stand still.
     """
     if kind == "sqlite":
-        bells = Bells(scheduler)
-        return catalogs.installed(scheduler, bells, SharedFile(scheduler, bells, home.catalog, is_server))
-    bells = ServerBells(scheduler)
-    server = ServerFile(scheduler, bells, home.catalog, True)
-    return catalogs.installed(scheduler, bells, server, ServerDatabase)
+        notifications = Notifications(scheduler)
+        return catalogs.installed(
+            scheduler, notifications, SharedFile(scheduler, notifications, home.catalog, is_server)
+        )
+    notifications = ServerNotifications(scheduler)
+    server = ServerFile(scheduler, notifications, home.catalog, True)
+    return catalogs.installed(scheduler, notifications, server, ServerDatabase)

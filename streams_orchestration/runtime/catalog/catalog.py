@@ -16,7 +16,7 @@ from streams_orchestration.compiler.brief import short_list
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database_of
-from streams_orchestration.runtime.catalog.changes import Changes, file_bell
+from streams_orchestration.runtime.catalog.changes import Changes, file_listener
 from streams_orchestration.runtime.catalog.database import Mode, reason_of
 from streams_orchestration.runtime.catalog.place_of_files import check_place
 from streams_orchestration.runtime.catalog.tables import create_tables, installation, metadata
@@ -73,7 +73,7 @@ class Catalog:
         *,
         busy_seconds: float = BUSY_SECONDS,
         patience: float = RETRY_SECONDS,
-        bell: Path | None = None,
+        notified: Path | None = None,
     ) -> None:
         """Create the catalog's object without opening the database.
 
@@ -81,7 +81,7 @@ class Catalog:
             home: the state directory of the catalog.
             busy_seconds: the seconds that a writer waits for its turn.
             patience: the seconds for which a database that cannot be reached is tried again.
-            bell: a file whose times are set at changes, by a process that listens to the database for this one.
+            notified: a file whose times are set at changes, by a process that listens to the database for this one.
 
         Raises:
             CatalogPlaceError: STREAMS_CATALOG cannot be used.
@@ -91,7 +91,7 @@ class Catalog:
         self._database = database_of(home, busy_seconds=busy_seconds)
         self._patience = patience
         self.name = self._database.name
-        self.changes = Changes(self._database.bell if bell is None else partial(file_bell, bell))
+        self.changes = Changes(self._database.listener if notified is None else partial(file_listener, notified))
         """Wakes the threads of this process that wait for a write of any process."""
 
     @property
@@ -215,7 +215,7 @@ class Catalog:
     def write(self) -> Generator[Connection]:
         """Open a write transaction, which commits when the block ends and changes nothing when the block raises.
 
-        After the commit, the bell of the catalog rings, which wakes processes that wait for a change.
+        The commit is notified to the processes that wait for a change.
 
         Raises:
             CommitUnknownError: the connection was lost during the commit, which may have succeeded.
@@ -250,7 +250,7 @@ class Catalog:
     def note(self) -> Generator[Connection]:
         """Open a transaction of one statement, on rows that only this process writes, such as a heartbeat.
 
-        If the database can do so, the transaction does not wait for other writers. Its commit rings no bell.
+        If the database can do so, the transaction does not wait for other writers. Its commit is not notified.
 
         Raises:
             CatalogUnavailableError: the statement may be repeated.

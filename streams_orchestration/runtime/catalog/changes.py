@@ -17,7 +17,7 @@ from streams_orchestration import world
 ANYTHING = ""
 """The name in a change that concerns several units, or an unknown one."""
 REOPEN_SECONDS = 1.0
-"""Seconds between two attempts to open a bell; meanwhile waiting threads poll the catalog."""
+"""Seconds between two attempts to open a listener; meanwhile waiting threads poll the catalog."""
 
 POLL_SECONDS = 0.05
 """Seconds between two looks at a file, where the operating system does not notify of its changes."""
@@ -25,12 +25,12 @@ POLL_SECONDS = 0.05
 log = logging.getLogger("streams.catalog")
 
 
-class Bell(ABC):
-    """The notification that a database gives after the commit of a write transaction."""
+class CommitListener(ABC):
+    """A listener to the notifications that a database sends after the commit of a write transaction."""
 
     @abstractmethod
     def wait(self) -> None:
-        """Wait until the bell rings, the next poll is due, or another thread calls `interrupt`."""
+        """Wait until a commit is notified, the next poll is due, or another thread calls `interrupt`."""
 
     @abstractmethod
     def interrupt(self) -> None:
@@ -44,26 +44,26 @@ class Bell(ABC):
             The units that have changed, as `application/unit`, or `ANYTHING`; empty when the catalog has not changed.
 
         Raises:
-            OSError: the bell is broken and must be opened again.
+            OSError: the listener is broken and must be opened again.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Close the descriptors and connections of the bell."""
+        """Close the descriptors and connections of the listener."""
 
 
-class DescriptorBell(Bell):
-    """A bell that rings when a descriptor becomes readable."""
+class DescriptorListener(CommitListener):
+    """A listener whose descriptor becomes readable at a notification."""
 
     def __init__(self) -> None:
         self._end, self._ending = os.pipe()
 
     @abstractmethod
     def fileno(self) -> int:
-        """Return the descriptor that becomes readable when the bell rings."""
+        """Return the descriptor that becomes readable at a notification."""
 
     def wait(self) -> None:
-        """Wait until the bell rings or `interrupt` is called."""
+        """Wait until a commit is notified or `interrupt` is called."""
         poll = select.poll()
         poll.register(self.fileno(), select.POLLIN)
         poll.register(self._end, select.POLLIN)
@@ -82,36 +82,36 @@ class DescriptorBell(Bell):
 class Changes:
     """Counts the changes of a catalog, and wakes the threads of a process that wait for one.
 
-    Nothing is missed: take the mark, look at the catalog, then wait for a change after the mark. A bell that breaks
-    counts as a change. A change may be seen late when its writer dies between commit and ring, so every wait has a
-    timeout.
+    Nothing is missed: take the mark, look at the catalog, then wait for a change after the mark. A listener that
+    breaks counts as a change. A change may be seen late when its writer dies between commit and notification, so
+    every wait has a timeout.
     """
 
-    def __init__(self, open_bell: Callable[[], Bell]) -> None:
-        """Create without opening the bell; the first `mark` opens it.
+    def __init__(self, open_listener: Callable[[], CommitListener]) -> None:
+        """Create without opening the listener; the first `mark` opens it.
 
         Args:
-            open_bell: opens the bell of the catalog; it may raise OSError.
+            open_listener: opens the listener to the catalog; it may raise OSError.
         """
-        self.heard: Callable[[Collection[str]], bool] = lambda _: True
+        self.on_change: Callable[[Collection[str]], bool] = lambda _: True
         """Called with the units that have changed; returns whether the waiting threads of this process are to wake."""
-        self._open_bell = open_bell
+        self._open_listener = open_listener
         self._count = 0
         self._condition = world.Condition()
         self._thread: world.Thread | None = None
-        self._bell: Bell | None = None
+        self._listener: CommitListener | None = None
         self._closed = False
 
     def mark(self) -> int:
         """Begin to listen if needed; return the number of changes so far. Call it before you look at the catalog.
 
-        The first call waits until the bell is open or could not be opened.
+        The first call waits until the listener is open or could not be opened.
         """
         with self._condition:
             if self._thread is None and not self._closed:
                 self._thread = world.Thread(target=self._listen, name="catalog-changes", daemon=True)
                 self._thread.start()
-                while self._count == 0:  # the bell is open now, or cannot be opened
+                while self._count == 0:  # the listener is open now, or cannot be opened
                     self._condition.wait()
             return self._count
 
@@ -135,65 +135,65 @@ class Changes:
             self._condition.notify_all()
 
     def close(self) -> None:
-        """End all waits and the thread that listens to the bell, and wait for its end. Later waits end at once."""
+        """End all waits and the thread that listens, and wait for its end. Later waits end at once."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()
             thread, self._thread = self._thread, None
-            if self._bell is not None:
-                self._bell.interrupt()
+            if self._listener is not None:
+                self._listener.interrupt()
         if thread is not None:
             thread.join()
 
     def _listen(self) -> None:
         while not self._closed:
             try:
-                if self._bell is None:
+                if self._listener is None:
                     self._open()
-                    self._hear((ANYTHING,))  # a change may have come before the bell was open
-                self._hear(self._take())
+                    self._report((ANYTHING,))  # a change may have come before the listener was open
+                self._report(self._take())
             except Exception as error:
                 if not isinstance(error, OSError):
-                    log.exception("the bell of the catalog failed; it is reopened")
-                with contextlib.suppress(Exception):  # the bell is given up anyway
+                    log.exception("the listener to the catalog failed; it is reopened")
+                with contextlib.suppress(Exception):  # the listener is given up anyway
                     self._release()
-                self._hear((ANYTHING,))
+                self._report((ANYTHING,))
                 with self._condition:
                     self._condition.wait_for(lambda: self._closed, REOPEN_SECONDS)
         self._release()
 
     def _open(self) -> None:
-        bell = self._open_bell()
+        listener = self._open_listener()
         with self._condition:
-            self._bell = bell
+            self._listener = listener
 
     def _take(self) -> Collection[str]:
-        """Wait for the bell and return the units that have changed; none if this object was closed meanwhile."""
-        if self._bell is None or self._closed:
+        """Wait for a notification and return the units that have changed; none if this object was closed meanwhile."""
+        if self._listener is None or self._closed:
             return ()
-        self._bell.wait()
-        return () if self._closed else self._bell.take()
+        self._listener.wait()
+        return () if self._closed else self._listener.take()
 
     def _release(self) -> None:
         with self._condition:
-            bell, self._bell = self._bell, None
-        if bell is not None:
-            bell.close()
+            listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.close()
 
-    def _hear(self, units: Collection[str]) -> None:
+    def _report(self, units: Collection[str]) -> None:
         if not units:
             return
         wakes = True
         try:
-            wakes = self.heard(units)
+            wakes = self.on_change(units)
         except Exception:  # without this thread every change would be seen late
             log.exception("a change notification was lost; waiting processes poll and will find the change")
         if wakes:
             self.wake()
 
 
-class FileBell(DescriptorBell):
-    """A bell made of a file whose times are set after each commit; Linux notifies of the change.
+class FileListener(DescriptorListener):
+    """A listener to a file whose times are set after each commit; Linux notifies of the change.
 
     Its creation raises OSError if the file cannot be made or watched.
 
@@ -222,7 +222,7 @@ class FileBell(DescriptorBell):
         """Return `ANYTHING` when the file was touched, else nothing; raises OSError when the file is gone."""
         events = self._watch.read(timeout=0)
         if any(event.mask & self._lost for event in events):
-            message = "the bell's file no longer exists"
+            message = "the notification file no longer exists"
             raise FileNotFoundError(message)
         return (ANYTHING,) if events else ()
 
@@ -232,8 +232,8 @@ class FileBell(DescriptorBell):
         self._watch.close()
 
 
-class LookingBell(Bell):
-    """A bell that polls a value, where the operating system cannot notify of a change.
+class PollingListener(CommitListener):
+    """A listener that polls a value, where the operating system cannot notify of a change.
 
     Its creation gets the value for the first time, and raises OSError if that fails.
 
@@ -266,24 +266,24 @@ class LookingBell(Bell):
         return (ANYTHING,) if last != self._last else ()
 
     def close(self) -> None:
-        """Do nothing, because this bell has no resources."""
+        """Do nothing, because this listener has no resources."""
 
 
-def file_bell(path: Path) -> Bell:
-    """Open the bell of a file, which is made if needed; the bell polls the file if the system cannot watch files.
+def file_listener(path: Path) -> CommitListener:
+    """Open the listener to a file, which is made if needed; it polls the file if the system cannot watch files.
 
     Raises:
-        OSError: the bell cannot be made.
+        OSError: the listener cannot be made.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # for one, since no more watches are allowed
-            return FileBell(path)
+            return FileListener(path)
     path.touch()
-    return LookingBell(lambda: path.stat().st_mtime_ns, POLL_SECONDS)
+    return PollingListener(lambda: path.stat().st_mtime_ns, POLL_SECONDS)
 
 
-def ring(path: Path) -> None:
-    """Ring a bell by setting the times of its file; ignore failures. Without the file, nobody listens."""
+def notify(path: Path) -> None:
+    """Notify listeners by setting the times of their file; ignore failures. Without the file, nobody listens."""
     now = world.now_ns()
     with contextlib.suppress(OSError):
         os.utime(path, ns=(now, now))

@@ -10,7 +10,7 @@ from typing import Literal
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from streams_orchestration.runtime.catalog.changes import Bell
+from streams_orchestration.runtime.catalog.changes import CommitListener
 from streams_orchestration.runtime.errors import CatalogError
 
 Mode = Literal["read", "write", "unit", "note", "create"]
@@ -52,7 +52,7 @@ class Database(ABC):
     """The name for messages: the file, or the address without a password."""
     engine: Engine
     names_units = False
-    """True if the database's bell names the unit that has changed."""
+    """True if a notification of the database names the unit that has changed."""
 
     def listen(self) -> None:
         """Make every transaction of the engine begin with `synchronise` and with the statement of `begin`.
@@ -103,16 +103,16 @@ class Database(ABC):
         """Create the container of the tables, such as a schema, in a transaction of mode `create`."""
 
     @abstractmethod
-    def bell(self) -> Bell:
-        """Open the bell that rings after every transaction of mode `write` or `unit`.
+    def listener(self) -> CommitListener:
+        """Open a listener, which is notified after every transaction of mode `write` or `unit`.
 
         Raises:
-            OSError: the bell cannot be opened now.
+            OSError: the listener cannot be opened now.
         """
 
     @abstractmethod
     def committed(self, connection: Connection, changed: str) -> None:
-        """Ring the bell; called after the commit of a transaction of mode `write` or `unit`.
+        """Notify the listeners; called after the commit of a transaction of mode `write` or `unit`.
 
         Args:
             connection: the connection of the transaction.

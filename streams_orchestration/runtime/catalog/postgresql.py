@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from streams_orchestration import world
 from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.catalog.changes import ANYTHING, Bell, DescriptorBell
+from streams_orchestration.runtime.catalog.changes import ANYTHING, CommitListener, DescriptorListener
 from streams_orchestration.runtime.catalog.database import Database, Mode, SharedLock, reason_of
 from streams_orchestration.runtime.errors import (
     CATALOG,
@@ -125,7 +125,7 @@ class PostgresqlDatabase(Database):
         """
         return self.name
 
-    def bell(self) -> Bell:
+    def listener(self) -> CommitListener:
         """Open a connection that listens for notifications.
 
         Raises:
@@ -134,7 +134,7 @@ class PostgresqlDatabase(Database):
         from psycopg import Error
 
         try:
-            return NotificationBell(self.engine, self.schema)
+            return NotificationListener(self.engine, self.schema)
         except (DBAPIError, Error) as error:
             raise OSError(str(error)) from error
 
@@ -216,8 +216,8 @@ class PostgresqlDatabase(Database):
         return CatalogError(message)
 
 
-class NotificationBell(DescriptorBell):
-    """A bell made of a connection of its own, on which the server notifies of commits.
+class NotificationListener(DescriptorListener):
+    """A listener with a connection of its own, on which the server notifies of commits.
 
     Its creation connects, and raises the driver's error, or SQLAlchemy's, if the server cannot be reached.
     """

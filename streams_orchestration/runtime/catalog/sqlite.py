@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from streams_orchestration import world
 from streams_orchestration.operators.pauses import Pauses
-from streams_orchestration.runtime.catalog.changes import Bell, file_bell, ring
+from streams_orchestration.runtime.catalog.changes import CommitListener, file_listener, notify
 from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
 from streams_orchestration.runtime.errors import (
     CatalogBusyError,
@@ -44,8 +44,8 @@ FINDINGS = 3
 SWITCH_PAUSES = Pauses(first=0.005, longest=0.5)
 """Pauses between two attempts to switch a new file to write-ahead mode."""
 
-BELL = "-bell"
-"""Suffix of the bell's file, whose times are set after commits, since SQLite cannot notify other processes."""
+NOTIFIED = "-notified"
+"""Suffix of the notification file, whose times are set after commits, since SQLite cannot notify other processes."""
 
 
 class SqliteDatabase(Database):
@@ -54,7 +54,7 @@ class SqliteDatabase(Database):
     def __init__(self, path: Path, busy_seconds: float) -> None:
         self.path = path
         self.name = str(path)
-        self._bell = path.with_name(path.name + BELL)
+        self._notified = path.with_name(path.name + NOTIFIED)
         self._busy_seconds = busy_seconds
         arguments = {"timeout": busy_seconds, "check_same_thread": False}
         self.engine = create_engine(
@@ -124,21 +124,21 @@ class SqliteDatabase(Database):
             return None
         return facts.st_dev, facts.st_ino
 
-    def bell(self) -> Bell:
-        """Return a bell that uses a file beside the catalog's file.
+    def listener(self) -> CommitListener:
+        """Return a listener to a file beside the catalog's file.
 
         Raises:
             FileNotFoundError: the catalog does not exist.
-            OSError: the bell cannot be made; see `file_bell`.
+            OSError: the listener cannot be made; see `file_listener`.
         """
         if not self.path.exists():
             raise FileNotFoundError(self.path)
-        return file_bell(self._bell)
+        return file_listener(self._notified)
 
     # a file beside the catalog cannot say which application has changed
     def committed(self, connection: Connection, changed: str) -> None:  # noqa: ARG002
-        """Ring the bell."""
-        ring(self._bell)
+        """Notify the listeners."""
+        notify(self._notified)
 
     def exists(self) -> bool:
         """Return True if the file exists."""

@@ -49,7 +49,7 @@ class QueryStart:
     measured: bool = True
     """True if tasks count tuples and measure times."""
     relayed: bool = False
-    """True if the host listens to the catalog for the planner, and rings the bell in the query's scratch directory."""
+    """True if the host listens to the catalog for the planner, which it notifies by a file in the scratch directory."""
     hang_limit: int = 0
     """Seconds without progress after which a task is ended; 0 for never."""
     at: int = field(default_factory=lambda: world.now_ns())  # noqa: PLW0108  `world` may be another one later

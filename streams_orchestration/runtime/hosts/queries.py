@@ -65,7 +65,7 @@ class Queries:
         """PE of this host -> its streams whose segments stay on this machine (`segments_here`)."""
         self._failed: set[int] = set()
         self._relay = Relay(self._application)
-        catalog.changes.heard = self._relay.ring
+        catalog.changes.on_change = self._relay.notify
 
     def load(self, pes: Sequence[PlacedPe], base: str) -> None:
         """Take over a new plan; stop the queries of PEs that have left this host, and remove their uncommitted files.
@@ -147,7 +147,7 @@ class Queries:
             measured=self._settings.metrics, relayed=self._catalog.names_units, hang_limit=self._settings.hang_limit,
         )  # fmt: skip
         if start.relayed:
-            self._relay.serve(pe, start.scratch.bell)
+            self._relay.serve(pe, start.scratch.notified)
         self.running[pe] = self.engine.query(start)
 
     def _stop(self, pe: int) -> None:

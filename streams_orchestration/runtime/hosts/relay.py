@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime.catalog.changes import ANYTHING, ring
+from streams_orchestration.runtime.catalog.changes import ANYTHING, notify
 
 
 class Relay:
-    """The bells of the planners. One thread rings them, and another one sets which planners are served.
+    """Notifies the planners. One thread does so, and another one sets which planners are served.
 
     Args:
         application: the host's application.
@@ -24,7 +24,7 @@ class Relay:
     def __init__(self, application: str) -> None:
         self._application = application
         self._own: frozenset[str] = frozenset()
-        self._bells: dict[int, Path] = {}
+        self._files: dict[int, Path] = {}
         self._awaited: dict[int, frozenset[str] | None] = {}
 
     def know(self, programs: Mapping[int, PeProgram], own: Collection[str]) -> None:
@@ -38,23 +38,23 @@ class Relay:
         """
         self._own = frozenset(f"{self._application}/{unit}" for unit in own)
         self._awaited = {pe: units_awaited_by(program, programs) for pe, program in programs.items()}
-        self.ring((ANYTHING,))
+        self.notify((ANYTHING,))
 
-    def serve(self, pe: int, bell: Path) -> None:
-        """Ring for a PE from now on: `bell` is the file whose times are set."""
-        self._bells[pe] = bell
+    def serve(self, pe: int, notified: Path) -> None:
+        """Notify a PE from now on: `notified` is the file whose times are set."""
+        self._files[pe] = notified
 
     def drop(self, pe: int) -> None:
-        """Stop ringing for a PE."""
-        self._bells.pop(pe, None)
+        """Stop notifying a PE."""
+        self._files.pop(pe, None)
 
-    def ring(self, changed: Collection[str]) -> bool:
+    def notify(self, changed: Collection[str]) -> bool:
         """Wake the planners that await a changed unit; return True if a unit of this host changed, or `ANYTHING`."""
         anything, awaited = ANYTHING in changed, self._awaited
-        for pe, bell in tuple(self._bells.items()):
+        for pe, file in tuple(self._files.items()):
             units = awaited.get(pe)
             if anything or units is None or not units.isdisjoint(changed):
-                ring(bell)
+                notify(file)
         return anything or not self._own.isdisjoint(changed)
 
 

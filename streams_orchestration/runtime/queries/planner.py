@@ -205,8 +205,8 @@ class Planner:
     @property
     def _catalog(self) -> Catalog:
         if self._opened is None:
-            bell = self.scratch.bell if "relayed" in self.options else None
-            self._opened = Catalog(Home(Path(self.options["home"])), patience=OUTAGE_SECONDS, bell=bell)
+            notified = self.scratch.notified if "relayed" in self.options else None
+            self._opened = Catalog(Home(Path(self.options["home"])), patience=OUTAGE_SECONDS, notified=notified)
         return self._opened
 
     def _finish(self, batch: int) -> None:

@@ -103,9 +103,9 @@ class Scratch:
         return Path(self.path) / "owners" / f"{level}-{partition}"
 
     @property
-    def bell(self) -> Path:
+    def notified(self) -> Path:
         """The file whose times the host sets when something has changed that the planner waits for."""
-        return Path(self.path) / "bell"
+        return Path(self.path) / "notified"
 
     @property
     def checkpoint(self) -> str:

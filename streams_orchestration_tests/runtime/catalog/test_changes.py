@@ -13,7 +13,7 @@ from sqlalchemy import insert, update
 
 from streams_orchestration.runtime.catalog import changes, sqlite, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.changes import Bell, Changes
+from streams_orchestration.runtime.catalog.changes import Changes, CommitListener
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.storage.home import Home
 
@@ -25,7 +25,7 @@ BRIEF = 0.3
 
 @pytest.fixture
 def waiting(home: Home) -> Iterator[Catalog]:
-    """A catalog whose bell is open."""
+    """A catalog whose listener is open."""
     catalog = Catalog(home)
     catalog.changes.mark()
     yield catalog
@@ -67,7 +67,7 @@ def test_a_listener_learns_the_changed_units_if_the_database_names_them(home: Ho
         changed.extend(units)
         return "app/last" in units or changes.ANYTHING in units
 
-    waiting.changes.heard = hear
+    waiting.changes.on_change = hear
     mark = waiting.changes.mark()
     for unit in ("it's", "last"):
         with Catalog(home).write_unit("app", unit):
@@ -78,7 +78,7 @@ def test_a_listener_learns_the_changed_units_if_the_database_names_them(home: Ho
 
 def test_a_write_of_anything_names_no_unit(home: Home, waiting: Catalog):
     heard: list[str] = []
-    waiting.changes.heard = lambda units: bool(heard.extend(units) or units)
+    waiting.changes.on_change = lambda units: bool(heard.extend(units) or units)
     mark = waiting.changes.mark()
     write(home)
     assert waiting.changes.wait(mark, LONG)
@@ -86,9 +86,9 @@ def test_a_write_of_anything_names_no_unit(home: Home, waiting: Catalog):
 
 
 def test_a_catalog_may_be_woken_by_a_file(home: Home, tmp_path: Path):
-    served = Catalog(home, bell=tmp_path / "bell")
+    served = Catalog(home, notified=tmp_path / "notified")
     mark = served.changes.mark()
-    changes.ring(tmp_path / "bell")
+    changes.notify(tmp_path / "notified")
     assert served.changes.wait(mark, LONG)
     while served.changes.wait(mark := served.changes.mark(), BRIEF):
         pass
@@ -120,7 +120,7 @@ def test_a_note_does_not_wait_for_writers_in_postgresql(home: Home, database: st
         connection.execute(update(tables.host).values(heartbeat_at=1.0))
 
 
-def test_all_threads_of_a_process_wait_on_one_bell(home: Home, waiting: Catalog):
+def test_all_threads_of_a_process_wait_on_one_listener(home: Home, waiting: Catalog):
     mark = waiting.changes.mark()
     woken: list[bool] = []
     threads = [threading.Thread(target=lambda: woken.append(waiting.changes.wait(mark, LONG))) for _ in range(3)]
@@ -133,11 +133,11 @@ def test_all_threads_of_a_process_wait_on_one_bell(home: Home, waiting: Catalog)
 
 
 def test_without_a_watch_of_the_operating_system_the_file_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def no_more(_path: Path) -> Bell:
+    def no_more(_path: Path) -> CommitListener:
         message = "no more watches"
         raise OSError(message)
 
-    monkeypatch.setattr(changes, "FileBell", no_more)
+    monkeypatch.setattr(changes, "FileListener", no_more)
     home = Home(tmp_path / "home")
     create_catalog(home).close()
     catalog = Catalog(home)
@@ -148,15 +148,15 @@ def test_without_a_watch_of_the_operating_system_the_file_is_looked_at(tmp_path:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a file that is gone")
-def test_a_bell_that_is_removed_is_recreated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_notification_file_that_is_removed_is_recreated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("streams_orchestration.runtime.catalog.changes.REOPEN_SECONDS", 0.01)
     home = Home(tmp_path / "home")
     create_catalog(home).close()
     catalog = Catalog(home)
-    bell = home.catalog.with_name(home.catalog.name + sqlite.BELL)
+    file = home.catalog.with_name(home.catalog.name + sqlite.NOTIFIED)
     mark = catalog.changes.mark()
-    bell.unlink()
-    while not bell.exists():
+    file.unlink()
+    while not file.exists():
         assert catalog.changes.wait(mark, LONG)
         mark = catalog.changes.mark()
     assert_rings(catalog, lambda: write(home))
@@ -169,7 +169,7 @@ def assert_rings(catalog: Catalog, action: Callable[[], None]) -> None:
     assert catalog.changes.wait(mark, LONG)
 
 
-class BrokenBell(Bell):
+class BrokenListener(CommitListener):
     """Breaks whenever it is asked."""
 
     def __init__(self) -> None:
@@ -189,13 +189,13 @@ class BrokenBell(Bell):
         self.closed = True
 
 
-def test_a_bell_that_breaks_counts_as_a_change_and_is_closed(monkeypatch: pytest.MonkeyPatch):
+def test_a_listener_that_breaks_counts_as_a_change_and_is_closed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("streams_orchestration.runtime.catalog.changes.REOPEN_SECONDS", 0.001)
-    bells: list[BrokenBell] = []
+    listeners: list[BrokenListener] = []
 
-    def opened() -> Bell:
-        bells.append(BrokenBell())
-        return bells[-1]
+    def opened() -> CommitListener:
+        listeners.append(BrokenListener())
+        return listeners[-1]
 
     broken = Changes(opened)
     mark = broken.mark()
@@ -203,7 +203,7 @@ def test_a_bell_that_breaks_counts_as_a_change_and_is_closed(monkeypatch: pytest
         assert broken.wait(mark, LONG)
         mark = broken.mark()
     broken.close()
-    assert all(bell.closed for bell in bells)
+    assert all(listener.closed for listener in listeners)
 
 
 def test_a_wait_ends_when_the_catalog_is_closed(home: Home, waiting: Catalog):

@@ -35,7 +35,7 @@ def relay(tmp_path: Path) -> Relay:
     return relay
 
 
-def rung(directory: Path) -> set[int]:
+def notified(directory: Path) -> set[int]:
     """The PEs that were woken since this was asked last."""
     files = [directory / str(number) for number in CHAIN]
     woken = {int(file.name) for file in files if file.stat().st_mtime_ns != LONG_AGO[1]}
@@ -57,37 +57,37 @@ def rung(directory: Path) -> set[int]:
 def test_a_pe_waits_for_its_unit_and_those_it_reads_from_or_writes_to(
     relay: Relay, tmp_path: Path, changed: list[str], woken: set[int], host: bool
 ):
-    rung(tmp_path)
-    assert relay.ring(changed) is host
-    assert rung(tmp_path) == woken
+    notified(tmp_path)
+    assert relay.notify(changed) is host
+    assert notified(tmp_path) == woken
 
 
 def test_one_that_imports_or_exports_waits_for_everything(relay: Relay, tmp_path: Path):
     relay.know(CHAIN | {2: replace(CHAIN[2], exports=("s2",)), 3: IMPORTER}, {"a"})
-    rung(tmp_path)
-    assert not relay.ring(["other/region-0"])
-    assert rung(tmp_path) == {2, 3}
+    notified(tmp_path)
+    assert not relay.notify(["other/region-0"])
+    assert notified(tmp_path) == {2, 3}
 
 
 def test_all_are_woken_by_another_plan(relay: Relay, tmp_path: Path):
-    rung(tmp_path)
+    notified(tmp_path)
     relay.know({**CHAIN, 3: replace(CHAIN[3], unit="a")}, {"a"})
-    assert rung(tmp_path) == {0, 1, 2, 3}
-    relay.ring(["app/a"])
-    assert rung(tmp_path) == {0, 1, 3}
+    assert notified(tmp_path) == {0, 1, 2, 3}
+    relay.notify(["app/a"])
+    assert notified(tmp_path) == {0, 1, 3}
 
 
 def test_one_that_has_ended_is_woken_no_more(relay: Relay, tmp_path: Path):
-    rung(tmp_path)
+    notified(tmp_path)
     relay.drop(1)
     relay.drop(7)
-    relay.ring([ANYTHING])
-    assert rung(tmp_path) == {0, 2, 3}
+    relay.notify([ANYTHING])
+    assert notified(tmp_path) == {0, 2, 3}
 
 
-def test_a_bell_that_is_gone_keeps_no_other_one_from_ringing(relay: Relay, tmp_path: Path):
-    rung(tmp_path)
+def test_a_file_that_is_gone_keeps_no_other_planner_from_being_notified(relay: Relay, tmp_path: Path):
+    notified(tmp_path)
     (tmp_path / "0").unlink()
-    relay.ring([ANYTHING])
+    relay.notify([ANYTHING])
     (tmp_path / "0").touch()
-    assert rung(tmp_path) >= {1, 2, 3}
+    assert notified(tmp_path) >= {1, 2, 3}
