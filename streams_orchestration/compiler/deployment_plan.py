@@ -53,7 +53,7 @@ class DeployedPe:
 
 
 @dataclass(frozen=True, slots=True)
-class HostWish:
+class HostRequirements:
     """The requirements on the machine of a host, from the configs of its operators (rules 36, 37, 51, 53)."""
 
     host: int
@@ -66,7 +66,7 @@ class HostWish:
     isolated: bool = False
     """True if `hostIsolation` keeps all other hosts off the machine."""
 
-    def apart_from(self, other: HostWish) -> str | None:
+    def apart_from(self, other: HostRequirements) -> str | None:
         """Return the config that keeps two hosts on different machines; None if they may share one."""
         if shared := [tag for tag in self.exlocation if tag in other.exlocation]:
             return f"hostExlocation {', '.join(shared)}"
@@ -100,8 +100,8 @@ class DeploymentPlan:
     """The units of recovery; the units of regions come first."""
     sinks: tuple[Sink, ...] = ()
     """The sinks, in the order of the physical graph."""
-    wishes: tuple[HostWish, ...] = ()
-    """The placement wishes of the hosts that have any, in ascending order of host numbers."""
+    requirements: tuple[HostRequirements, ...] = ()
+    """The requirements of the hosts that have any, in ascending order of host numbers."""
     refusal: str = ""
     """The reason why the application cannot run here, with the remedy. All other fields are empty then."""
 
@@ -115,6 +115,6 @@ class DeploymentPlan:
         """The numbers of the hosts that run PEs, ascending."""
         return tuple(sorted({pe.host for pe in self.pes}))
 
-    def wish_of(self, host: int) -> HostWish:
-        """Return the placement wish of a host; without configs of its operators, any machine suits."""
-        return next((wish for wish in self.wishes if wish.host == host), HostWish(host, None, ()))
+    def requirements_of(self, host: int) -> HostRequirements:
+        """Return the requirements of a host; without configs of its operators, any machine suits."""
+        return next((each for each in self.requirements if each.host == host), HostRequirements(host, None, ()))

@@ -354,9 +354,9 @@ class MachineError(StreamsRuntimeError):
 class NoMachineError(HostLaunchError):
     """No registered machine takes a host."""
 
-    def __init__(self, wish: str, reasons: Mapping[str, str]) -> None:
+    def __init__(self, required: str, reasons: Mapping[str, str]) -> None:
         why = "; ".join(f"{machine} {reason}" for machine, reason in reasons.items())
-        super().__init__(f"{wish} is needed, and {why}. See `streams machines`, and start one with `streams agent`")
+        super().__init__(f"{required} is needed, and {why}. See `streams machines`, and start one with `streams agent`")
 
 
 class WaitingForMachineError(HostLaunchError):

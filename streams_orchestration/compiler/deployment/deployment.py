@@ -11,7 +11,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.cutting import cut_pes
 from streams_orchestration.compiler.deployment.errors import CannotRunError
 from streams_orchestration.compiler.deployment.recovery_units import recovery_units
-from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, HostWish, Sink
+from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, HostRequirements, Sink
 from streams_orchestration.compiler.implementations import implementation_name, load_operator
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
@@ -21,40 +21,40 @@ from streams_orchestration.operators.contract import OperatorContext, SourceOper
 from streams_orchestration.operators.implementation import ImplementationError, import_operator
 
 
-def wishes_of(compilation: Compilation) -> tuple[HostWish, ...]:
-    """Return the placement wishes of the hosts that have any, ascending by host number (rules 36, 37, 51, 53).
+def requirements_of(compilation: Compilation) -> tuple[HostRequirements, ...]:
+    """Return the requirements of the hosts that have any, ascending by host number (rules 36, 37, 51, 53).
 
     Host exlocation and isolation count only if the PEs are on several hosts.
     """
     pes = compilation.fusion.pes
-    wishes = _placed(compilation)
+    requirements = _placed(compilation)
     if len({pe.host for pe in pes}) > 1:
         placements = resolve_placements(compilation.logical, compilation.physical)
         for host, tags in _shared_tags(compilation, placements.host_exlocation).items():
-            wishes[host] = replace(wishes.get(host) or HostWish(host, None, ()), exlocation=tags)
+            requirements[host] = replace(requirements.get(host) or HostRequirements(host, None, ()), exlocation=tags)
         for host in {pe.host for pe in pes if not placements.host_isolated.isdisjoint(pe.operators)}:
-            wishes[host] = replace(wishes.get(host) or HostWish(host, None, ()), isolated=True)
-    return tuple(wishes[host] for host in sorted(wishes))
+            requirements[host] = replace(requirements.get(host) or HostRequirements(host, None, ()), isolated=True)
+    return tuple(requirements[host] for host in sorted(requirements))
 
 
-def _placed(compilation: Compilation) -> dict[int, HostWish]:
+def _placed(compilation: Compilation) -> dict[int, HostRequirements]:
     """Return the machine or the tags that operators require for each host.
 
     The first operator that names any decides.
     """
     physical, logical = compilation.physical, compilation.logical
     tags = {pool.name: pool.tags for pool in physical.host_pools}
-    wishes: dict[int, HostWish] = {}
+    requirements: dict[int, HostRequirements] = {}
     for pe in compilation.fusion.pes:
         for index in sorted(pe.operators):
             operator = physical.operators[index]
             model = logical.operators[operator.logical]
             pool = operator.host_pool or model.host_pool
             if model.host is not None:
-                wishes.setdefault(pe.host, HostWish(pe.host, resolve_text(model.host, operator), ()))
+                requirements.setdefault(pe.host, HostRequirements(pe.host, resolve_text(model.host, operator), ()))
             elif pool is not None and tags.get(pool):
-                wishes.setdefault(pe.host, HostWish(pe.host, None, tuple(tags[pool])))
-    return wishes
+                requirements.setdefault(pe.host, HostRequirements(pe.host, None, tuple(tags[pool])))
+    return requirements
 
 
 def _shared_tags(compilation: Compilation, tags: Mapping[int, tuple[str, ...]]) -> dict[int, tuple[str, ...]]:
@@ -77,7 +77,7 @@ def _shared_tags(compilation: Compilation, tags: Mapping[int, tuple[str, ...]]) 
 
 
 def plan_deployment(compilation: Compilation) -> DeploymentPlan:
-    """Import all operators, and return the programs of PEs, units of recovery, sinks, wishes and initial positions.
+    """Import all operators, and return the programs of PEs, units, sinks, requirements and initial positions.
 
     For an application that cannot run here, the plan holds only the reason; it can still be compiled and inspected.
     Output that operators' modules print meanwhile goes to standard error.
@@ -131,7 +131,7 @@ def _plan(compilation: Compilation) -> DeploymentPlan:
         for operator in operators
         if not operator.outputs
     ]
-    return DeploymentPlan(tuple(pes), units, tuple(sinks), wishes_of(compilation))
+    return DeploymentPlan(tuple(pes), units, tuple(sinks), requirements_of(compilation))
 
 
 def _initial(program: PeProgram) -> dict[str, dict[str, object]]:

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 from streams_orchestration.compiler.compilation import Progress, Stages, need
 from streams_orchestration.compiler.deployment.deployment import plan_deployment
-from streams_orchestration.compiler.deployment_plan import DeploymentPlan, HostWish
+from streams_orchestration.compiler.deployment_plan import DeploymentPlan, HostRequirements
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.sections.terms import Section, Terms
 from streams_orchestration.compiler.stage import (
@@ -104,15 +104,15 @@ def _deployment_plan(stages: Stages, terms: Terms) -> Section | None:
         "units": [{"name": unit.name, "pes": list(unit.pes)} for unit in plan.units],
         "sinks": [{"operator": sink.operator, "kind": sink.kind, "address": sink.address} for sink in plan.sinks],
     }
-    if plan.wishes:
-        section["hosts"] = [_host(plan.wish_of(host)) for host in plan.hosts]
+    if plan.requirements:
+        section["hosts"] = [_host(plan.requirements_of(host)) for host in plan.hosts]
     return section
 
 
-def _host(wish: HostWish) -> Section:
-    apart: Section = {"exlocation": list(wish.exlocation)} if wish.exlocation else {}
-    alone: Section = {"isolated": True} if wish.isolated else {}
-    return {"id": wish.host, "machine": wish.machine, "tags": list(wish.tags)} | apart | alone
+def _host(required: HostRequirements) -> Section:
+    apart: Section = {"exlocation": list(required.exlocation)} if required.exlocation else {}
+    alone: Section = {"isolated": True} if required.isolated else {}
+    return {"id": required.host, "machine": required.machine, "tags": list(required.tags)} | apart | alone
 
 
 def _summary(done: Stages) -> Summary:

@@ -306,7 +306,7 @@ def host_reasons(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
     """Explain why a PE is on its host; of its operators with host configs, at most six are named."""
     element = lookup.pes[pe]
     placements = lookup.placements
-    wishes = 0
+    named = 0
     for operator in element.operators:
         spec = placements.host.get(operator)
         group = lookup.model(operator).host_placement
@@ -318,12 +318,12 @@ def host_reasons(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
         for what, tags in (("colocation", group.colocation), ("exlocation", group.exlocation)):
             resolved = [resolve_tag(tag, lookup.physical.operators[operator]) for tag in tags]
             stated += [f"has the host {what} tag {tag}" for tag in resolved]
-        if stated and wishes < 6:
-            wishes += 1
+        if stated and named < 6:
+            named += 1
             yield Fact(f"{lookup.name(operator)} {listed(stated)}", "37, 52, 53", place(group))
     others = [other.id for other in lookup.fusion.pes if other.host == element.host and other.id != pe]
     beside = f" with PE {listed([str(other) for other in others])}" if others else " alone"
-    if wishes:
+    if named:
         yield Fact(f"so it is on host {element.host}{beside}", "53")
     elif element.host == 0:
         yield Fact(f"no config says where it runs, so it is on host 0{beside}", "53")

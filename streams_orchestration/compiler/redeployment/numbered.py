@@ -85,8 +85,9 @@ def numbered(plan: DeploymentPlan, numbers: RunTimeNumbers) -> DeploymentPlan:
         )
         for unit in plan.units
     )
-    wishes = [replace(wish, host=numbers.hosts[wish.host]) for wish in plan.wishes]
-    return replace(plan, pes=pes, units=units, wishes=tuple(sorted(wishes, key=lambda wish: wish.host)))
+    renumbered = [replace(each, host=numbers.hosts[each.host]) for each in plan.requirements]
+    requirements = tuple(sorted(renumbered, key=lambda each: each.host))
+    return replace(plan, pes=pes, units=units, requirements=requirements)
 
 
 def _program(program: PeProgram, numbers: RunTimeNumbers) -> PeProgram:

@@ -77,7 +77,7 @@ class HostRow(CatalogRow):
     heartbeat_at: float | None
     error: Cause
     launches: Annotated[int, Default(0)]  # launches in a row that did not come up
-    wish: NullableJson[dict[str, Any]]  # see `wishes.stored_wish`; null if every machine suits it
+    requirements: NullableJson[dict[str, Any]]  # see `stored_requirements`; null if every machine suits it
     machine: str | None  # name of the machine on which it runs, or whose agent is to start it
     space: str | None  # boot and process namespace of the machine, in which its pid is valid
     storage_error: Cause  # the reason why it does not reach the storage

@@ -27,8 +27,8 @@ from streams_orchestration.runtime.processes import kill, process_space
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import read_failed
+from streams_orchestration.runtime.units.host_requirements import read_requirements
 from streams_orchestration.runtime.units.status import HostStatus
-from streams_orchestration.runtime.units.wishes import read_wish
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def choose_missing(connection: Connection, home: Home, row: ApplicationRow, aske
             chosen.elsewhere.append(f"host {host.id} on {machine.name}")
             where |= {"machine": machine.name, "space": machine.space}
         else:
-            tags = read_wish(host.id, host.wish).tags
+            tags = read_requirements(host.id, host.requirements).tags
             engine = settings.engine(tags, queries=has_queries(connection, application, host.id))
             start = HostStart(home, application, host.id, incarnation, Path(row.base), engine)
             chosen.here.append(Claim(start, host, _pes_of(connection, host)))

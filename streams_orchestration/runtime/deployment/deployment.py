@@ -33,7 +33,7 @@ from streams_orchestration.runtime.programs.stored_compilation import (
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
 from streams_orchestration.runtime.transport.connections import connect, declare
-from streams_orchestration.runtime.units.wishes import stored_wish
+from streams_orchestration.runtime.units.host_requirements import stored_requirements
 
 FIRST_PLAN = 1
 """Number of the first plan. An application with this plan was not redeployed since its fresh start."""
@@ -131,7 +131,10 @@ def _insert(connection: Connection, compilation: Compilation, opened: OpenedAppl
     for host in plan.hosts:
         connection.execute(
             insert(tables.host).values(
-                application=application, id=host, state="STOPPED", wish=stored_wish(plan.wish_of(host))
+                application=application,
+                id=host,
+                state="STOPPED",
+                requirements=stored_requirements(plan.requirements_of(host)),
             )
         )
     for pe in plan.pes:

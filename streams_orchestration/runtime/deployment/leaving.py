@@ -17,8 +17,8 @@ from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk, read_failed
 from streams_orchestration.runtime.units.controller import unit_row
 from streams_orchestration.runtime.units.failures import pe_failure
+from streams_orchestration.runtime.units.host_requirements import read_requirements, refusal
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
-from streams_orchestration.runtime.units.wishes import read_wish, refusal
 
 _DECISIONS: tuple[EventKind, ...] = ("host leaves", "host stays")
 
@@ -105,8 +105,8 @@ def _why_not(host: HostRow, machines: Sequence[MachineRow], failed: Mapping[str,
     others = [machine for machine in machines if machine.name != host.machine]
     if not others:
         return "there is no other machine"
-    wish = read_wish(host.id, host.wish)
-    reasons = {machine.name: refusal(wish, machine, now) for machine in others}
+    required = read_requirements(host.id, host.requirements)
+    reasons = {machine.name: refusal(required, machine, now) for machine in others}
     refused = [f"{name} {reason}" for name, reason in reasons.items() if reason is not None]
     refused += [f"{name} has failed, too" for name, reason in reasons.items() if reason is None and failed.get(name)]
     if len(refused) < len(others):

@@ -78,7 +78,7 @@ def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKi
 
 def _require_references(wanted: Deployable, settings: Settings) -> None:
     plan = wanted.plan
-    here = [pe.program for pe in plan.pes if not settings.engine(plan.wish_of(pe.host).tags).cluster]
+    here = [pe.program for pe in plan.pes if not settings.engine(plan.requirements_of(pe.host).tags).cluster]
     if reason := unresolved_references(here):
         message = f"{wanted.name} is not started: {reason}"
         raise NotDeployableError(message)

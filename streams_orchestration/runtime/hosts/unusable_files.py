@@ -18,7 +18,7 @@ from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.errors import UnusableFilesError
 from streams_orchestration.runtime.storage.broken_disks import FileTrouble
 from streams_orchestration.runtime.units.broken_disks import read_failed
-from streams_orchestration.runtime.units.wishes import read_wish, refusal
+from streams_orchestration.runtime.units.host_requirements import read_requirements, refusal
 
 WAITS = Pauses(first=60.0, longest=3600.0)
 """Seconds for which files cannot be used before a host ends.
@@ -63,8 +63,8 @@ def require_usable_files(
 def _moves(connection: Connection, host: HostRow, seconds: float) -> bool:
     machines = MachineRow.all(connection, _MACHINES)
     failed = read_failed(connection, host.application, [machine.name for machine in machines])
-    numbers, wish, now = failed[host.id], read_wish(host.id, host.wish), clock.now()
-    others = [each.name for each in machines if each.name != host.machine and refusal(wish, each, now) is None]
+    numbers, required, now = failed[host.id], read_requirements(host.id, host.requirements), clock.now()
+    others = [each.name for each in machines if each.name != host.machine and refusal(required, each, now) is None]
     if not others:
         return False
     is_better = min(numbers[name] for name in others) <= numbers[host.machine or ""]

@@ -46,7 +46,7 @@ from streams_orchestration.runtime.processes import (
 )
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.wishes import read_wish
+from streams_orchestration.runtime.units.host_requirements import read_requirements
 
 RENEW_SECONDS = 2.0
 """Seconds between two renewals of the lease."""
@@ -263,7 +263,7 @@ class Agent:
             return
         # if the agent dies before it has recorded the process, the process finds no host of its incarnation, and ends
         incarnation = world.new_id()
-        engine = Settings(**row.settings).engine(read_wish(host.id, host.wish).tags, queries=queries)
+        engine = Settings(**row.settings).engine(read_requirements(host.id, host.requirements).tags, queries=queries)
         start = HostStart(self._home, host.application, host.id, incarnation, Path(row.base), engine)
         try:
             with self._catalog.read() as connection:

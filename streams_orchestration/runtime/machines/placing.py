@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from streams_orchestration.compiler.deployment_plan import HostWish
+from streams_orchestration.compiler.deployment_plan import HostRequirements
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.errors import NoMachineError
+from streams_orchestration.runtime.units.host_requirements import misfit, read_requirements, refusal
 from streams_orchestration.runtime.units.status import HostStatus
-from streams_orchestration.runtime.units.wishes import misfit, read_wish, refusal
 
 NONE_FAILED: Mapping[int, Mapping[str, int]] = {}
 """The record that no host has failed to use the files of a machine."""
@@ -27,8 +27,8 @@ STEPS = 2000
 class Residents:
     """The hosts of an application, missing or live, and the number of other applications' hosts on each machine."""
 
-    wishes: Mapping[int, HostWish]
-    """The wish of each missing or live host of the application."""
+    requirements: Mapping[int, HostRequirements]
+    """The requirements of all missing and live hosts of the application."""
     at: Mapping[int, str]
     """Live host of the application -> its machine."""
     others: Counter[str] = field(default_factory=Counter[str])
@@ -68,7 +68,7 @@ def residents(
         failed: how often its hosts could not use the files of each machine; see `read_failed`.
     """
     absent = set(missing)
-    wishes = dict[int, HostWish]()
+    requirements = dict[int, HostRequirements]()
     at = dict[int, str]()
     others = Counter[str]()
     failed_on = {host: Counter(numbers) for host, numbers in failed.items()}
@@ -77,12 +77,12 @@ def residents(
         if row.application != application:
             others.update([here] if here is not None else [])
         elif row.id in absent:
-            wishes[row.id] = read_wish(row.id, row.wish)
+            requirements[row.id] = read_requirements(row.id, row.requirements)
             if row.machine is not None and row.storage_error is not None:
                 failed_on.setdefault(row.id, Counter())[row.machine] += 1
         elif here is not None:
-            wishes[row.id], at[row.id] = read_wish(row.id, row.wish), here
-    return Residents(wishes, at, others, failed_on)
+            requirements[row.id], at[row.id] = read_requirements(row.id, row.requirements), here
+    return Residents(requirements, at, others, failed_on)
 
 
 def arrange(hosts: Residents, machines: Sequence[MachineRow], now: float, *, moves: int = 0) -> Arrangement:
@@ -117,18 +117,18 @@ class _Search:
         self._known = {machine.name: machine for machine in machines}
         self._refused: dict[int, NoMachineError] = {}
         self._takes: dict[int, list[str]] = {}
-        wishes = hosts.wishes
-        for host, wish in wishes.items():
-            reasons = {machine.name: refusal(wish, machine, now) for machine in machines}
+        requirements = hosts.requirements
+        for host, required in requirements.items():
+            reasons = {machine.name: refusal(required, machine, now) for machine in machines}
             self._takes[host] = [name for name, reason in reasons.items() if reason is None]
             if not self._takes[host] and host not in hosts.at:
-                self._refused[host] = NoMachineError(str(wish), {name: why for name, why in reasons.items() if why})
+                self._refused[host] = NoMachineError(str(required), {name: why for name, why in reasons.items() if why})
         self._rivals = {
-            host: [other for other in wishes if other != host and wish.apart_from(wishes[other]) is not None]
-            for host, wish in wishes.items()
+            host: [other for other in requirements if other != host and required.apart_from(requirements[other])]
+            for host, required in requirements.items()
         }
         kept: dict[str, list[int]] = {}
-        for host in wishes:
+        for host in requirements:
             for name in self._takes[host]:
                 kept.setdefault(name, []).append(host)
         self._kinds = {
@@ -137,7 +137,7 @@ class _Search:
         }
         """Name of a machine -> its kind. Machines of one kind without a placed host are interchangeable."""
         self._misfits = {
-            host for host, at in hosts.at.items() if at in self._known and misfit(wishes[host], self._known[at])
+            host for host, at in hosts.at.items() if at in self._known and misfit(requirements[host], self._known[at])
         }
 
     def run(self, moves: int) -> Arrangement:
@@ -145,11 +145,11 @@ class _Search:
 
         Each host that a machine takes is placed, and at most `moves` live ones move. The others are in `refused`.
         """
-        wishes, at = self._hosts.wishes, self._hosts.at
-        bound = self._misfits | {host for host in wishes if self._rivals[host]}
+        requirements, at = self._hosts.requirements, self._hosts.at
+        bound = self._misfits | {host for host in requirements if self._rivals[host]}
         self._place = {host: name for host, name in at.items() if moves == 0 or host not in bound}
         self._own = Counter(self._place.values())
-        free = [host for host in wishes if host not in self._place and host not in self._refused]
+        free = [host for host in requirements if host not in self._place and host not in self._refused]
         free.sort(key=lambda host: (len(self._candidates(host)), -len(self._rivals[host]), host))
         shared = sum(self._together(host, name) for host, name in self._place.items()) // 2
         wrong = shared + len(self._misfits & self._place.keys())

@@ -162,7 +162,7 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
                 values["final_epoch"] = cut.epoch if final else cut.epoch + 1
             insert_unit(connection, application, unit, generation=generation, **values)
             insert_cut(connection, application, unit.name, cut.epoch, generation)
-    place_hosts(connection, application, {host: plan.wish_of(host) for host in plan.hosts})
+    place_hosts(connection, application, {host: plan.requirements_of(host) for host in plan.hosts})
     _place_sinks(connection, new)
     _write_application(connection, new)
 

@@ -24,9 +24,9 @@ from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
 from streams_orchestration.runtime.redeployment.moving import better_places, put_right
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.host_requirements import misplaced
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
-from streams_orchestration.runtime.units.wishes import misplaced
 
 MIN_INTERVAL_SECONDS = 1.0
 """The least seconds between two looks at the catalog."""

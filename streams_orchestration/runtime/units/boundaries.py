@@ -7,12 +7,12 @@ from dataclasses import asdict
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from streams_orchestration.compiler.deployment_plan import HostWish
+from streams_orchestration.compiler.deployment_plan import HostRequirements
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import PeRow
 from streams_orchestration.runtime.programs.batches import StoredState
-from streams_orchestration.runtime.units.wishes import stored_wish
+from streams_orchestration.runtime.units.host_requirements import stored_requirements
 
 
 def forget_units(connection: Connection, application: str, units: Collection[str]) -> None:
@@ -70,8 +70,8 @@ def insert_states(connection: Connection, application: str, pe: int, batch: int,
         connection.execute(insert(tables.state).values(**values, files=files))
 
 
-def place_hosts(connection: Connection, application: str, hosts: Mapping[int, HostWish]) -> None:
-    """Insert new hosts as STOPPED, write the wishes of all given hosts, and delete the application's other hosts.
+def place_hosts(connection: Connection, application: str, hosts: Mapping[int, HostRequirements]) -> None:
+    """Insert new hosts as STOPPED, write the requirements of all given hosts, and delete the application's other hosts.
 
     The processes of deleted hosts then end.
     """
@@ -80,7 +80,7 @@ def place_hosts(connection: Connection, application: str, hosts: Mapping[int, Ho
     for host in sorted(set(hosts) - there):
         values = {"state": "STOPPED", "launched_at": clock.now()}
         connection.execute(insert(h).values(application=application, id=host, **values))
-    for host, wish in hosts.items():
+    for host, required in hosts.items():
         mine = (h.c.application == application, h.c.id == host)
-        connection.execute(update(h).where(*mine).values(wish=stored_wish(wish)))
+        connection.execute(update(h).where(*mine).values(requirements=stored_requirements(required)))
     connection.execute(delete(h).where(h.c.application == application, h.c.id.in_(there - set(hosts))))

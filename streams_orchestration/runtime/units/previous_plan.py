@@ -19,8 +19,8 @@ from streams_orchestration.runtime.tasks.stored_states import newest_states, sta
 from streams_orchestration.runtime.transport.connections import connect
 from streams_orchestration.runtime.transport.visibility import visible_end
 from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
+from streams_orchestration.runtime.units.host_requirements import read_requirements
 from streams_orchestration.runtime.units.roll_back import roll_back
-from streams_orchestration.runtime.units.wishes import read_wish
 
 _OF_PES = (tables.pe, tables.sink, tables.pe_metrics)
 _OF_APPLICATION = (tables.stream_export, tables.stream_import)
@@ -42,7 +42,7 @@ def read_plan(
     rows = {
         "application": _rows(connection, a, select(a).where(a.c.name == application)),
         "unit": _rows(connection, u, select(u).where(u.c.application == application, u.c.name.in_(units))),
-        "host": _rows(connection, h, select(h.c.id, h.c.wish).where(h.c.application == application)),
+        "host": _rows(connection, h, select(h.c.id, h.c.requirements).where(h.c.application == application)),
     }
     c = tables.stream_connection
     ours = (c.c.application == application) | (c.c.exporter == application)
@@ -104,7 +104,8 @@ def restore_plan(connection: Connection, application: str, before: PreviousPlan)
             final = epoch + (0 if all(each["final"] for each in pes_before) else 1)
             mine = (u.c.application == application, u.c.name == row["name"])
             connection.execute(update(u).where(*mine).values(final_epoch=final))
-    place_hosts(connection, application, {row["id"]: read_wish(row["id"], row["wish"]) for row in before.rows["host"]})
+    requirements = {row["id"]: read_requirements(row["id"], row["requirements"]) for row in before.rows["host"]}
+    place_hosts(connection, application, requirements)
     _restore_sinks(connection, application, [pe.id for pe in pes], before)
     _restore_application(connection, application, before, epoch, batch, generation)
     _restore_connections(connection, application, before)

@@ -25,11 +25,11 @@ from streams_orchestration.runtime.catalog.states import ApplicationState
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.programs.spread import LevelSpread
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.host_requirements import misplaced
 from streams_orchestration.runtime.units.repeated_failures import times_of_failure
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_status import UnitEvent, UnitStatus
 from streams_orchestration.runtime.units.unit_store import times_of, tries_of
-from streams_orchestration.runtime.units.wishes import misplaced
 
 FULL_BYTES = 4 * 1024 * 1024
 """The free bytes below which a disk counts as full."""

@@ -53,7 +53,7 @@ def test_the_section_of_what_can_run() -> None:
     assert list(document)[-2:] == ["deploymentPlan", "diagnostics"]
 
 
-def test_hosts_wish_for_machines() -> None:
+def test_hosts_require_machines() -> None:
     source = SOURCE | {"config": {"placement": {"host": "north", "partitionIsolation": True}}}
     target = SINK | {"config": {"placement": {"hostPool": "fast", "partitionIsolation": True}}}
     assert plan_document(compiled(source, target, hostPools=[{"name": "fast", "tags": ["ssd", "gpu"]}]))[

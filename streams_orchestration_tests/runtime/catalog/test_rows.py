@@ -56,7 +56,7 @@ class Sample(CatalogRow):
     rows: Annotated[Count, Default(0)]
     stored: Stored
     names: list[str] | None
-    wish: NullableJson[dict[str, Any]]
+    requirements: NullableJson[dict[str, Any]]
 
 
 COLUMNS: list[tuple[str, type[Any], bool, Any]] = [
@@ -64,7 +64,7 @@ COLUMNS: list[tuple[str, type[Any], bool, Any]] = [
     ("painted", String, False, "RED"), ("size", Integer, True, None), ("share", Float, False, 0.5),
     ("done", Boolean, False, False), ("data", LargeBinary, False, None), ("note", Text, False, None),
     ("error", Reason, True, None), ("last", BigInteger, True, None), ("rows", BigInteger, False, 0),
-    ("stored", JSON, False, None), ("names", JSON, True, None), ("wish", JSON, True, None),
+    ("stored", JSON, False, None), ("names", JSON, True, None), ("requirements", JSON, True, None),
 ]  # fmt: skip
 """Name, type, null and default of each column of the sample's table."""
 
@@ -95,7 +95,8 @@ def test_the_columns_of_a_table_are_the_fields_of_its_row(monkeypatch: pytest.Mo
     assert found == COLUMNS
     assert table.primary_key.columns.keys() == ["name", "number"]
     assert [index.name for index in table.indexes] == ["by_size"]
-    assert [each.name for each in table.columns if isinstance(each.type, JSON) and each.type.none_as_null] == ["wish"]
+    nullable = [each.name for each in table.columns if isinstance(each.type, JSON) and each.type.none_as_null]
+    assert nullable == ["requirements"]
 
 
 def test_a_statement_with_other_columns_is_refused(tmp_path: Path):
@@ -115,7 +116,7 @@ def test_one_row_or_none(tmp_path: Path):
         expected = rows.HostRow(
             application="app", id=0, incarnation=None, pid=None, process_started=None, state="RUNNING",
             asked_at=None, launched_at=0.0, start_up={"imports": 0.5}, heartbeat_at=None, error=None, launches=0,
-            wish=None, machine=None, space=None, storage_error=None, storage_failed_at=None,
+            requirements=None, machine=None, space=None, storage_error=None, storage_failed_at=None,
         )  # fmt: skip
         assert rows.HostRow.one_or_none(connection, select(h)) == expected
         assert rows.HostRow.one(connection, select(h)) == expected

@@ -63,7 +63,9 @@ def test_a_host_ends_after_a_minute_of_the_longest_trouble(place: Place):
         pytest.param({}, {"state": "DOWN"}, id="the only machine"),
         pytest.param({}, {"lease_until": 0.0}, id="all other machines are lost"),
         pytest.param(
-            {"wish": {"machine": None, "tags": ["ssd"], "exlocation": [], "isolated": False}}, {}, id="no tag elsewhere"
+            {"requirements": {"machine": None, "tags": ["ssd"], "exlocation": [], "isolated": False}},
+            {},
+            id="no tag elsewhere",
         ),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.deployment_plan import HostWish
+from streams_orchestration.compiler.deployment_plan import HostRequirements
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import control
@@ -18,7 +18,7 @@ from streams_orchestration.runtime.machines.register import set_state
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment.moving import drain_machine
 from streams_orchestration.runtime.redeployment.tending import Tending
-from streams_orchestration.runtime.units.wishes import stored_wish
+from streams_orchestration.runtime.units.host_requirements import stored_requirements
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
 from streams_orchestration_tests.runtime.running import FakeHosts
@@ -139,8 +139,8 @@ def test_a_drain_keeps_hosts_apart_by_moving_others_too(tmp_path: Path, hosts: F
     place = Place(tmp_path, hosts, compiled(graph))
     for name, tags in (("a", ("ssd",)), ("b", ()), ("c", ("ssd",))):
         place.registered(name, *tags)
-    picky = stored_wish(HostWish(1, None, ("ssd",), ("apart",)))
-    place.set(tables.host, tables.host.c.id == 1, wish=picky)
+    picky = stored_requirements(HostRequirements(1, None, ("ssd",), ("apart",)))
+    place.set(tables.host, tables.host.c.id == 1, requirements=picky)
     set_state(place.home, "b", "DRAINING")
     control.launch(place.catalog, place.name)
     start(place)

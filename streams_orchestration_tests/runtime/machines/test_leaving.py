@@ -95,7 +95,7 @@ def test_a_host_stays_if_another_pe_fails_for_another_cause(place: Place):
 
 
 @pytest.mark.parametrize(
-    ("wish", "others", "why"),
+    ("required", "others", "why"),
     [
         ({"machine": "north"}, {}, "no other machine takes it, since south has another name"),
         ({"tags": ["ssd"]}, {}, "no other machine takes it, since south has no tag ssd"),
@@ -103,9 +103,9 @@ def test_a_host_stays_if_another_pe_fails_for_another_cause(place: Place):
     ],
 )
 def test_a_host_that_no_better_machine_takes_stays_and_says_so(
-    place: Place, wish: dict[str, Any], others: dict[str, int], why: str
+    place: Place, required: dict[str, Any], others: dict[str, int], why: str
 ):
-    place.set(tables.host, wish=ANY_MACHINE | wish)
+    place.set(tables.host, requirements=ANY_MACHINE | required)
     control.launch(place.catalog, place.name)
     failure = break_down(place, MOVE_AFTER, more=others)
     for _ in range(2):

@@ -27,7 +27,7 @@ def place(tmp_path: Path, hosts: FakeHosts) -> Place:
     """One host that is to be on `south`, and the machine `north`."""
     file = write_rows(tmp_path / "rows.parquet", 5)
     place = Place(tmp_path, hosts, totals(file, fusion="manual", pes=2))
-    place.set(tables.host, wish={"machine": "south", "tags": [], "exlocation": [], "isolated": False})
+    place.set(tables.host, requirements={"machine": "south", "tags": [], "exlocation": [], "isolated": False})
     place.registered("north")
     return place
 

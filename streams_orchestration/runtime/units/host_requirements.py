@@ -1,4 +1,4 @@
-"""The wishes of hosts: the machines on which they may run, and the hosts with which they must not share a machine."""
+"""The requirements of hosts: the machines on which they may run, and the hosts from which they are kept apart."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
-from streams_orchestration.compiler.deployment_plan import HostWish
+from streams_orchestration.compiler.deployment_plan import HostRequirements
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 
 
-def stored_wish(wish: HostWish) -> dict[str, Any] | None:
-    """Return a wish as JSON; None if every machine suits the host."""
-    if wish == HostWish(wish.host, None, ()):
+def stored_requirements(required: HostRequirements) -> dict[str, Any] | None:
+    """Return requirements as JSON; None if every machine suits the host."""
+    if required == HostRequirements(required.host, None, ()):
         return None
-    return {name: value for name, value in asdict(wish).items() if name != "host"}
+    return {name: value for name, value in asdict(required).items() if name != "host"}
 
 
-def read_wish(host: int, stored: dict[str, Any] | None) -> HostWish:
-    """Return the wish of a host from the result of `stored_wish`; None is the wish that every machine suits."""
+def read_requirements(host: int, stored: dict[str, Any] | None) -> HostRequirements:
+    """Return the requirements of a host from the result of `stored_requirements`; None allows any machine."""
     if not stored:
-        return HostWish(host, None, ())
+        return HostRequirements(host, None, ())
     tags, exlocation = tuple(stored["tags"]), tuple(stored["exlocation"])
-    return HostWish(host, stored["machine"], tags, exlocation, stored["isolated"])
+    return HostRequirements(host, stored["machine"], tags, exlocation, stored["isolated"])
 
 
-def misfit(wish: HostWish, machine: MachineRow) -> str | None:
+def misfit(required: HostRequirements, machine: MachineRow) -> str | None:
     """Return why a host must not run on a machine, whatever the state of the machine; None if it may."""
-    if wish.machine is not None and wish.machine not in (machine.name, machine.address):
+    if required.machine is not None and required.machine not in (machine.name, machine.address):
         return "has another name"
-    missing = sorted(set(wish.tags) - set(machine.tags))
+    missing = sorted(set(required.tags) - set(machine.tags))
     return f"has no tag {', '.join(missing)}" if missing else None
 
 
-def refusal(wish: HostWish, machine: MachineRow, now: float) -> str | None:
+def refusal(required: HostRequirements, machine: MachineRow, now: float) -> str | None:
     """Return why a machine does not take a host, or None if it does."""
-    if (reason := misfit(wish, machine)) is not None:
+    if (reason := misfit(required, machine)) is not None:
         return reason
     if machine.state == "DRAINING":
         return "is drained"
@@ -56,15 +56,16 @@ def misplaced(hosts: Iterable[HostRow], machines: Mapping[str, MachineRow]) -> d
         Host -> the reasons why it is misplaced, as sentences without a full stop; other hosts are left out. If two
             hosts must not share a machine, the one with the higher number is misplaced.
     """
-    wishes = [(host, read_wish(host.id, host.wish)) for host in sorted(hosts, key=lambda host: host.id)]
+    ordered = sorted(hosts, key=lambda host: host.id)
+    requirements = [(host, read_requirements(host.id, host.requirements)) for host in ordered]
     found: dict[int, list[str]] = {}
-    for host, wish in wishes:
+    for host, required in requirements:
         machine = machines.get(host.machine or "")
-        if machine is not None and (reason := misfit(wish, machine)) is not None:
+        if machine is not None and (reason := misfit(required, machine)) is not None:
             found.setdefault(host.id, []).append(
-                f"host {host.id} is on {machine.name}, which {reason}; it needs {wish}"
+                f"host {host.id} is on {machine.name}, which {reason}; it needs {required}"
             )
-    for (one, its), (other, others) in combinations(wishes, 2):
+    for (one, its), (other, others) in combinations(requirements, 2):
         if one.machine == other.machine and (config := its.apart_from(others)) is not None:
             message = f"hosts {one.id} and {other.id} share {one.machine}, although {config} keeps them apart"
             found.setdefault(other.id, []).append(message)
