@@ -83,7 +83,7 @@ SPL_LAYERS = {
     "spl.models": ("operators", "reading", "invocations"),
     "spl.programs": (
         *("errors", "outcome", "values", "wrapping", "columns", "open_files", "library", "casting", "operations"),
-        *("run", "python_values", "natives", "loops", "vectorised", "reading", "expression", "logic"),
+        *("run", "python_values", "natives", "loops", "vectorised", "reading", "expression", "logic", "markers"),
     ),
     "spl.programs.loops": (*("writer", "names", "arithmetic", "expressions", "places", "statements", "ports"),),
     "spl.programs.library": (

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.cli.failing import APPLICATION
+from streams_orchestration.cli.foreground import START_SECONDS
 from streams_orchestration.cli.invocation import answer, current
-from streams_orchestration.cli.jobs import Jobs
+from streams_orchestration.cli.jobs import UNRECORDED, Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
@@ -22,7 +23,6 @@ from streams_orchestration.cli.starting import (
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.compiler.reading import read_application
-from streams_orchestration.orchestration.artifacts import StageMissingError
 from streams_orchestration.runtime import api
 
 
@@ -63,7 +63,6 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
     home = api.Home.default()
     facts: dict[str, Any] = {}
     with ready_to_start(home, name, command) as lock:
-        jobs = Jobs(home, name)
         note(f"Starting {name} ...")
         restored = api.bring_up(home, lock, wanted, request).restored
         if restored is not None:
@@ -71,17 +70,32 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
                 note(line)
             facts = restored_facts(restored)
         api.launch(api.Catalog(home), name, asked_at=api.this_process_began())
-        jobs.record_deployment(spec, wanted.compilation)
-    status = jobs.status()
+        record_deployment(home, spec, wanted)
+    status = Jobs(home, name).status()
     text = f"{name} is {status.shown_state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
     return answer(lambda: {**facts, "state": status.shown_state, "status": status_document(home, status)}, text)
+
+
+def record_deployment(home: api.Home, spec: Path, wanted: Deployable) -> None:
+    """Wait until the PEs of a deployed application run, and record the deployment in Dagster.
+
+    If Dagster cannot record it, a note says so.
+
+    Raises:
+        HostLaunchError: a host or a PE does not run in time.
+        StreamsRuntimeError: see `await_running`.
+    """
+    try:
+        Jobs(home, wanted.name).record_deployment(spec, wanted.compilation)
+    except UNRECORDED as error:
+        note(f"Dagster does not show the deployment of {wanted.name}: {error}")
+        api.await_running(api.Catalog(home), wanted.name, START_SECONDS)
 
 
 def cancel(application: str, timeout: float) -> int:
     """Stop an application and keep its state; return the exit status, 0.
 
-    A host that has not ended after `timeout` seconds is killed. If Dagster cannot record the end, the application is
-    stopped all the same, and a note says so.
+    A host that has not ended after `timeout` seconds is killed.
 
     Raises:
         NotDeployedError: the application is not deployed.
@@ -90,11 +104,7 @@ def cancel(application: str, timeout: float) -> int:
     current().application = application
     api.read_status(home, application)
     stop_orphans(api.Catalog(home), application)
-    try:
-        Jobs(home, application).cancel(timeout)
-    except (api.StateDirectoryError, StageMissingError) as error:
-        note(f"Dagster cannot record that {application} is stopped: {error}")
-        api.cancel(api.Catalog(home), application, timeout)
+    Jobs(home, application).cancel(timeout)
     status = api.observed_status(api.opened_catalog(home, application), application)
     return answer(
         lambda: {"state": status.shown_state, "status": status_document(home, status)},

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from streams_orchestration.cli.deploying import bring_up_in_background
+from streams_orchestration.cli.deploying import bring_up_in_background, record_deployment
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
 from streams_orchestration.cli.jobs import Jobs
@@ -114,7 +114,6 @@ def _redeploy(home: api.Home, wanted: Deployable, request: api.Request, spec: Pa
     name = wanted.name
     reverted: api.RevertedError | None = None
     with ready_to_start(home, name, "streams redeploy") as lock:
-        jobs = Jobs(home, name)
         note(f"Redeploying {name} ...")
         try:
             outcome = api.bring_up(home, lock, wanted, request).redeployment
@@ -122,10 +121,10 @@ def _redeploy(home: api.Home, wanted: Deployable, request: api.Request, spec: Pa
             # `bring_up` starts no hosts if the plan is unchanged
             api.launch(api.Catalog(home), name, asked_at=api.this_process_began())
             if spec is not None:
-                jobs.record_deployment(spec, wanted.compilation)
+                record_deployment(home, spec, wanted)
         except api.RevertedError as error:
             reverted, outcome = error, error.redeployment
-    status = jobs.status()
+    status = Jobs(home, name).status()
     facts = outcome.document() | {
         "reverted": None if reverted is None else reverted.cause,
         "state": status.shown_state,

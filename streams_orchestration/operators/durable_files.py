@@ -55,7 +55,7 @@ def durable(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
             if synced:
                 os.fsync(file.fileno())
     except BaseException as error:
-        path.unlink(missing_ok=True)
+        _discard(path)
         if isinstance(error, OSError):
             error.filename = error.filename or str(path)
         raise
@@ -96,7 +96,7 @@ def write_whole(path: Path, data: Any, *, durably: bool = True) -> None:
             part.write_bytes(content)
         part.replace(path)
     except BaseException:
-        part.unlink(missing_ok=True)
+        _discard(part)
         raise
     if durably:
         sync_names([path])
@@ -122,7 +122,7 @@ def link_or_copy(source: Path, target: Path) -> None:
                 shutil.copyfileobj(original, copy, 1 << 20)
             aside.replace(target)
         finally:
-            aside.unlink(missing_ok=True)
+            _discard(aside)
 
 
 def sync_names(paths: Iterable[Path]) -> None:
@@ -190,6 +190,12 @@ def checksum_of(path: Path) -> int:
         while block := file.read(1 << 20):
             checksum = zlib.crc32(block, checksum)
     return checksum
+
+
+def _discard(path: Path) -> None:
+    """Remove a file, if it can be removed: the caller raises the error that made it useless."""
+    with suppress(OSError):
+        path.unlink()
 
 
 def _sync(path: Path) -> None:

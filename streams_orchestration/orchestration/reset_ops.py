@@ -3,7 +3,7 @@
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import dagster as dg
 from pydantic import Field
@@ -160,18 +160,40 @@ def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams:
         JavaError, OtherVersionError, StreamsRuntimeError: see `reset` and `await_running`.
     """
     application, home = application_of(context), streams.directory()
-    catalog = api.opened_catalog(home, application)
     for unit, failed in _units_of(context).items():
-        until = time.monotonic() + config.timeout
-        while True:
-            try:
-                api.await_running(catalog, application, until - time.monotonic(), unit, failed)
-                break
-            except api.FailedAgainError as error:
-                if error.failure.exhausted or not error.failure.gone or time.monotonic() > until:
-                    raise
-                context.log.info("%s; it is reset again", error)
-                api.reset(home, application, unit, generation=error.failure.generation, force=False)
+        await_reset(home, application, unit, failed, config.timeout, context.log.info)
+
+
+def await_reset(
+    home: api.Home, application: str, unit: str, failed: int | None, timeout: float, say: Callable[[str], object]
+) -> None:
+    """Wait until every PE of a unit works again, and reset the unit again if its host is gone meanwhile.
+
+    Args:
+        home: the state directory.
+        application: name of the application.
+        unit: the unit that was reset.
+        failed: the generation in which it failed; None if unknown.
+        timeout: most seconds to wait.
+        say: called with a text about another reset.
+
+    Raises:
+        HostLaunchError: the unit does not work after the timeout, or needs another reset.
+        NotDeployedError: the application is not deployed.
+        JavaError, OtherVersionError, StreamsRuntimeError: see `reset` and `await_running`.
+    """
+    catalog = api.opened_catalog(home, application)
+    until = time.monotonic() + timeout
+    while True:
+        try:
+            api.await_running(catalog, application, until - time.monotonic(), unit, failed)
+        except api.FailedAgainError as error:
+            if error.failure.exhausted or not error.failure.gone or time.monotonic() > until:
+                raise
+            say(f"{error}; it is reset again")
+            api.reset(home, application, unit, generation=error.failure.generation, force=False)
+        else:
+            return
 
 
 @keyed_op(ins=AFTER, out=NOTHING)

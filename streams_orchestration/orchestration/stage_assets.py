@@ -145,7 +145,6 @@ def compile_stage(
             in its metadata.
         OtherApplicationError: the spec describes another application.
         StageMissingError: a stage before this one was not compiled.
-        OSError: see `spec_version`.
     """
     if stage.inputs:
         before, inputs = store.progress(source.name, stage.inputs)
@@ -204,7 +203,6 @@ def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[s
     Raises:
         Failure: the spec cannot be read, or has errors.
         OtherApplicationError: the spec describes another application.
-        OSError: see `spec_version`.
     """
     inputs = spec_version(source)
     spec = read_application(source.spec)
@@ -217,12 +215,11 @@ def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[s
 
 
 def spec_version(source: ApplicationSource) -> dict[str, str]:
-    """Return `{SPEC: version}` of the spec, which is the input of the first stage; empty if there is no file.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    return {SPEC: content_version(file_of(source.spec).read_bytes())} if file_of(source.spec).is_file() else {}
+    """Return `{SPEC: version}` of the spec, which is the input of the first stage; empty if it cannot be read."""
+    try:
+        return {SPEC: content_version(file_of(source.spec).read_bytes())}
+    except OSError:
+        return {}
 
 
 def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> dg.Failure:
@@ -242,9 +239,6 @@ def stage_spec(source: ApplicationSource, stage: Stage, description: str | None 
         source: the application.
         stage: the stage.
         description: a description in Markdown, instead of the stage's own.
-
-    Raises:
-        OSError: see `spec_version`.
     """
     inputs = stage.inputs or (SPEC,)
     own = spec_version(source).get(SPEC, "missing")[:12]

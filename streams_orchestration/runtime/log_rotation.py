@@ -113,7 +113,8 @@ def _move(path: Path, log: BinaryIO, size: int) -> None:
                 length += _copy(log, old, None)
                 os.ftruncate(log.fileno(), 0)
     except BaseException:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the first error says more
+            part.unlink()
         raise
     part.rename(f"{path}.{base + length}")
 

@@ -11,7 +11,9 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from streams_orchestration.cli import deploying, jobs, main, redeploying
+from streams_orchestration.cli.foreground import Foreground
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import mapping_of_assignment
@@ -186,6 +188,7 @@ def test_run_config_fits_the_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         dg.validate_run_config(defs.resolve_job_def(name), config)
 
     monkeypatch.setattr(jobs, "run_job_in_process", run)
+    monkeypatch.setattr(api, "read_status", lambda *_: status())
     controls = jobs.Jobs(Home(tmp_path / "home").prepare(), "tiny")
     controls.record_deployment(spec, compilation)
     controls.cancel()
@@ -218,6 +221,13 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     ]
 
 
+def written(directory: Path) -> tuple[Path, Compilation]:
+    """Return the file of an application, and the application compiled."""
+    spec = directory / "app.yaml"
+    spec.write_text(KEYED)
+    return spec, compile_spec(spec)
+
+
 def test_a_full_disk_under_dagster_is_an_error_that_a_follower_outlives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -228,13 +238,12 @@ def test_a_full_disk_under_dagster_is_an_error_that_a_follower_outlives(
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     monkeypatch.setattr(jobs, "run_job_in_process", full)
     with pytest.raises(StateDirectoryError, match=r"dagster: .* cannot be written: disk I/O error\. Make room"):
-        jobs.Jobs(Home(tmp_path / "home").prepare(), "flights").reset("region-0")
+        jobs.Jobs(Home(tmp_path / "home").prepare(), "app").record_deployment(*written(tmp_path))
 
 
-@pytest.mark.slow
-def test_an_application_is_stopped_although_dagster_cannot_record_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-):
+@pytest.fixture
+def unrecorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Home, str]:
+    """A deployed application, and Dagster's storage in files that are not databases."""
     home, dagster = Home(tmp_path / "home"), tmp_path / "dagster"
     spec = tmp_path / "app.yaml"
     spec.write_text(KEYED)
@@ -246,7 +255,72 @@ def test_an_application_is_stopped_although_dagster_cannot_record_it(
         path.write_text("this is no database, and too long for an empty one")
     monkeypatch.setenv("STREAMS_HOME", str(home.root))
     monkeypatch.setenv("DAGSTER_HOME", str(dagster))
-    name = compilation.logical.application
+    return home, compilation.logical.application
+
+
+@pytest.mark.slow
+def test_an_application_is_stopped_although_dagster_cannot_record_it(unrecorded: tuple[Home, str], capsys: Capture):
+    home, name = unrecorded
     assert main(["cancel", name]) == 0
     assert f"Dagster cannot record that {name} is stopped" in capsys.readouterr().err
     assert read_status(home, name).state == "STOPPED"
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_stops_its_application_although_dagster_cannot_record_it(unrecorded: tuple[Home, str]):
+    home, name = unrecorded
+    Foreground(home, name).cancel()
+    assert read_status(home, name).state == "STOPPED"
+
+
+@pytest.mark.slow
+def test_a_unit_is_reset_although_dagster_cannot_record_it(
+    unrecorded: tuple[Home, str], monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    home, name = unrecorded
+    [first, *_] = read_status(home, name).units
+    done: list[Any] = []
+    monkeypatch.setattr(api, "await_unheard", lambda *_: None)
+    monkeypatch.setattr(api, "reset", lambda *given, **named: done.append((*given[1:], named)))
+    monkeypatch.setattr(api, "await_running", lambda *given: done.append(given[3:]))
+    assert main(["reset", name, "--unit", first.name]) == 0
+    assert f"Dagster cannot record that {first.name} is reset" in capsys.readouterr().err
+    reset = (name, first.name, {"generation": first.generation, "force": False})
+    assert done == [reset, (first.name, first.generation)]
+
+
+@pytest.mark.parametrize("command", ["deploy", "redeploy"])
+def test_a_deployment_is_one_although_dagster_cannot_record_it(
+    command: str, asked: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    class Unrecorded(FakeJobs):
+        def record_deployment(self, spec: Path, compilation: Compilation) -> None:
+            raise StateDirectoryError(tmp_path, "disk I/O error")
+
+    monkeypatch.setattr(deploying, "Jobs", Unrecorded)
+    monkeypatch.setattr(api, "require_java", lambda: None)
+    monkeypatch.setattr(deploying, "status_document", lambda *_: {})
+    monkeypatch.setattr(api, "await_running", lambda _catalog, name, _seconds: asked.append(("await", name)))
+    spec = tmp_path / "app.yaml"
+    spec.write_text(KEYED)
+    assert main([command, str(spec)]) == 0
+    assert asked == [("go on", "app"), "app", ("await", "app")]
+    assert "Dagster does not show the deployment of app: " in capsys.readouterr().err
+
+
+def test_a_database_of_dagster_that_cannot_be_reached_is_an_error_of_its_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    class DagsterPostgresException(Exception):  # noqa: N818  the name of Dagster's class
+        __module__ = "dagster_postgres.utils"
+
+    def refused(*_arguments: Any, **_named: Any) -> None:
+        cause = OperationalError("SELECT 1", None, sqlite3.OperationalError("connection refused"))
+        message = "too many retries for DB connection"
+        raise DagsterPostgresException(message) from cause
+
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    monkeypatch.setattr(jobs, "dagster_instance", refused)
+    home = Home(tmp_path / "home").prepare()
+    with pytest.raises(StateDirectoryError, match="too many retries for DB connection: connection refused"):
+        jobs.Jobs(home, "app").record_deployment(*written(tmp_path))

@@ -1,8 +1,10 @@
-"""The names of directories that are on disk are known to all threads of a process."""
+"""Names of directories that are on disk are known to all threads; a failure to write is the error that is raised."""
 
 from __future__ import annotations
 
 import errno
+import os
+from collections.abc import Callable
 from pathlib import Path, PosixPath
 from typing import Any
 
@@ -45,3 +47,28 @@ def test_a_name_that_could_not_be_flushed_is_flushed_by_the_next_call(tmp_path: 
     flushed.clear()
     durable_files.make_directory(tmp_path / "results" / "app")
     assert flushed == [], "once in a process"
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "durably": lambda path: durable_files.write_durably(path, b"a"),
+    "whole": lambda path: durable_files.write_whole(path, "a"),
+    "copied": lambda path: durable_files.link_or_copy(path.with_name("source"), path),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_the_error_of_a_file_that_cannot_be_removed_either_is_the_first_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    def fail(number: int, reason: str) -> Callable[..., None]:
+        def failing(*_: object, **_named: object) -> None:
+            raise OSError(number, reason)
+
+        return failing
+
+    (tmp_path / "source").write_bytes(b"a")
+    monkeypatch.setattr(os, "fsync", fail(errno.ENOSPC, "No space left on device"))
+    monkeypatch.setattr(os, "link", fail(errno.EXDEV, "Invalid cross-device link"))
+    monkeypatch.setattr(Path, "unlink", fail(errno.EROFS, "Read-only file system"))
+    with pytest.raises(OSError, match="No space left on device"):
+        WRITERS[name](tmp_path / "target")

@@ -118,7 +118,23 @@ SUBMITS = {"onTuple": {"0": "submit(P, C);"}}
 MARKS = {**SUBMITS, "onPunct": {"0": "if (currentPunct() == Sys.WindowMarker) submit(Sys.WindowMarker, C);"}}
 
 
-@pytest.mark.parametrize(("logic", "warned"), [(SUBMITS, True), (MARKS, False)])
+NAMED = {
+    "onTuple": {"0": '{ // WindowMarker\n /* Sys.WindowMarker */ submit({k = k + "WindowMarker", n = n}, C); }'},
+    "onPunct": {"0": "if (currentPunct() == Sys.WindowMarker) { n++; }"},
+    "state": "mutable int32 n = 0;",
+}
+FINAL = {**SUBMITS, "onPunct": {"0": "submit(Sys.FinalMarker, C);"}}
+AS_IT_CAME = {**SUBMITS, "onPunct": {"0": "submit(currentPunct(), C);"}}
+CHOSEN = {"onTuple": {"0": "{ enum{WindowMarker, FinalMarker} m = Sys.WindowMarker; submit(m, (uint32) n); }"}}
+ELSEWHERE_ONLY = {"onTuple": {"3": "submit(P, C);"}}
+"""Logic for a port that does not exist, which is an error of its own."""
+
+
+@pytest.mark.parametrize(
+    ("logic", "warned"),
+    [(SUBMITS, True), (MARKS, False), (NAMED, True), (FINAL, True), (AS_IT_CAME, False), (CHOSEN, False),
+     (ELSEWHERE_ONLY, False)],
+)  # fmt: skip
 def test_a_custom_in_spl_passes_markers_on_only_if_its_logic_submits_them(
     tmp_path: Path, logic: dict[str, Any], *, warned: bool
 ):
@@ -131,6 +147,20 @@ def test_a_custom_in_spl_passes_markers_on_only_if_its_logic_submits_them(
     found = [each for each in compiled(graph).diagnostics if each.operator == "W" and each.code != "SO0110"]
     assert [each.code for each in found] == ["SO0308"] * warned
     assert all("the logic of C submits no window markers" in each.message for each in found)
+
+
+@pytest.mark.parametrize(("port", "warned"), [("A", False), ("B", True)])
+def test_markers_of_one_port_are_not_those_of_another(tmp_path: Path, port: str, *, warned: bool):
+    logic = {"onTuple": {"0": "submit(Sys.WindowMarker, A);"}, "outputs": {"A": "", "B": ""}}
+    custom = node("C", "Custom", "S", parameters={"spl": logic})
+    custom["outputs"] = [{"stream": "A", "schema": ROW}, {"stream": "B", "schema": ROW}]
+    graph = [
+        source("S", tmp_path / "rows.csv"),
+        custom,
+        node("W", "Aggregate", port, parameters=CLOSED_BY_MARKERS),
+    ]
+    found = [each for each in compiled(graph).diagnostics if each.operator == "W" and each.code != "SO0110"]
+    assert [each.code for each in found] == ["SO0308"] * warned
 
 
 def test_windows_behind_a_function_are_closed_by_the_markers_in_front_of_it(tmp_path: Path):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.errors import DataError, TupleError
+from streams_orchestration.operators.files.spl_lines import LineWriting, write_lines_file
 from streams_orchestration.operators.standard.format import Format
 from streams_orchestration.operators.standard.parse import Parse
 from streams_orchestration.operators.standard.row_format import LONGEST_ROW_BYTES, split_rows
@@ -237,6 +242,29 @@ def test_a_malformed_row_of_streams_fails_with_its_line():
     assert harness.metrics == {"dropped": 1}
 
 
+MIXED = {
+    "csv": [b"1\nx\n2\n", b"y\n3\n", b"4\n"],
+    "jsonl": [b'{"n":1}\n{"n":"x"}\n{"n":2}\n', b'x\n{"n":3}\n', b'{"n":4}\n'],
+    "splCsv": [b"1\nx\n2\n", b"y\n3\n", b"4\n"],
+    "splTxt": [b"{n=1}\nx\n{n=2}\n", b"y\n{n=3}\n", b"{n=4}\n"],
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_the_number_of_a_tuple_does_not_count_rows_that_were_dropped(name: str):
+    harness = parse("n int NOT NULL, k bigint", format=name, parsing="permissive", output={"k": "TupleNumber()"})
+    for part in MIXED[name]:
+        harness.send([(part,)])
+        harness.restart()
+    assert harness.rows() == [(1, 1), (2, 2), (3, 3), (4, 4)]
+
+
+def test_a_reason_counts_the_dropped_rows(caplog: pytest.LogCaptureFixture):
+    harness = parse("n int NOT NULL", parsing="permissive")
+    harness.send([(b"1\nx\n2\n",)]).send([(b"y\n",)])
+    assert [each.message.split(":")[0] for each in caplog.records] == ["row 2", "row 4"]
+
+
 def test_the_bytes_are_those_of_an_expression():
     text = {"spl": 'convertToBlob(In.body + "\\n")', "types": {"In": ""}}
     harness = parse(
@@ -313,6 +341,44 @@ def test_a_row_that_does_not_fit_a_text_is_an_error_of_its_tuple(name: str):
 
 def test_a_text_that_is_not_a_value_of_its_enumeration_is_an_error_of_its_tuple():
     given: dict[str, Any] = {"inputs": "e string NOT NULL", "format": "bin", "types": {"e": "enum{a,b}"}}
-    with pytest.raises(DataError, match=r"format bin: 'z' is not a value of enum\{a, b\}"):
+    with pytest.raises(DataError, match=r"'z' is not a value of enum\{a, b\}"):
         format_(**given).send([("a",), ("z",)])
     assert format_(**given, onError="skip").send([("z",), ("b",)]).rows() == [(b"\0\0\0\1",)]
+
+
+BEYOND: dict[str, tuple[str, str, Any, Any, str]] = {
+    "a text": ("string", "rstring[2]", "ä", "abc", r"'abc' has more than 2 bytes, but its type is rstring\[2\]"),
+    "a list": ("array<int>", "list<int32>[2]", [1, 2], [1, 2, 3], "has more than 2 elements"),
+    "a key": ("map<string, int>", "map<rstring[1], int32>", {"a": 1}, {"ab": 1}, "'ab' has more than 1 bytes"),
+    "a map": ("map<string, int>", "map<rstring, int32>[1]", {"a": 1}, {"a": 1, "b": 2}, "has more than 1 elements"),
+    "a part": ("struct<s string>", "tuple<rstring[1] s>", {"s": "a"}, {"s": "ab"}, "has more than 1 bytes"),
+    "a word": ("array<string>", "list<enum{a, b}>", ["b"], ["b", "c"], "'c' is not a value of enum"),
+}
+
+
+@pytest.mark.parametrize("case", BEYOND)
+def test_a_value_beyond_the_bound_of_its_type_is_an_error_of_its_tuple(case: str):
+    kind, type_, fits, beyond, reason = BEYOND[case]
+    given: dict[str, Any] = {"inputs": f"v {kind} NOT NULL", "format": "bin", "types": {"v": type_}}
+    with pytest.raises(DataError, match=reason):
+        format_(**given).send([(beyond,)])
+    rows = format_(**given, onError="skip").send([(beyond,), (fits,)]).rows()
+    assert len(rows) == 1
+
+
+@pytest.mark.parametrize("format", ["splCsv", "splTxt", "bin"])
+@pytest.mark.parametrize("case", BEYOND)
+def test_no_value_beyond_its_bound_is_written_or_read(tmp_path: Path, format: str, case: str):
+    kind, type_, fits, beyond, reason = BEYOND[case]
+    schema = arrow_schema(f"v {kind} NOT NULL")
+    writing = LineWriting(format, types={"v": type_})
+    for value, is_fit in ((fits, True), (beyond, False)):
+        batch = pa.RecordBatch.from_arrays([pa.array([value], schema.field("v").type)], schema=schema)
+        with nullcontext() if is_fit else pytest.raises(DataError, match=reason):
+            write_lines_file(tmp_path / "written", [batch], writing)
+
+
+def test_a_collection_beyond_its_bound_is_not_read():
+    bounded = {"inputs": BYTES, "format": "bin", "types": {"v": "list<int8>[1]"}}
+    with pytest.raises(DataError, match=r"2 elements are too many for list<int8>\[1\]"):
+        parse("v array<tinyint> NOT NULL", **bounded).send([(b"\2\1\1",)])

@@ -262,6 +262,16 @@ def test_a_row_without_a_required_value_does_not_fit(target: Target):
         drained(source(target, **schema))
 
 
+@pytest.mark.parametrize("target", ["postgresql"], indirect=True)
+def test_a_time_that_python_lacks_is_a_row_that_does_not_fit(target: Target):
+    target.run("CREATE TABLE events (id BIGINT PRIMARY KEY, t TIMESTAMP, d DATE)")
+    target.run("INSERT INTO events VALUES (1, 'infinity', NULL), (2, NULL, '0044-03-15 BC'), (3, NULL, '2020-01-01')")
+    bench = source(target, schema="id bigint, t timestamp, d date", onBadTuple="drop")
+    drained(bench)
+    assert bench.rows() == [(3, None, datetime.date(2020, 1, 1))]
+    assert bench.metrics["dropped"] == 2
+
+
 def test_the_log_has_the_first_rows_that_do_not_fit(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     target = sqlite(tmp_path / "x.db")
     events(target, *((number, "x") for number in range(100)), definition="id BIGINT PRIMARY KEY, k VARCHAR(9)")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -51,6 +52,23 @@ def test_all_stages_compile_and_pass_their_checks(defs: dg.Definitions):
         RUNS_HERE, *(stage.invariant_name for stage in BY_NAME.values())
     }  # fmt: skip
     assert all(evaluation.passed and evaluation.blocking for evaluation in evaluations)
+
+
+def test_a_spec_that_cannot_be_read_is_a_failure_without_a_traceback(
+    spec: Path, home: Home, defs: dg.Definitions, monkeypatch: pytest.MonkeyPatch
+):
+    def refused(_path: Path) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    result = materialize(defs)
+    (failed,) = [each for each in result.all_node_events if each.is_step_failure]
+    data = failed.step_failure_data
+    assert data.user_failure_data is not None, data.error
+    assert "Permission denied" in (data.user_failure_data.description or "")
+    monkeypatch.undo()
+    spec.chmod(0o600)
+    assert build_application_definitions(spec, home).resolve_job_def("demo__compile")
 
 
 @pytest.mark.covering

@@ -300,6 +300,9 @@ class SimulatedDatabase(SqliteDatabase):
         self.path, self.name, self._busy_seconds = shared.path, shared.name, BUSY_SECONDS
         self.engine = _Undisposed(shared)  # type: ignore[assignment]
 
+    def create(self, fill: Callable[[Connection], None]) -> None:
+        """Do nothing: a connection makes the file."""
+
     def listener(self) -> CommitListener:
         """Return a listener to the file."""
         return self._shared.notifications.open(self.path)

@@ -56,6 +56,7 @@ POSTED = [
      "/p", '{"k":1,"n":0}'),
     ('headerContentType : "text/plain"; extraHeaders : "X-One: 1", "X-Two: 2";', ("rstring a", 'a = "t"'), "POST",
      "/p", "t"),
+    ('headerContentType : "text/plain";', ("rstring a", 'a = "größer"'), "POST", "/p", "größer"),
 ]  # fmt: skip
 
 
@@ -68,7 +69,7 @@ def test_a_tuple_is_posted_as_its_content_type_says(
     with server() as (address, requests):
         [row] = got(tmp_path, f"{address}{path}", source, operator)
     content = f"POST {path}\n{body}"
-    assert row == {"data": content, "errorMessage": "", "responseCode": 200, "dataSize": len(content)}
+    assert row == {"data": content, "errorMessage": "", "responseCode": 200, "dataSize": len(content.encode())}
     [(called, at, headers, sent)] = requests
     assert (called, at, sent) == (method, path, body)
     assert ("X-Two" in headers) == ("X-Two" in parameters)

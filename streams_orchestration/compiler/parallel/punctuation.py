@@ -6,11 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph, LogicalOperator
+from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.programs import LOGIC
-
-_MARKERS = ("WindowMarker", "currentPunct")
-"""The names of SPL by which logic can refer to a window marker."""
+from streams_orchestration.spl.programs.markers import ports_with_markers
 
 
 def check_punctuation(graph: LogicalGraph) -> Iterator[Diagnostic]:
@@ -77,7 +76,7 @@ def _findings(
                 yield "CDISP0819E", f"{expects} and is fed from the parallel region {region}"
         if _hands_on(producer):
             custom = custom or producer
-        elif _submits_none(producer):
+        elif _submits_none(producer, feeds[0].source_port):
             if not bordered:
                 unless = "" if custom is None else f"unless the functions of {custom.name} make them, "
                 yield (
@@ -112,10 +111,13 @@ def _hands_on(operator: LogicalOperator) -> bool:
     return _is_custom(operator) and len(operator.inputs) == 1 and not own
 
 
-def _submits_none(operator: LogicalOperator) -> bool:
-    """Return True for a Custom in SPL whose logic names neither a window marker nor the mark that has arrived."""
-    logic = str(operator.parameters.get(LOGIC, ""))
-    return _is_custom(operator) and bool(logic) and not any(name in logic for name in _MARKERS)
+def _submits_none(operator: LogicalOperator, port: int) -> bool:
+    """Return True for a Custom in SPL whose logic submits no window markers to an output port."""
+    logic = operator.parameters.get(LOGIC)
+    if not (_is_custom(operator) and is_mapping(logic)):
+        return False
+    ports = ports_with_markers(logic, len(operator.inputs), len(operator.outputs))
+    return ports is not None and port not in ports
 
 
 def _is_custom(operator: LogicalOperator) -> bool:

@@ -82,8 +82,7 @@ class ChangeReader:
     def read(self, position: LogPosition, limit: int, end: int | None = None) -> tuple[LogPosition, list[ChangedRow]]:
         """Return about `limit` further changes, and the position after them; `more` tells if some may be left.
 
-        There may be no change although `more` is True. After an error, call `close` before the next call: a call at the
-        same position would otherwise continue behind changes that were read but not returned.
+        There may be no change although `more` is True. After an error, the next call reads the same changes again.
 
         Args:
             position: the position to continue from.
@@ -95,6 +94,13 @@ class ChangeReader:
             DatabaseError: the server refuses or cannot be reached, or the table lacks a column that it had.
             ValueError: the server sends a message that its protocol does not define.
         """
+        try:
+            return self._next(position, limit, end)
+        except BaseException:
+            self.close()  # the session has passed changes that were not returned
+            raise
+
+    def _next(self, position: LogPosition, limit: int, end: int | None) -> tuple[LogPosition, list[ChangedRow]]:
         if self._peeked is None or position != self._position:
             self._open()
         newest = self._newest

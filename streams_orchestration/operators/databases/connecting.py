@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -30,7 +31,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 def engine_of(url: URL) -> Engine:
     """Return an engine without connecting yet. Options of the address replace the defaults of this module.
 
-    A connection to SQLite returns texts that are not UTF-8 as bytes.
+    A connection to SQLite returns texts that are not UTF-8 as bytes, one to PostgreSQL times beyond the years 1 to 9999
+    as texts. Both are values that do not fit, instead of errors of a whole query.
 
     Args:
         url: the address with resolved references.
@@ -39,6 +41,8 @@ def engine_of(url: URL) -> Engine:
     engine = sa.create_engine(url, connect_args=options, hide_parameters=True, pool_pre_ping=True)
     if url.get_backend_name() == "sqlite":
         event.listen(engine, "connect", _keep_bytes)
+    if url.get_backend_name() == "postgresql":
+        event.listen(engine, "connect", _keep_times)
     return engine
 
 
@@ -61,3 +65,36 @@ def _keep_bytes(connection: Any, _record: object) -> None:
             return value
 
     connection.text_factory = text
+
+
+def _keep_times(connection: Any, _record: object) -> None:
+    """Make a connection return times that Python lacks as texts, such as `infinity` and `0044-03-15 BC`."""
+    for name, loader in _lenient_loaders().items():
+        connection.adapters.register_loader(name, loader)
+
+
+@cache
+def _lenient_loaders() -> dict[str, type]:
+    """Return a loader for each type of times, by its name in PostgreSQL."""
+    from psycopg import DataError
+    from psycopg.types import datetime as types
+
+    def lenient(base: Any) -> type:
+        class Lenient(base):
+            def load(self, data: Any) -> Any:
+                try:
+                    return super().load(data)
+                except DataError:
+                    return bytes(data).decode()
+
+        return Lenient
+
+    known = {
+        "date": types.DateLoader,
+        "time": types.TimeLoader,
+        "timetz": types.TimetzLoader,
+        "timestamp": types.TimestampLoader,
+        "timestamptz": types.TimestamptzLoader,
+        "interval": types.IntervalLoader,
+    }
+    return {name: lenient(base) for name, base in known.items()}

@@ -14,6 +14,7 @@ from streams_orchestration.operators.durable_files import durable
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.compression import Compression
 from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary, encoder
+from streams_orchestration.operators.formats.spl_bounds import check_bounds
 from streams_orchestration.operators.formats.spl_texts import NO_TYPES, spl_tuple, texts_of, tuples_of
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.spl.programs.errors import RunError
@@ -111,7 +112,8 @@ def write_lines_file(path: Path, items: Sequence[pa.RecordBatch | WrittenMark], 
     In the format `block`, marks are left out. There and in `line`, a null is empty.
 
     Raises:
-        DataError: a text cannot be written in the encoding, or a null in the format `bin`.
+        DataError: a text cannot be written in the encoding, or a null in the format `bin`; or a value does not fit its
+            type in SPL.
         OSError: the file cannot be written.
     """
     if writing.format == "block":
@@ -147,7 +149,7 @@ def binary_of(item: pa.RecordBatch | WrittenMark, writing: LineWriting) -> Itera
     `check_lines` has accepted the schema.
 
     Raises:
-        DataError: a value is null although its type is not optional, or a text is not a value of its enumeration.
+        DataError: a value is null although its type is not optional, or does not fit its type; see `check_bounds`.
     """
     if isinstance(item, WrittenMark):
         yield _MARK_BYTES[item.mark]
@@ -155,6 +157,8 @@ def binary_of(item: pa.RecordBatch | WrittenMark, writing: LineWriting) -> Itera
     from streams_orchestration.spl.programs.columns import values_of
 
     type_ = binary_tuple(item.schema, writing.types)
+    for column, attribute in zip(item.columns, type_.attributes, strict=True):
+        check_bounds(column, attribute.type)
     encode, front = encoder(type_), b"\0" if writing.marks else b""
     try:
         columns = [values_of(item.column(each.name), each.type) for each in type_.attributes]

@@ -16,7 +16,6 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streams_orchestration.operators.errors import DataError, shortened
 from streams_orchestration.operators.formats.spl_texts import NO_TYPES, spl_tuple
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.spl.programs.values import first_entries, freezing, thawing
@@ -80,7 +79,10 @@ def encoded(value: Any, type_: Type) -> bytes:
 
 @functools.lru_cache(maxsize=256)
 def encoder(type_: Type) -> Encoder:
-    """Return the function that appends the bytes of a value of a type, which `check_binary` has accepted."""
+    """Return the function that appends the bytes of a value of a type, which `check_binary` has accepted.
+
+    `check_bounds` has accepted the value.
+    """
     match type_:
         case Optional(content=content):
             return _optional_encoder(encoder(content))
@@ -128,9 +130,6 @@ def _word_encoder(type_: Enumeration) -> Encoder:
     places = {word: struct.pack(">I", place) for place, word in enumerate(type_.words)}
 
     def encode(value: Any, into: bytearray) -> None:
-        if value not in places:
-            message = f"format bin: {shortened(repr(value))} is not a value of {type_}"
-            raise DataError(message)
         into += places[value]
 
     return encode
@@ -234,6 +233,9 @@ def _collection_decoder(type_: Collection) -> Decoder:
 
     def decode(data: bytes, at: int) -> tuple[Any, int]:
         count, at = _read_size(data, at)
+        if type_.bound is not None and count > type_.bound:
+            message = f"{count} elements are too many for {type_}"
+            raise ValueError(message)
         if count > len(data) - at and type_.elements[0] != Tuple(()):
             raise IncompleteError
         rows: list[list[Any]] = []

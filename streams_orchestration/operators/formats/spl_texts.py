@@ -9,6 +9,7 @@ from typing import Any
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import is_text, type_name, whole_range
 from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.formats.spl_bounds import check_bounds
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.spl.language.tokens import string_value
 from streams_orchestration.spl.programs.values import default_of, plain_function, unplain_function
@@ -222,7 +223,11 @@ def texts_of(column: pa.Array, type_: Type, *, quoted: bool) -> list[str]:
         column: the values.
         type_: their type in SPL.
         quoted: True to write quotes around texts.
+
+    Raises:
+        DataError: a value is not one of the type; see `check_bounds`.
     """
+    check_bounds(column, type_)
     kind, inner = column.type, type_.content if isinstance(type_, Optional) else type_
     if is_string(inner) and not quoted:
         return ["null" if value is None else value for value in column.to_pylist()]
@@ -235,7 +240,7 @@ def texts_of(column: pa.Array, type_: Type, *, quoted: bool) -> list[str]:
 
 
 def tuples_of(batch: pa.RecordBatch, type_: Tuple) -> list[str]:
-    """Return each tuple as a literal of SPL."""
+    """Return each tuple as a literal of SPL. Raise DataError if a value does not fit its type."""
     parts = [
         [f"{attribute.name}={text}" for text in texts_of(column, attribute.type, quoted=True)]
         for attribute, column in zip(type_.attributes, batch.columns, strict=True)

@@ -17,8 +17,6 @@ HASHED_DECIMAL = (76, 38)
 """Precision and scale of a decimal type that represents any decimal of 38 digits exactly."""
 DENSE = 4
 """Up to this many possible keys per tuple, keys are numbered by an array; beyond it, by sorting."""
-_FEW = 8
-"""Up to this many possible numbers are each looked for in turn."""
 
 
 def normalised(column: pa.Array) -> pa.Array:
@@ -104,7 +102,9 @@ def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.nd
         if size > DENSE * count:
             values, codes = np.unique(codes, return_inverse=True)
             size = len(values)
-    first = _first_places(codes, size)
+    first = np.full(size, -1)
+    # the last one of several writes to an element remains, which is here the one of the first tuple
+    first[codes[::-1]] = np.arange(count - 1, -1, -1)
     present = np.flatnonzero(first >= 0)
     first = first[present]
     if len(first) == size and (first[1:] > first[:-1]).all():
@@ -113,17 +113,6 @@ def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.nd
     ranks = np.empty(size, np.int64)
     ranks[present[order]] = np.arange(len(order))
     return first[order], ranks[codes]
-
-
-def _first_places(codes: np.ndarray, size: int) -> np.ndarray:
-    """Return the position of the first of each number below `size`; -1 for a number that does not occur."""
-    if size <= _FEW:
-        there = [codes == code for code in range(size)]
-        return np.array([int(each.argmax()) if each.any() else -1 for each in there], np.int64)
-    first = np.full(size, -1)
-    # the last one of several writes to an element remains, which is here the one of the first tuple
-    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-    return first
 
 
 def distinct_numbers(numbers: np.ndarray) -> np.ndarray:
@@ -135,8 +124,6 @@ def distinct_numbers(numbers: np.ndarray) -> np.ndarray:
     if not len(numbers):
         return numbers
     least, most = int(numbers.min()), int(numbers.max())
-    if most - least < _FEW:
-        return np.array([number for number in range(least, most + 1) if (numbers == number).any()])
     if most - least >= DENSE * len(numbers):
         return np.unique(numbers)
     present = np.zeros(most - least + 1, bool)

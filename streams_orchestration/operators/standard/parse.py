@@ -194,7 +194,7 @@ class Parse(LogicOperator):
         self._forget()
 
     def _forget(self) -> None:
-        """Drop the unfinished row, and count rows from 0."""
+        """Drop the unfinished row, and count the submitted rows, and the malformed ones, from 0."""
         self.rest = b""
         self.rows = self.malformed = 0
         parameters, context = self.parameters, self.context
@@ -314,13 +314,13 @@ class Parse(LogicOperator):
             raise TupleError(error.position) from behind(f"row {self.rows + error.position + 1}: ", error.__cause__)
         for reason in parsed.dropped:
             self.context.logger.warning("%s", reason)
-        if parsed.dropped:
-            self.context.metrics.dropped.add(len(parsed.dropped))
         if rows.malformed:
             log_malformed(self.context.logger, "Parse", rows.malformed, self.malformed)
-            self.context.metrics.dropped.add(len(rows.malformed))
-            self.malformed += len(rows.malformed)
-        self.rows += rows.batch.num_rows + len(parsed.dropped)
+        dropped = len(parsed.dropped) + len(rows.malformed)
+        if dropped:
+            self.context.metrics.dropped.add(dropped)
+            self.malformed += dropped
+        self.rows += rows.batch.num_rows
         self.submit(TupleBatch(pa.RecordBatch.from_arrays(columns, schema=self.context.output_schema())))
 
     def _decode(self, more: bytes, *, ended: bool) -> _Parsed | None:
@@ -335,9 +335,8 @@ class Parse(LogicOperator):
             return None
         decoded = decode(rows, self.schema, format_, self.parameters.dialect())
         decoded = without_nulls(decoded, len(rows), self.context.required_at())
-        bad = [
-            f"row {self.rows + each.position + 1}: {each.reason}: {rows[each.position][:200]!r}" for each in decoded.bad
-        ]
+        first = self.rows + self.malformed + 1
+        bad = [f"row {first + each.position}: {each.reason}: {rows[each.position][:200]!r}" for each in decoded.bad]
         if bad and self.parameters.parsing != "permissive":
             raise DataError(bad[0])
         return _Parsed(FileRows(decoded.batch), bad)
@@ -361,7 +360,7 @@ class Parse(LogicOperator):
             self.punctuate(Punctuation.WINDOW)
 
     def checkpoint(self) -> State:
-        """Return the unfinished row, the numbers of rows, lines and malformed rows so far, and the variables."""
+        """Return the unfinished row, the numbers of submitted rows, lines and malformed rows, and the variables."""
         own = {f"{_PREFIX}{name}": part for name, part in super().checkpoint().items()}
         rest = self.lines.rest if self.parameters.by_lines_of_streams else self.rest
         return {

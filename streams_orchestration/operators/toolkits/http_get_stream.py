@@ -237,7 +237,7 @@ class HTTPGetStream(JournalSource):
             "data": facts["data"],
             "errorMessage": facts["error"],
             "responseCode": facts["status"],
-            "dataSize": len(facts["data"]),
+            "dataSize": len(facts["data"].encode()),
         }
         type_ = _second(schema)
         columns = {

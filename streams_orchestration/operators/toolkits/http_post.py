@@ -105,7 +105,7 @@ class HTTPPost(Operator):
         """Post the tuples of a batch one by one, and submit the responses if there is an output port.
 
         A response with a status of at least 400 has its body in `errorMessage`; its `data` is empty, and its `dataSize`
-        is 0. Otherwise `dataSize` counts the characters of `data`.
+        is 0. Otherwise `dataSize` counts the bytes of `data` in UTF-8.
 
         Raises:
             DataError: other attributes are to be added to the attribute `jsonString`, which is not a JSON object.
@@ -121,7 +121,7 @@ class HTTPPost(Operator):
                     "data": "" if failed else text,
                     "errorMessage": answer.error or (text if failed else ""),
                     "responseCode": answer.status,
-                    "dataSize": 0 if failed else len(text),
+                    "dataSize": 0 if failed else len(text.encode()),
                 }
             )
         if self.results is not None:

@@ -117,15 +117,24 @@ class Catalog:
             raise CatalogPlaceError(
                 message, f"Set STREAMS_CATALOG to that catalog. If it is gone for good, remove {place}."
             )
+        self._database.create(self._fill)
         with self._transaction("create") as connection:
-            self._database.prepare(connection)
-            if not has_version(connection):
-                check_free(self.name, connection, metadata.tables)
-                create_tables(connection)
-                connection.execute(installation.insert().values(id=world.new_id()))
-                write_version(connection)
-        if self.name != str(self.home.catalog):
+            self._fill(connection)
+        if not self.is_recorded:
             write_whole(place, f"{self.name}\n")
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if the state directory has the catalog, or the file with its address."""
+        return self.name == str(self.home.catalog) or self.home.place.exists()
+
+    def _fill(self, connection: Connection) -> None:
+        self._database.prepare(connection)
+        if not has_version(connection):
+            check_free(self.name, connection, metadata.tables)
+            create_tables(connection)
+            connection.execute(installation.insert().values(id=world.new_id()))
+            write_version(connection)
 
     @property
     def exists(self) -> bool:
@@ -136,19 +145,21 @@ class Catalog:
             CatalogError: the database cannot be read, is not a catalog, or is a catalog of another version.
             StorageSettingError: the catalog's files are in another place than STREAMS_STORAGE says.
         """
-        if self._database.exists():
-            with suppress(CatalogMissingError), self.read() as connection:
-                if (version := read_version(connection)) is not None:
-                    check_version(self.name, version)
-                    check_place(connection, self.store)
-                    return True
+        if not self._database.exists():
+            return False
+        with suppress(CatalogMissingError), self.read() as connection:
+            if (version := read_version(connection)) is not None:
+                check_version(self.name, version)
+                check_place(connection, self.store)
+                return True
         self._refuse_leftovers()
         return False
 
     def _refuse_leftovers(self) -> None:
         """Raise CatalogDamagedError if the catalog's file is empty while there are streams and states of applications.
 
-        A missing file raises nothing: somebody has removed it, and the next deployment asks what to do with the data.
+        A missing file raises nothing: somebody has removed it, and the next deployment asks what to do with the data. A
+        file that is being created is never empty; see `SqliteDatabase.create`.
         """
         if not self.home.catalog.exists():
             return

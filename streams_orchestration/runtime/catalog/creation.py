@@ -22,7 +22,7 @@ def create_catalog(home: Home) -> Catalog:
     catalog = Catalog(home)
     catalog.check()
     upgrade_older(catalog)
-    if not catalog.exists:
+    if not (catalog.exists and catalog.is_recorded):
         catalog.make()
     _settle(catalog)
     return catalog

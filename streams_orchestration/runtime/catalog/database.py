@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
@@ -97,6 +97,19 @@ class Database(ABC):
     @abstractmethod
     def exists(self) -> bool:
         """Return True if the database exists, or if only its server knows that."""
+
+    @abstractmethod
+    def create(self, fill: Callable[[Connection], None]) -> None:
+        """Create a missing file with its tables, so that no process sees it without them.
+
+        Do nothing for a database that only its server creates.
+
+        Args:
+            fill: creates the tables, in a transaction of mode `create`.
+
+        Raises:
+            CatalogError: the file cannot be written.
+        """
 
     @abstractmethod
     def prepare(self, connection: Connection) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Collection, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -154,6 +154,9 @@ class PostgresqlDatabase(Database):
     def exists(self) -> bool:
         """Return True: only the server knows whether the database exists."""
         return True
+
+    def create(self, fill: Callable[[Connection], None]) -> None:
+        """Do nothing: a transaction creates the schema and its tables."""
 
     def prepare(self, connection: Connection) -> None:
         """Create the schema if it is missing."""

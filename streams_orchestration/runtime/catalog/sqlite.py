@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from streams_orchestration import world
+from streams_orchestration.operators.durable_files import NO_LINKS, sync_contents, sync_names
 from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.catalog.changes import CommitListener, file_listener, notify
 from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
@@ -49,16 +52,15 @@ NOTIFIED = "-notified"
 
 
 class SqliteDatabase(Database):
-    """A catalog in one SQLite file."""
+    """A catalog in one SQLite file, which no connection creates: `create` does, with all tables."""
 
     def __init__(self, path: Path, busy_seconds: float) -> None:
         self.path = path
         self.name = str(path)
         self._notified = path.with_name(path.name + NOTIFIED)
         self._busy_seconds = busy_seconds
-        arguments = {"timeout": busy_seconds, "check_same_thread": False}
         self.engine = create_engine(
-            f"sqlite:///{path}", connect_args=arguments, json_deserializer=self._json, hide_parameters=True
+            f"sqlite:///{path}", creator=self._connect, json_deserializer=self._json, hide_parameters=True
         )
 
         @event.listens_for(self.engine, "connect")
@@ -71,6 +73,10 @@ class SqliteDatabase(Database):
             cursor.close()
 
         self.listen()
+
+    def _connect(self) -> sqlite3.Connection:
+        address = f"{self.path.as_uri()}?mode=rw"
+        return sqlite3.connect(address, timeout=self._busy_seconds, check_same_thread=False, uri=True)
 
     def _switch(self, cursor: sqlite3.Cursor) -> None:
         """Switch the file to write-ahead mode, unless it is in it.
@@ -144,6 +150,38 @@ class SqliteDatabase(Database):
         """Return True if the file exists."""
         return self.path.exists()
 
+    def create(self, fill: Callable[[Connection], None]) -> None:
+        """Create the file with its tables under another name, then link it, so that it never exists without tables.
+
+        Do nothing if the file exists, and keep the file of another process that was faster. A file system without hard
+        links gets an empty file.
+        """
+        if self.path.exists():
+            return
+        part = SqliteDatabase(self.path.with_name(f".{self.path.name}.{world.new_id()}"), self._busy_seconds)
+        try:
+            part.path.touch()
+            with part.engine.connect().execution_options(mode="create") as connection, connection.begin():
+                fill(connection)
+            part.engine.dispose()
+            sync_contents([part.path])
+            with suppress(FileExistsError):
+                os.link(part.path, self.path)
+            sync_names([self.path])
+        except DBAPIError as error:
+            raise self.error(error) from error
+        except OSError as error:
+            if error.errno not in NO_LINKS:
+                reason = f"{error.strerror or error}. {REMEDIES['unable to open']}."
+                message = f"{self.name}: the catalog cannot be created: {reason}"
+                raise CatalogError(message) from error
+            self.path.touch()
+        finally:
+            part.engine.dispose()
+            for path in self.path.parent.glob(f"{part.path.name}*"):
+                with suppress(OSError):
+                    path.unlink()
+
     def prepare(self, connection: Connection) -> None:
         """Do nothing: an SQLite file needs no preparation."""
 
@@ -194,7 +232,8 @@ class SqliteDatabase(Database):
         reason = reason_of(error).partition(" with text")[0]  # the bytes follow
         if "unable to open" in reason and self.path.is_dir():
             return CatalogError(f"{self.name}: the catalog must be a file, but this is a directory. Move it away.")
-        if "no such table" in reason:
+        missing = "unable to open" in reason and self.path.parent.is_dir() and not self.path.exists()
+        if missing or "no such table" in reason:
             return CatalogMissingError(f"{self.name}: there is no catalog: {reason}")
         if any(sign in reason for sign in DAMAGE) or not isinstance(error, OperationalError):
             found = self.damage(indexes=True)

@@ -69,7 +69,8 @@ class StartLock:
     def release(self) -> None:
         """Release the lock for other processes; do nothing if it was released before."""
         if self._file is not None:
-            self._file.truncate(0)
+            with suppress(OSError):  # the name is read only while the lock is held
+                self._file.truncate(0)
             self.abandon()
 
     def take(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sqlalchemy import Connection, delete, select, update
 
@@ -43,6 +44,9 @@ class MachineStatus:
     """The time at which its agent registered, in unix seconds."""
     version: str
     """Version of the product that its agent runs."""
+
+
+_Machine = TypeVar("_Machine", MachineRow, MachineStatus)
 
 
 def registered(connection: Connection) -> tuple[MachineRow, ...]:
@@ -111,7 +115,7 @@ def set_state(home: Home, name: str, state: str) -> None:
     """
     m = tables.machine
     with _catalog(home, name).write() as connection:
-        machine = _machine(connection, name)
+        machine = _named(registered(connection), name)
         if machine.state == "DOWN":
             message = f"machine {name} is down; start its agent with `streams agent --name {name}` first"
             raise MachineError(message)
@@ -127,8 +131,7 @@ def forget(home: Home, name: str) -> None:
     """
     m = tables.machine
     with _catalog(home, name).write() as connection:
-        _machine(connection, name)
-        machine = next(each for each in _statuses(connection) if each.name == name)
+        machine = _named(_statuses(connection), name)
         if machine.state in ("UP", "DRAINING"):
             message = f"machine {name} is {machine.state}; end its agent first"
             raise MachineError(message)
@@ -145,11 +148,11 @@ def _catalog(home: Home, name: str) -> Catalog:
     return catalog
 
 
-def _machine(connection: Connection, name: str) -> MachineRow:
-    machines = {machine.name: machine for machine in registered(connection)}
-    if name not in machines:
+def _named(machines: Sequence[_Machine], name: str) -> _Machine:
+    found = next((each for each in machines if each.name == name), None)
+    if found is None:
         if not machines:
             raise MachineError(_UNKNOWN.format(name=name))
-        message = f"there is no machine {name}; there are {', '.join(machines)}"
+        message = f"there is no machine {name}; there are {', '.join(each.name for each in machines)}"
         raise MachineError(message)
-    return machines[name]
+    return found

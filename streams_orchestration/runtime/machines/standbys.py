@@ -123,7 +123,8 @@ class Standbys:
         """Make all standbys end by closing their input, without waiting for them."""
         for standby in tuple(self._waiting):
             assert standby.process.stdin is not None
-            standby.process.stdin.close()
+            with contextlib.suppress(OSError):  # one that has died
+                standby.process.stdin.close()
             self._drop(standby)
 
     def _drop(self, standby: Standby) -> None:

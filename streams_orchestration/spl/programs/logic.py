@@ -233,7 +233,7 @@ def read_logic(
         ProgramTextError: the texts have mistakes.
         ProgramError: a part of the logic cannot be run here.
     """
-    reading = _Reading(inputs, outputs, natives, submits=submits)
+    reading = LogicReading(inputs, outputs, natives, submits=submits)
     functions = reading.functions(texts.functions)
     state = reading.state(texts.state)
     handlers = [*(("onTuple", *each) for each in texts.on_tuple.items())]
@@ -263,7 +263,7 @@ def read_functions(
     Raises:
         ProgramTextError: the texts have mistakes, other than a function with faulty syntax, which is left out.
     """
-    reading = _Reading((), (), natives, submits=False)
+    reading = LogicReading((), (), natives, submits=False)
     functions = reading.functions([(text, place, ()) for text in texts])
     if reading.mistakes:
         raise ProgramTextError(reading.mistakes, "")
@@ -272,10 +272,10 @@ def read_functions(
 
 def declared(texts: LogicTexts) -> list[tuple[str, Type]]:
     """Return the names and types of the state variables; raise ProgramTextError for faulty syntax only."""
-    return [(each.name, each.type) for each in _Reading((), (), submits=False).state(texts.state)]
+    return [(each.name, each.type) for each in LogicReading((), (), submits=False).state(texts.state)]
 
 
-class _Reading:
+class LogicReading:
     """A reader of the texts of one operator's logic; mistakes in their types are added to `mistakes`."""
 
     def __init__(self, inputs: Ports, outputs: Ports, natives: Sequence[NativeFunction] = (), *, submits: bool) -> None:

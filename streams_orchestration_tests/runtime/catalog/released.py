@@ -15,6 +15,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from streams_orchestration.runtime.catalog import migrations, tables, versions
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
 from streams_orchestration.runtime.storage.home import Home
 
 FIRST = "0.1.0"
@@ -42,6 +43,8 @@ def upgrade():
 def catalog_of_first_release(home: Home) -> Catalog:
     """Make a catalog as 0.1.0 does, without rows."""
     catalog = Catalog(home)
+    if isinstance(catalog._database, SqliteDatabase):
+        catalog._database.path.touch()
     with catalog._transaction("create") as connection:
         catalog._database.prepare(connection)
         text = TABLES.read_text()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -10,16 +11,19 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from streams_orchestration import world
+from streams_orchestration.runtime.catalog import catalog as catalogs
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.catalog.tables import create_tables
 from streams_orchestration.runtime.errors import (
     CatalogBusyError,
     CatalogError,
     CatalogLostError,
+    CatalogMissingError,
     CatalogPlaceError,
     CatalogUnavailableError,
 )
@@ -234,6 +238,73 @@ def test_several_processes_may_make_it_at_once(tmp_path: Path, database: str):
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: create_catalog(home), range(4)))
     assert all(catalog.exists for catalog in made)
+
+
+def test_a_catalog_that_is_being_created_beside_left_data_is_not_damaged(
+    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Two commands at once: the second one looks while the first one makes the tables."""
+    home, seen = Home(tmp_path / "home").prepare(), list[bool]()
+    home.data("app").mkdir(parents=True)
+
+    with ThreadPoolExecutor(1) as other:
+
+        def make(connection: Connection) -> None:
+            seen.append(other.submit(lambda: Catalog(home).exists).result())
+            create_tables(connection)
+            seen.append(other.submit(lambda: Catalog(home).exists).result())
+
+        monkeypatch.setattr(catalogs, "create_tables", make)
+        assert create_catalog(home).exists
+    assert seen == [False, False]
+
+
+def test_the_faster_of_two_processes_makes_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home = Home(tmp_path / "home").prepare()
+    home.data("app").mkdir(parents=True)
+
+    def write() -> None:
+        with create_catalog(home).write() as connection:
+            connection.execute(insert(tables.host).values(**HOST))
+
+    with ThreadPoolExecutor(1) as other:
+
+        def make(connection: Connection) -> None:
+            create_tables(connection)
+            monkeypatch.setattr(catalogs, "create_tables", create_tables)
+            other.submit(write).result()
+
+        monkeypatch.setattr(catalogs, "create_tables", make)
+        assert hosts(create_catalog(home)) == [0]
+    assert sorted(each.name for each in home.root.iterdir() if each.name.startswith(".")) == []
+
+
+def test_reading_a_missing_catalog_creates_no_file(tmp_path: Path):
+    home = Home(tmp_path / "home").prepare()
+    with pytest.raises(CatalogMissingError, match="there is no catalog"), Catalog(home).read():
+        pass
+    assert not home.catalog.exists()
+
+
+def test_a_file_system_without_hard_links_has_a_catalog_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert hosts(create_catalog(Home(tmp_path / "home"))) == []
+
+
+def test_the_address_of_a_catalog_is_recorded_after_a_creation_that_was_cut_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    home = Home(tmp_path / "home")
+    monkeypatch.setenv("STREAMS_CATALOG", f"sqlite:///{tmp_path}/all.db")
+    with monkeypatch.context() as patched:
+        patched.setattr(catalogs, "write_whole", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            create_catalog(home)
+    create_catalog(home).close()
+    assert home.place.read_text() == f"{tmp_path}/all.db\n"
 
 
 def test_a_new_file_is_waited_for_while_another_process_switches_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -98,6 +98,16 @@ def test_a_full_disk_is_an_error_of_the_state_directory(home: Home, tmp_path: Pa
     assert raw.closed
 
 
+def test_a_lock_is_released_although_its_file_cannot_be_written(home: Home):
+    class Failing(io.StringIO):
+        def truncate(self, _size: int | None = None) -> int:
+            raise OSError(errno.EIO, "Input/output error")
+
+    file = Failing()
+    StartLock(home, "app", file).release()
+    assert file.closed
+
+
 def test_a_disk_without_locks_is_an_error_of_the_state_directory(home: Home, monkeypatch: pytest.MonkeyPatch):
     def flock(*_: object) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))

@@ -108,3 +108,22 @@ def test_one_that_has_ended_is_replaced(made: Callable[[int], Standbys], tmp_pat
     assert waiting.launch(start(tmp_path)).pid == 101
     waiting.keep()
     comes_to_wait(waiting, 1)
+
+
+def test_one_that_has_died_does_not_keep_the_others(made: Callable[[int], Standbys], monkeypatch: pytest.MonkeyPatch):
+    class Broken:
+        def close(self) -> None:
+            raise BrokenPipeError
+
+    waiting = made(2)
+    for _ in range(2):
+        waiting.keep()
+    comes_to_wait(waiting, 2)
+    first, second = waiting._waiting
+    own = first.process.stdin
+    assert own is not None
+    monkeypatch.setattr(first.process, "stdin", Broken())
+    waiting.end()
+    own.close()
+    assert second.process.stdin is not None
+    assert second.process.stdin.closed

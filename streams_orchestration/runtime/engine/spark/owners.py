@@ -264,7 +264,8 @@ class Worker:
                 fcntl.flock(file, fcntl.LOCK_EX)  # two workers that look at once would choose the same one
                 return self._chosen(register)
         finally:
-            claim.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # the claim of a process that has ended does not count
+                claim.unlink()
 
     def _chosen(self, register: Path) -> tuple[str, OwnerConnection | None]:
         level = f"{register.name.partition('-')[0]}-"
