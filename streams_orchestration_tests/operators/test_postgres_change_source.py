@@ -321,40 +321,6 @@ def test_a_column_that_is_gone_is_named_with_the_transaction(target: Target):
         drained(bench, offset)
 
 
-def test_changes_behind_an_error_are_read_again(target: Target):
-    """The same operator may be called again after an error, at the offset before it."""
-    bench = source(target, startAt="slot")
-    offset = drained(bench)
-    events(target, (1, "a"))
-    target.run("ALTER TABLE events RENAME COLUMN k TO other")
-    target.run("INSERT INTO events VALUES (2, 'b')")
-    target.run("ALTER TABLE events RENAME COLUMN other TO k")
-    events(target, (3, "c"))
-    offset = bench.produce(offset, 1).offset
-    for _ in range(3):
-        with pytest.raises(DataError, match="it no longer has the column k; there are id, other"):
-            bench.produce(offset, 1)
-    assert bench.rows() == [("insert", 1, "a")]
-
-
-@pytest.mark.parametrize("value", ["infinity", "-infinity", "0044-03-15 BC", "20000-01-01"])
-def test_a_time_that_python_lacks_is_a_row_that_does_not_fit(target: Target, value: str):
-    target.run("ALTER TABLE events ADD COLUMN t TIMESTAMPTZ, ADD COLUMN d DATE")
-    add = "INSERT INTO events VALUES ({}, 'a', {}, {})"
-    other = f"'{value}'"
-    target.run(add.format(1, other, "NULL"))
-    target.run(add.format(2, "'2020-01-01 00:00:00+00'", "'2020-01-01'"))
-    bench = source(target, "op string, id bigint, t timestamp, d date", onBadTuple="drop")
-    offset = drained(bench)
-    target.run(add.format(3, "NULL", other))
-    target.run(add.format(4, "NULL", "NULL"))
-    drained(bench, offset)
-    assert [(row[0], row[1]) for row in bench.rows()] == [("snapshot", 2), ("insert", 4)]
-    assert bench.metrics["dropped"] == 2
-    with pytest.raises(DataError, match=rf"column t: '{value.split(maxsplit=1)[0]}.*' is not a valid timestamp"):
-        drained(source(target, "op string, id bigint, t timestamp"), None)
-
-
 def test_a_column_that_is_added_changes_nothing(target: Target):
     bench = source(target)
     offset = drained(bench)

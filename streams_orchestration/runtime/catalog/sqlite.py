@@ -155,6 +155,9 @@ class SqliteDatabase(Database):
 
         Do nothing if the file exists, and keep the file of another process that was faster. A file system without hard
         links gets an empty file.
+
+        Raises:
+            CatalogError: the file cannot be written.
         """
         if self.path.exists():
             return

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, cast
 
 from streams_orchestration.spl.functions.signatures import Signature, builtin
@@ -150,17 +151,21 @@ def submission_type(expression: Expression) -> str:
 
 
 def parts_of(node: object) -> Iterator[Node]:
-    """Yield all nodes of a typed tree."""
-    if isinstance(node, Node):
-        yield node
-    if isinstance(node, tuple):
-        for each in cast("tuple[object, ...]", node):
-            yield from parts_of(each)
-    elif is_dataclass(node) and isinstance(node, Node):
-        for part in fields(node):
-            value: object = getattr(node, part.name)
-            if isinstance(value, Node | tuple):
-                yield from parts_of(cast("object", value))
+    """Yield all nodes of a typed tree, each before its parts."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Node):
+            yield each
+            waiting += [getattr(each, name) for name in _parts_of_kind(type(each))]
+        elif isinstance(each, tuple):
+            waiting += cast("tuple[object, ...]", each)[::-1]
+
+
+@cache
+def _parts_of_kind(kind: type[Node]) -> tuple[str, ...]:
+    """Return the names of the attributes of a kind of nodes, the last one first."""
+    return tuple(each.name for each in fields(kind) if each.name != "span")[::-1]
 
 
 def submission_call(call: Call, name: str) -> Call:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import re
 from dataclasses import dataclass
 
@@ -98,7 +100,15 @@ class Tokens:
 
 def place_in(text: str, offset: int) -> tuple[int, int]:
     """Return the line and the column of an offset in a text, both counted from 1."""
-    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+    begins = _line_begins(text)
+    line = bisect.bisect_right(begins, offset)
+    return line, offset - begins[line - 1] + 1
+
+
+@functools.lru_cache(maxsize=64)
+def _line_begins(text: str) -> list[int]:
+    """Return the offset of the first character of each line."""
+    return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
 def tokenize(text: str, cut: frozenset[int] = frozenset()) -> Tokens:

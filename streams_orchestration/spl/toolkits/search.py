@@ -41,6 +41,8 @@ class Toolkits:
         self._indexes: dict[Path, dict[str, SplOperatorModel]] = {}
         self._java: dict[Path, frozenset[str]] = {}
         self._functions: dict[Path, tuple[Prototype, ...]] = {}
+        self._natives: dict[tuple[str, str], SplOperatorModel | None] = {}
+        self._definitions: dict[tuple[str, str], list[tuple[LoadedUnit, Definition]]] = {}
 
     def add(self, unit: LoadedUnit) -> None:
         """Add a file that has already been read."""
@@ -122,6 +124,12 @@ class Toolkits:
 
     def definitions(self, namespace: str, name: str) -> list[tuple[LoadedUnit, Definition]]:
         """Return the definitions of a name in a namespace, from the first toolkit that defines it; none without one."""
+        key = namespace, name
+        if key not in self._definitions:
+            self._definitions[key] = self._defined(namespace, name)
+        return self._definitions[key]
+
+    def _defined(self, namespace: str, name: str) -> list[tuple[LoadedUnit, Definition]]:
         found = [(unit, each) for unit in self.units_of(namespace) for each in unit.named(name)]
         first = next((self._root(unit) for unit, _ in found), None)
         return [(unit, each) for unit, each in found if self._root(unit) == first]
@@ -131,6 +139,12 @@ class Toolkits:
 
         Operators that are implemented here have a model without their toolkit.
         """
+        key = namespace, name
+        if key not in self._natives:
+            self._natives[key] = self._native(namespace, name)
+        return self._natives[key]
+
+    def _native(self, namespace: str, name: str) -> SplOperatorModel | None:
         kind = f"{namespace}::{name}" if namespace else name
         for root in self.roots:
             for directory in _directories(root, namespace):
