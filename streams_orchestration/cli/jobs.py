@@ -78,6 +78,10 @@ class Jobs:
         """Reset a unit to its last complete epoch, and wait until its PEs work again.
 
         If the unit is in a later generation than the given one, it is not reset again.
+
+        Raises:
+            NotDeployedError: the application is not deployed.
+            HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: see `await_reset`.
         """
         config = {"unit": unit, "force": force, **({} if generation is None else {"generation": generation})}
         units = api.read_status(self._home, self._application).units

@@ -323,10 +323,13 @@ class OperatorWatermark:
     def microseconds(self, *, own: bool = False) -> dict[str, int]:
         """Return the watermark of each connection in microseconds; `IDLE` if it has none, and `END` unchanged.
 
+        None is below the operator's watermark, which an idle connection does not hold back: its later tuples are late.
+
         Args:
             own: add the operator's own watermark, if there is one, under the name `OWN`.
         """
-        reached = {name: IDLE if value is None else value for name, value in self.entries.values.items()}
+        least = IDLE if self.entries.watermark is None else self.entries.watermark
+        reached = {name: least if value is None else max(value, least) for name, value in self.entries.values.items()}
         if own and self.entries.watermark is not None:
             reached[OWN] = self.entries.watermark
         return {

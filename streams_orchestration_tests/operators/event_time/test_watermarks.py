@@ -222,6 +222,17 @@ def test_watermarks_of_a_sink_are_microseconds_in_every_resolution(ticks: int, v
     assert sink.microseconds() == {"A": 5_000_000, "B": END, "C": IDLE}
 
 
+def test_an_idle_connection_does_not_hold_back_what_a_sink_has_reached():
+    sink = OperatorWatermark(EventTimeRole("at", 1_000, "inputWatermark", 0, 1, (0,)), ["A", "B"])
+    sink.entries.enter("A", Watermarks.of((0, 10)), 0)
+    sink.entries.enter("B", Watermarks.of((0, 5)), 0)
+    sink.entries.enter("B", Watermarks.of((0, IDLE)), 0)
+    sink.entries.enter("A", Watermarks.of((0, 20)), 0)
+    assert min(sink.microseconds().values()) == 20_000
+    sink.entries.enter("B", Watermarks.of((0, 8)), 1)
+    assert min(sink.microseconds().values()) == 20_000, "it never falls"
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from("ab"), st.integers(0, 9))
