@@ -13,13 +13,7 @@ from streams_orchestration.operators.standard.sql_source import SqlSource
 from streams_orchestration_tests.operators import change_slots
 from streams_orchestration_tests.operators.growing_tables import drained, events, source
 from streams_orchestration_tests.operators.harness import Row
-from streams_orchestration_tests.targets import KINDS, Target, target_of
-
-
-@pytest.fixture(params=KINDS)
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
-    with target_of(request.param, tmp_path, request) as made:
-        yield made
+from streams_orchestration_tests.targets import Target, target_of
 
 
 def recreated(target: Target, *rows: Row) -> None:

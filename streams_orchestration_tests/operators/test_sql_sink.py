@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import itertools
 import threading
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,15 +20,9 @@ from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, read_batches
 from streams_orchestration.operators.standard.sql_sink import SqlSink
 from streams_orchestration_tests.operators.harness import Bench, Row
-from streams_orchestration_tests.targets import KINDS, Target, no_database, target_of
+from streams_orchestration_tests.targets import Target, no_database, target_of
 
 ROWS = [("a", 1), ("b", 2), ("a", 3)]
-
-
-@pytest.fixture(params=KINDS)
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
-    with target_of(request.param, tmp_path, request) as made:
-        yield made
 
 
 def key(epoch: int = 1, generation: int = 0, number: int | None = None) -> DeliveryKey:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from streams_orchestration.operators.standard.sql_source import SqlSource
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.growing_tables import drained, events, source
 from streams_orchestration_tests.operators.harness import Bench, Row
-from streams_orchestration_tests.targets import KINDS, Target, target_of
+from streams_orchestration_tests.targets import Target
 
 
 class Clock:
@@ -41,12 +41,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(sql_source, "world", made)
     return made
-
-
-@pytest.fixture(params=KINDS)
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
-    with target_of(request.param, tmp_path, request) as made:
-        yield made
 
 
 def test_rows_come_in_the_order_of_the_column_and_then_those_that_are_added(target: Target):

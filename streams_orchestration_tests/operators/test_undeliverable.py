@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,6 @@ from streams_orchestration_tests.operators.harness import Bench, Row
 from streams_orchestration_tests.targets import KINDS, Target, target_of
 
 KEY = DeliveryKey("life", "Out", -1, 1, 0, 1)
-
-
-@pytest.fixture(params=KINDS)
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
-    with target_of(request.param, tmp_path, request) as made:
-        yield made
 
 
 def sink(tmp_path: Path, target: Target, schema: str, **parameters: Any) -> Bench:

@@ -12,6 +12,12 @@ from streams_orchestration.runtime.stepping import SteppedApplication
 class LocalApplication(SteppedApplication):
     """A deployed application whose batches may be committed without being published."""
 
+    def turn(self, count: int = 1) -> None:
+        """Take a step with every PE, so many times."""
+        for _ in range(count):
+            for program in self.programs:
+                self.step(program)
+
     def commit(self, *, boundary: bool = False) -> None:
         """A batch of the only PE, of which nothing is published.
 

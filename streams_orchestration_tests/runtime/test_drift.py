@@ -48,16 +48,11 @@ class Race:
         with (self.directory / name).open("a") as file:
             file.write("end\n")
 
-    def turn(self, count: int = 1) -> None:
-        for _ in range(count):
-            for program in self.local.programs:
-                self.local.step(program)
-
     def settle(self) -> None:
         """Step until no source moves any more."""
         before, after = (-1, -1), (0, 0)
         while before != after:
-            self.turn(2)
+            self.local.turn(2)
             before, after = after, (self.read("Left"), self.read("Right"))
 
     def read(self, name: str) -> int:
@@ -148,12 +143,12 @@ def test_an_idle_source_holds_up_no_other(tmp_path: Path, pes: int, monkeypatch:
     assert run.read("Left") in tuples_up_to(20 + DRIFT)
     for _ in range(8):
         now[0] += 0.5
-        run.turn()
+        run.local.turn()
     run.settle()
     assert run.read("Left") == 50
     run.write("Right", 30, 41)
     run.write("Left", 500, 600)
-    run.turn(2)
+    run.local.turn(2)
     before = run.read("Left")
     run.settle()
     assert run.read("Left") == before <= 50 + 2 * LIMIT, "it is active again, and far behind"
@@ -176,7 +171,7 @@ def test_a_source_that_waits_is_not_idle(tmp_path: Path, monkeypatch: pytest.Mon
     run.settle()
     for _ in range(20):
         now[0] += 1.0
-        run.turn()
+        run.local.turn()
     assert run.status()["Left"].holder != "idle"
     assert run.read("Left") in tuples_up_to(20 + DRIFT)
 
@@ -194,9 +189,9 @@ def test_a_reset_takes_the_watermarks_of_sources_back(tmp_path: Path, pes: int):
     run = race(tmp_path, pes)
     run.write("Right", 0, 21)
     run.write("Left", 0, 500)
-    run.turn(2)
+    run.local.turn(2)
     run.local.trigger()
-    run.turn(2)
+    run.local.turn(2)
     run.settle()
     run.write("Right", 30, 300)
     run.settle()

@@ -90,18 +90,12 @@ def read(local: LocalApplication) -> dict[int, int]:
 def read_until(local: LocalApplication, slow: int, fast: range) -> None:
     """Step until so many messages of both partitions were read, and on, to see that no more are."""
     for _ in range(1000):
-        turn(local)
+        local.turn()
         if (found := read(local))[SLOW] == slow and found[FAST] in fast:
             break
-    turn(local, 20)
+    local.turn(20)
     assert read(local)[SLOW] == slow
     assert read(local)[FAST] in fast
-
-
-def turn(local: LocalApplication, count: int = 1) -> None:
-    for _ in range(count):
-        for program in local.programs:
-            local.step(program)
 
 
 def may_be_read(watermark: int) -> range:
@@ -133,7 +127,7 @@ def after_idleness(local: LocalApplication, topic: Topic, machine: Machine) -> N
         if read(local)[FAST] == 50:
             return
         machine.more += 1.0
-        turn(local)
+        local.turn()
     pytest.fail("it is not read to its end")
 
 

@@ -50,16 +50,11 @@ class Growing:
         with self.file.open("a") as file:
             file.writelines(f"{at} {k} {n}\n" for at, k, n in tuples)
 
-    def turn(self, count: int = 1) -> None:
-        for _ in range(count):
-            for program in self.local.programs:
-                self.local.step(program)
-
     def wait(self, seconds: float) -> None:
         """Let time pass in which the source is called every half a second."""
         for _ in range(round(seconds * 2)):
             self.machine.time += 0.5
-            self.turn()
+            self.local.turn()
 
     def end(self) -> list[tuple[Any, ...]]:
         """End the source, and return what came out."""
@@ -100,14 +95,14 @@ def growing(directory: Path, machine: Machine, source_limit: int = 4, **event_ti
 def first_half(run: Growing) -> None:
     """Two partitions, of which b becomes idle, and then has a tuple that is late for that."""
     run.write((10, "a", 1), (12, "b", 2), (14, "a", 3))
-    run.turn(3)
+    run.local.turn(3)
     run.write((20, "a", 4))
-    run.turn()
+    run.local.turn()
     run.wait(1)
     run.write((30, "a", 5))
     run.wait(IDLE_AFTER)
     run.write((40, "a", 6), (13, "b", 7), (50, "a", 8))
-    run.turn(4)
+    run.local.turn(4)
 
 
 WANTED = [
@@ -130,14 +125,14 @@ def test_a_reset_repeats_what_a_clock_decided(tmp_path: Path, machine: Machine, 
     run = growing(tmp_path, machine)
     if cut:
         run.write((1, "b", 0))
-        run.turn(2)
+        run.local.turn(2)
         run.local.trigger()
-        run.turn(2)
+        run.local.turn(2)
     first_half(run)
     assert run.decisions() == 1
     run.reset()
     run.local.source_limit = source_limit
-    run.turn(2)
+    run.local.turn(2)
     run.reset()
     assert run.decisions() == 1
     begun = [(1, "b", 0, NONE), (10, "a", 1, 1), (12, "b", 2, 1), *WANTED[2:]]
@@ -149,7 +144,7 @@ def test_a_decision_of_a_complete_epoch_is_forgotten(tmp_path: Path, machine: Ma
     first_half(run)
     run.local.trigger()
     run.write((60, "a", 9))
-    run.turn(3)
+    run.local.turn(3)
     assert run.decisions() == 0
     run.reset()
     assert run.end() == [*WANTED[:-1], (60, "a", 9, 40), WANTED[-1]]
@@ -158,11 +153,11 @@ def test_a_decision_of_a_complete_epoch_is_forgotten(tmp_path: Path, machine: Ma
 def test_a_source_that_was_not_called_is_not_idle(tmp_path: Path, machine: Machine):
     run = growing(tmp_path, machine)
     run.write((10, "a", 1), (12, "b", 2))
-    run.turn(2)
+    run.local.turn(2)
     machine.time += 100 * IDLE_AFTER
-    run.turn()
+    run.local.turn()
     run.write((20, "a", 3), (30, "a", 4))
-    run.turn(2)
+    run.local.turn(2)
     assert [row[3] for row in run.end()] == [NONE, 10, 10, 12, END]
     assert IDLE_AFTER > MAX_CALL_GAP_SECONDS
 
@@ -170,7 +165,7 @@ def test_a_source_that_was_not_called_is_not_idle(tmp_path: Path, machine: Machi
 def test_partitions_go_on_from_their_times_in_a_redeploy(tmp_path: Path, machine: Machine):
     run = growing(tmp_path, machine)
     run.write((10, "a", 1), (12, "b", 2), (50, "a", 3))
-    run.turn(2)
+    run.local.turn(2)
     plan = graph(run.file)
     plan.insert(1, through("Some", "Filter", "Rows", parameters={"filter": "n >= 0"}))
     plan[2]["inputs"] = ["Some"]
@@ -186,7 +181,7 @@ def test_a_redeploy_within_a_replay_keeps_the_decisions_that_the_replay_has_not_
     first_half(run)
     run.reset()
     run.local.source_limit = 1
-    run.turn()
+    run.local.turn()
     plan = graph(run.file)
     plan.insert(1, through("Some", "Filter", "Rows", parameters={"filter": "n >= 0"}))
     plan[2]["inputs"] = ["Some"]
@@ -202,7 +197,7 @@ def test_a_savepoint_within_a_replay_keeps_the_decisions_that_the_replay_has_not
     first_half(run)
     run.reset()
     run.local.source_limit = 1
-    run.turn()
+    run.local.turn()
     place = take(run.local).place
     before = run.shown()
     home, plan = Home(tmp_path / "other"), in_event_time(graph(run.file), fusion="manual", pes=2)

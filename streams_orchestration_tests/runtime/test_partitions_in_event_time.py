@@ -66,12 +66,6 @@ def in_step(first: int, last: int, partitions: Sequence[int]) -> list[Sent]:
     return [(partition, 10 * at, 100 * at + partition) for at in range(first, last) for partition in partitions]
 
 
-def turn(local: LocalApplication, count: int = 1) -> None:
-    for _ in range(count):
-        for program in local.programs:
-            local.step(program)
-
-
 def read_all(local: LocalApplication, count: int) -> None:
     """Step the application until its source has read so many messages in all."""
     for _ in range(200):
@@ -79,7 +73,7 @@ def read_all(local: LocalApplication, count: int) -> None:
         offsets = [offset for view in views for offset in view.position.sources.values()]
         if sum(sum(topic.values()) for offset in offsets for topic in offset.get("next", {}).values()) >= count:
             return
-        turn(local)
+        local.turn()
     pytest.fail(f"the source has not read {count} messages")
 
 
@@ -109,7 +103,7 @@ def until_idle(kafka: Broker, topic: str, local: LocalApplication, ahead: Ahead,
             return at
         send(kafka, topic, in_step(at, at + 1, range(PARTITIONS - 1)))
         ahead.more += 1.0
-        turn(local)
+        local.turn()
     pytest.fail("the partition is not idle")
 
 
@@ -118,16 +112,16 @@ def test_an_idle_partition_holds_nothing_up_and_a_reset_repeats_that(kafka: Brok
     local = LocalApplication(Home(tmp_path / "home"), in_event_time(graph(kafka, topic), fusion="manual", pes=2), 50)
     send(kafka, topic, in_step(1, 20, range(PARTITIONS)))
     read_all(local, 19 * PARTITIONS)
-    turn(local)
+    local.turn()
     assert watermark_of(local) == 190
     local.trigger()
     send(kafka, topic, in_step(20, 30, others))
     read_all(local, 19 * PARTITIONS + 10 * len(others))
-    turn(local)
+    local.turn()
     assert watermark_of(local) == 190, "the last partition holds it"
     last = until_idle(kafka, topic, local, ahead, 30)
     read_all(local, 19 * PARTITIONS + (last - 20) * len(others))
-    turn(local)
+    local.turn()
     before = watermark_of(local)
     assert before == 10 * (last - 1)
     assert [each.idle for each in decisions(local)] == [(f"{topic}/{PARTITIONS - 1}",)]
@@ -136,13 +130,13 @@ def test_an_idle_partition_holds_nothing_up_and_a_reset_repeats_that(kafka: Brok
     local.source_limit = 7
     assert watermark_of(local) == 190
     read_all(local, 19 * PARTITIONS + (last - 20) * len(others))
-    turn(local, 2)
+    local.turn(2)
     assert watermark_of(local) == before
     assert len(decisions(local)) == 1
 
     send(kafka, topic, [(PARTITIONS - 1, 10 * last + 50, 0), (0, 10 * last + 90, 0)])
     read_all(local, 19 * PARTITIONS + (last - 20) * len(others) + 2)
-    turn(local)
+    local.turn()
     assert watermark_of(local) == before, "the partitions 1 and 2 hold it, the last one is not idle any more"
 
 
@@ -152,7 +146,7 @@ def test_a_channel_without_partitions_holds_nothing_up(kafka: Broker, tmp_path: 
     local = LocalApplication(Home(tmp_path / "home"), plan, 50)
     send(kafka, topic, in_step(1, 20, range(2)))
     read_all(local, 38)
-    turn(local)
+    local.turn()
     assert watermark_of(local) == 190
 
 
@@ -163,12 +157,12 @@ def test_partitions_take_their_times_to_other_channels(kafka: Broker, tmp_path: 
     local = LocalApplication(Home(tmp_path / "home"), first, 50)
     send(kafka, topic, [*in_step(1, 5, range(PARTITIONS)), *in_step(5, 20, range(PARTITIONS - 1))])
     read_all(local, 4 * PARTITIONS + 15 * (PARTITIONS - 1))
-    turn(local)
+    local.turn()
     assert watermark_of(local) == 40
     redeploy(local, second)
     send(kafka, topic, in_step(19, 20, [PARTITIONS - 1]))
     read_all(local, 4 * PARTITIONS + 15 * (PARTITIONS - 1) + 1)
-    turn(local)
+    local.turn()
     assert watermark_of(local) == 190, "the other partitions are where they were"
 
 
@@ -183,32 +177,32 @@ def test_a_partition_that_is_added_holds_the_watermark_where_it_is(
     send(kafka, topic, in_step(1, 20, range(2)))
     read_all(local, 38)
     local.trigger()
-    turn(local, 2)
+    local.turn(2)
     last = 20
     while not decisions(local):
         send(kafka, topic, in_step(last, last + 1, [0]))
         last += 1
         ahead.more += 1.0
-        turn(local)
+        local.turn()
     read_all(local, 38 + last - 20)
-    turn(local)
+    local.turn()
     reached = 10 * (last - 1)
     assert watermark_of(local) == reached
 
     kafka.widen(topic, 3)
-    turn(local, 3)
+    local.turn(3)
     send(kafka, topic, in_step(last, last + 5, [0]))
     read_all(local, 38 + last + 5 - 20)
-    turn(local)
+    local.turn()
     assert watermark_of(local) == reached, "the new partition holds it"
     send(kafka, topic, [(2, 5, 0), (2, reached + 20, 0)])
     read_all(local, 38 + last + 5 - 20 + 2)
-    turn(local)
+    local.turn()
     assert watermark_of(local) == reached + 20, "partition 1 is idle"
 
     reset(local.home, local.name, local.units[0], force=True)
     read_all(local, 38 + last + 5 - 20 + 2)
-    turn(local, 2)
+    local.turn(2)
     assert watermark_of(local) == reached + 20
     for row in met_by_rows(local):
         assert row["at"] >= row["watermark"] or row["k"] == "p2", row

@@ -47,13 +47,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 UNCOMMITTED: dict[str, Any] = {"visibility": "read_uncommitted"}
 
 
-def step(application: LocalApplication, times: int = 1) -> None:
-    """So many batches of every PE, without a trigger."""
-    for _ in range(times):
-        for program in application.programs:
-            application.step(program)
-
-
 @pytest.mark.usefixtures("database")
 @pytest.mark.parametrize(("parameters", "early"), [({}, False), (UNCOMMITTED, True)])
 def test_an_import_sees_tuples_before_their_epoch_is_complete_where_the_export_says_so(
@@ -61,10 +54,10 @@ def test_an_import_sees_tuples_before_their_epoch_is_complete_where_the_export_s
 ):
     writer = exporter(tmp_path, 40, streamId="s", **parameters)
     reader = importer(tmp_path, application="exporter", streamId="s")
-    step(writer, 2)
+    writer.turn(2)
     written = sum(result.rows_out for result in writer.results if result.segments)
     assert read_status(writer.home, "exporter").units[0].completed_epoch == 0
-    step(reader, 2)
+    reader.turn(2)
     assert 0 < written < 40
     assert published(reader.published("Kept")) == (sorted((k, 2 * n) for k, n in rows(written)) if early else [])
     (connection,) = read_status(reader.home, "importer").imports[0].connections
@@ -77,10 +70,10 @@ def test_an_import_sees_tuples_before_their_epoch_is_complete_where_the_export_s
 def test_after_a_reset_of_the_exporter_an_uncommitted_import_sees_the_replay_too(tmp_path: Path):
     writer = exporter(tmp_path, 40, streamId="s", **UNCOMMITTED)
     reader = importer(tmp_path, application="exporter", streamId="s")
-    step(writer, 2)
-    step(reader, 2)
+    writer.turn(2)
+    reader.turn(2)
     before = published(reader.published("Kept"))
-    step(writer)  # taken back before anybody has read it
+    writer.turn()  # taken back before anybody has read it
     reset(writer.home, "exporter", "region-0")
     run_until_idle(writer, reader)
     assert before
@@ -89,7 +82,7 @@ def test_after_a_reset_of_the_exporter_an_uncommitted_import_sees_the_replay_too
 
 def test_an_import_in_a_region_sees_complete_epochs_only_whatever_the_export_says(tmp_path: Path):
     writer, reader = (LocalApplication(Home(tmp_path), each, 5) for each in regions(tmp_path, "read_uncommitted"))
-    step(writer, 2)
+    writer.turn(2)
     assert not any(reader.plan(program) for program in reader.programs)
     (export,) = read_status(writer.home, "exporter").exports
     assert export.visibility == "read_uncommitted"
@@ -100,7 +93,7 @@ def test_retracted_segments_are_kept_for_a_batch_of_an_import_under_way(tmp_path
     writer = exporter(tmp_path, 40, streamId="s", **UNCOMMITTED)
     reader = importer(tmp_path, application="exporter", streamId="s")
     heard(reader)
-    step(writer)
+    writer.turn()
     reads = next(program for program in reader.programs if program.imports)
     plan = reader.plan(reads)
     assert plan is not None
@@ -117,7 +110,7 @@ def test_retracted_segments_are_not_kept_for_a_cancelled_import(tmp_path: Path):
     writer = exporter(tmp_path, 40, streamId="s", **UNCOMMITTED)
     reader = importer(tmp_path, application="exporter", streamId="s")
     cancel(reader.catalog, "importer", 0.0)
-    step(writer)
+    writer.turn()
     assert segments(writer)
     reset(writer.home, "exporter", "region-0")
     collect_garbage(writer.catalog, "exporter", writer.programs)
@@ -131,7 +124,7 @@ def test_an_exporter_waits_for_a_slow_uncommitted_import_in_the_middle_of_an_epo
     writer.source_limit = 1
     reader = importer(tmp_path, application="exporter", streamId="s")
     heard(reader)
-    step(writer, OUTSTANDING_LIMIT + 8)
+    writer.turn(OUTSTANDING_LIMIT + 8)
     (connection,) = read_status(writer.home, "exporter").exports[0].connections
     assert connection.lag_segments == OUTSTANDING_LIMIT
     run_until_idle(writer, reader)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
@@ -12,7 +11,13 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from streams_orchestration_tests.servers.jars import CACHE, FETCH_SECONDS, NotToBeHadError, free_port, wait_for_port
+from streams_orchestration_tests.servers.jars import (
+    NotToBeHadError,
+    RestartableServer,
+    free_port,
+    program,
+    wait_for_port,
+)
 from streams_orchestration_tests.servers.proxy import Proxy
 from streams_orchestration_tests.servers.s3 import BUCKET, KEY, S3, SECRET
 
@@ -22,7 +27,7 @@ START_SECONDS = 180.0
 _VERSION = re.compile(r'^JAVA_VERSION="(\d+)', re.MULTILINE)
 
 
-class RestCatalog:
+class RestCatalog(RestartableServer):
     """A catalog that runs, stops and runs again with what it knew.
 
     Args:
@@ -32,7 +37,6 @@ class RestCatalog:
 
     def __init__(self, directory: Path, s3: S3) -> None:
         self.directory, self.s3, self.port = directory, s3, free_port()
-        self._process: subprocess.Popen[bytes] | None = None
 
     def properties(self, port: int | None = None) -> dict[str, str]:
         """The parameter `catalog`, with the secrets in variables that the fixture `s3` sets.
@@ -74,18 +78,12 @@ class RestCatalog:
         options += [f"-D{name}={value}" for name, value in settings.items()]
         log = self.directory / "catalog.log"
         with log.open("ab") as output:
+            (jar,) = program(NESSIE).glob("*.jar")
+            command = [_java(), *options, "-jar", str(jar)]
             self._process = subprocess.Popen(
-                [_java(), *options, "-jar", str(_program())], cwd=self.directory, stdin=subprocess.DEVNULL,
-                stdout=output, stderr=output,
-            )  # fmt: skip
+                command, cwd=self.directory, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
         wait_for_port(self.port, self._process, START_SECONDS, log)
-
-    def kill(self) -> None:
-        """End at once."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
 
 
 @contextlib.contextmanager
@@ -119,30 +117,3 @@ def _java() -> str:
                 return str(home / "bin" / "java")
     message = f"there is no Java {LEAST_JAVA}, which {NESSIE} needs"
     raise NotToBeHadError(message)
-
-
-def _program() -> Path:
-    """The program, in one file.
-
-    Raises:
-        NotToBeHadError: there is no Maven, or it cannot fetch it.
-    """
-    if shutil.which("mvn") is None:
-        message = f"there is no Maven to fetch {NESSIE}"
-        raise NotToBeHadError(message)
-    place = CACHE / NESSIE.replace(":", "_")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with place.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not place.is_dir():
-            aside = place.with_suffix(".part")
-            shutil.rmtree(aside, ignore_errors=True)
-            command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={NESSIE}", f"-DoutputDirectory={aside}"]
-            try:
-                subprocess.run(command, check=True, capture_output=True, timeout=FETCH_SECONDS)
-            except subprocess.SubprocessError as error:
-                message = f"Maven could not fetch {NESSIE}"
-                raise NotToBeHadError(message) from error
-            aside.rename(place)
-    (program,) = place.glob("*.jar")
-    return program

@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from streams_orchestration_tests.waiting import until
@@ -28,7 +29,7 @@ class NotToBeHadError(RuntimeError):
 
 
 def jars(artifact: str) -> Path:
-    """The directory with a program and all that it needs.
+    """Return the directory with a program and all that it needs.
 
     Args:
         artifact: `group:artifact:version`.
@@ -36,6 +37,30 @@ def jars(artifact: str) -> Path:
     Raises:
         NotToBeHadError: there is no Java or no Maven, or Maven cannot fetch it.
     """
+
+    def fetch(aside: Path) -> None:
+        (aside / "pom.xml").write_text(POM.format(*artifact.split(":")))
+        _run_maven(artifact, aside, "dependency:copy-dependencies", "-DincludeScope=runtime")
+
+    return _kept(artifact, fetch)
+
+
+def program(artifact: str, unpack: Callable[[Path], None] = lambda _: None) -> Path:
+    """Return the directory with the only file of a program, or with what `unpack` makes of it there.
+
+    Raises:
+        NotToBeHadError: there is no Java or no Maven, or Maven cannot fetch it.
+    """
+
+    def fetch(aside: Path) -> None:
+        _run_maven(artifact, aside, "dependency:copy", f"-Dartifact={artifact}")
+        unpack(aside)
+
+    return _kept(artifact, fetch)
+
+
+def _kept(artifact: str, fetch: Callable[[Path], None]) -> Path:
+    """Return the directory of an artifact, which is filled at the first use on this machine."""
     if shutil.which("java") is None:
         message = "there is no Java"
         raise NotToBeHadError(message)
@@ -44,27 +69,20 @@ def jars(artifact: str) -> Path:
     with place.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not place.is_dir():
-            _fetch(artifact, place)
+            aside = place.with_suffix(".part")
+            shutil.rmtree(aside, ignore_errors=True)
+            aside.mkdir()
+            fetch(aside)
+            aside.rename(place)
     return place
 
 
-def _fetch(artifact: str, place: Path) -> None:
+def _run_maven(artifact: str, aside: Path, *goal: str) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         message = f"there is no Maven to fetch {artifact}"
         raise NotToBeHadError(message)
-    aside = place.with_suffix(".part")
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir()
-    (aside / "pom.xml").write_text(POM.format(*artifact.split(":")))
-    command = [
-        maven,
-        "-q",
-        "-B",
-        "dependency:copy-dependencies",
-        "-DincludeScope=runtime",
-        f"-DoutputDirectory={aside}",
-    ]
+    command = [maven, "-q", "-B", *goal, f"-DoutputDirectory={aside}"]
     try:
         done = subprocess.run(command, check=False, cwd=aside, capture_output=True, text=True, timeout=FETCH_SECONDS)
     except subprocess.TimeoutExpired as error:
@@ -73,7 +91,19 @@ def _fetch(artifact: str, place: Path) -> None:
     if done.returncode:
         message = f"Maven could not fetch {artifact}: {(done.stdout or done.stderr).strip().splitlines()[:1]}"
         raise NotToBeHadError(message)
-    aside.rename(place)
+
+
+class RestartableServer:
+    """A server that runs in a process of its own, stops, and runs again."""
+
+    _process: subprocess.Popen[bytes] | None = None
+
+    def kill(self) -> None:
+        """End at once, as with a loss of power."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
 
 
 def free_port(address: str = "127.0.0.1") -> int:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from streams_orchestration_tests.servers.jars import NotToBeHadError, free_port, jars, wait_for_port
+from streams_orchestration_tests.servers.jars import NotToBeHadError, RestartableServer, free_port, jars, wait_for_port
 from streams_orchestration_tests.servers.proxy import Proxy
 from streams_orchestration_tests.waiting import until
 
@@ -54,7 +54,7 @@ log.initial.task.delay.ms=500
 """
 
 
-class Broker:
+class Broker(RestartableServer):
     """One broker that runs, stops and runs again.
 
     Args:
@@ -68,7 +68,6 @@ class Broker:
         self.port, self.sasl_port = port or free_port(), free_port()
         self.behind_port, self.proxy_port = free_port(), free_port()
         """A further one, which clients are told to reach at the port of a proxy."""
-        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> str:
@@ -120,13 +119,6 @@ class Broker:
         self._process = process
         wait_for_port(self.port, process, START_SECONDS, log)
         self.admin().list_topics(timeout=START_SECONDS)
-
-    def kill(self) -> None:
-        """End at once, as with a loss of power."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
 
     def _command(self, program: str, *arguments: str) -> list[str]:
         options = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", f"{jars(KAFKA)}/*"]

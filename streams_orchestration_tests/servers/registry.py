@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import shutil
 import subprocess
 import tarfile
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration_tests.servers.jars import CACHE, FETCH_SECONDS, NotToBeHadError, free_port, wait_for_port
+from streams_orchestration_tests.servers.http import serving
+from streams_orchestration_tests.servers.jars import free_port, program, wait_for_port
 
 APICURIO = "io.apicurio:apicurio-registry-app:3.0.9:tar.gz:all"
 START_SECONDS = 180.0
@@ -92,46 +90,15 @@ def small_registry() -> Iterator[SmallRegistry]:
         def log_message(self, format: str, *args: object) -> None:
             """Nothing is written."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    state.address = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with serving(Handler) as state.address:
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
-def _program() -> Path:
-    """The directory with Apicurio.
-
-    Raises:
-        NotToBeHadError: there is no Java or no Maven, or Maven cannot fetch it.
-    """
-    for program in ("java", "mvn"):
-        if shutil.which(program) is None:
-            message = f"there is no {program}"
-            raise NotToBeHadError(message)
-    place = CACHE / APICURIO.replace(":", "_")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with place.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not place.is_dir():
-            aside = place.with_suffix(".part")
-            shutil.rmtree(aside, ignore_errors=True)
-            command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={APICURIO}", f"-DoutputDirectory={aside}"]
-            try:
-                subprocess.run(command, check=True, capture_output=True, timeout=FETCH_SECONDS)
-                (archive,) = aside.glob("*.tar.gz")
-            except (subprocess.SubprocessError, ValueError) as error:
-                message = f"Maven could not fetch {APICURIO}"
-                raise NotToBeHadError(message) from error
-            with tarfile.open(archive) as file:
-                file.extractall(aside, filter="data")
-            archive.unlink()
-            aside.rename(place)
-    return place
+def _unpack(directory: Path) -> None:
+    (archive,) = directory.glob("*.tar.gz")
+    with tarfile.open(archive) as file:
+        file.extractall(directory, filter="data")
+    archive.unlink()
 
 
 @contextlib.contextmanager
@@ -141,7 +108,7 @@ def apicurio(directory: Path) -> Iterator[str]:
     Raises:
         NotToBeHadError: it cannot be had here.
     """
-    (jar,) = _program().glob("*-runner.jar")
+    (jar,) = program(APICURIO, _unpack).glob("*-runner.jar")
     port, log = free_port(), directory / "registry.log"
     options = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dquarkus.http.host=127.0.0.1"]
     command = ["java", *options, f"-Dquarkus.http.port={port}", "-jar", str(jar)]

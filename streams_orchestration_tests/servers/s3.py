@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration_tests.servers.jars import NotToBeHadError, free_port, jars, wait_for_port
+from streams_orchestration_tests.servers.jars import NotToBeHadError, RestartableServer, free_port, jars, wait_for_port
 
 S3PROXY = "org.gaul:s3proxy:2.6.0"
 START_SECONDS = 60.0
@@ -92,13 +92,12 @@ def moto(directory: Path, host: str = "127.0.0.1") -> Iterator[S3]:
         process.wait()
 
 
-class S3Proxy:
+class S3Proxy(RestartableServer):
     """A server of S3Proxy, whose buckets are directories; it runs, stops and runs again."""
 
     def __init__(self, directory: Path, port: int | None = None) -> None:
         self.directory, self.port = directory, port or free_port()
         self.s3 = S3(f"http://127.0.0.1:{self.port}")
-        self._process: subprocess.Popen[bytes] | None = None
 
     def create(self) -> None:
         """Write the settings."""
@@ -115,13 +114,6 @@ class S3Proxy:
         options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{self.directory}:{jars(S3PROXY)}/*"]
         command = ["java", *options, "org.gaul.s3proxy.Main", "--properties", str(self.directory / "s3proxy.conf")]
         self._process = started(command, self.port, self.directory / "s3proxy.log")
-
-    def kill(self) -> None:
-        """End at once."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,6 @@ PLACE = re.compile(r"^.*\.spl(mm)?:")
 """The name of a file in front of its place."""
 UNREAD = "SO0110"
 """A warning about a stream that nobody reads."""
-
-
-@pytest.fixture(autouse=True)
-def no_options() -> Iterator[None]:
-    spl_options.set(SplOptions())
-    yield
-    spl_options.set(SplOptions())
 
 
 def chosen(name: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.preview import preview
-from streams_orchestration.model.spl_options import SplOptions, spl_options
 from streams_orchestration.runtime.stepping import StepError
 
 MAIN = """int32 last(list<int32> l,
@@ -51,13 +49,6 @@ FAULTS = {
     "a statement in a loop": ("known[n]", ":22: the map has no key 1;"),
     "a function": ("last([1], n)", ":4: the index is outside of the list"),
 }
-
-
-@pytest.fixture(autouse=True)
-def no_options() -> Iterator[None]:
-    spl_options.set(SplOptions())
-    yield
-    spl_options.set(SplOptions())
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -16,7 +16,6 @@ from streams_orchestration.compiler.compiling import compile_read, compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.reading import read_application, read_tree
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
-from streams_orchestration.model.spl_options import SplOptions, spl_options
 from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.python_values import from_python, to_python
@@ -82,13 +81,6 @@ def when(all):
     return {"at": dt.datetime(2024, 1, 1 + all[0]["a"], tzinfo=dt.UTC)}
 """
 CODED = [("N0", 1), ("N1", 1), ("N0", 2), ("N1", 2)]
-
-
-@pytest.fixture(autouse=True)
-def no_options():
-    spl_options.set(SplOptions())
-    yield
-    spl_options.set(SplOptions())
 
 
 def application(directory: Path, module: str, **python: str | None) -> Path:

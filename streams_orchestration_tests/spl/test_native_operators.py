@@ -16,7 +16,6 @@ from streams_orchestration.compiler.compiling import compile_read, compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.reading import read_application, read_tree
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
-from streams_orchestration.model.spl_options import SplOptions, spl_options
 from streams_orchestration.operators import Evaluable, Parameters, TupleBatch
 from streams_orchestration.runtime.stepping import StepError
 
@@ -90,13 +89,6 @@ WANTED = [
     {"n": 1, "name": "NAME1!", "lat": 6.0},
     {"n": 2, "name": "NAME2!", "lat": 4.0},
 ]
-
-
-@pytest.fixture(autouse=True)
-def no_options():
-    spl_options.set(SplOptions())
-    yield
-    spl_options.set(SplOptions())
 
 
 def application(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from streams_orchestration_tests.operators.formats.tuples import (
     parts,
     shown,
 )
-from streams_orchestration_tests.targets import KINDS, Target, target_of
+from streams_orchestration_tests.targets import Target
 
 SLOW = ("protobuf message", "delta table", "iceberg table")
 """Formats whose examples take long."""
@@ -78,12 +78,6 @@ def test_a_type_that_a_format_does_not_hold_is_refused_by_name_when_it_is_compil
         return
     with pytest.raises(ValueError, match=r"attribute"):
         carrier.compiled(f"other int, attribute {kind}")
-
-
-@pytest.fixture(params=KINDS)
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
-    with target_of(request.param, tmp_path, request) as made:
-        yield made
 
 
 def has(batch: pa.RecordBatch, check: Callable[[Any], bool]) -> bool:
