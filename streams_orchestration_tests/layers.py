@@ -60,7 +60,7 @@ COMPILER_LAYERS = (
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 RUNTIME_LAYERS = (
-    *("limits", "errors", "hiding", "log_rotation", "logs", "printed_lines", "recurring"),
+    *("limits", "errors", "operator_errors", "hiding", "log_rotation", "logs", "printed_lines", "recurring"),
     *("promises", "clock", "forks", "open_files"),
     *("patience", "processes", "settings"),
     *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "lineage", "queries", "engine"),
@@ -80,12 +80,14 @@ SPL_LAYERS = {
         *("typed", "scopes", "naming", "conversions", "defaults", "folding", "operands", "calls", "literals"),
         *("operations", "checking", "statements", "canonical"),
     ),
-    "spl.models": ("operators", "reading", "invocations"),
+    "spl.models": ("operators", "reading", "invocations", "assigned_outputs"),
     "spl.programs": (
         *("errors", "outcome", "values", "wrapping", "columns", "open_files", "library", "casting", "operations"),
         *("run", "python_values", "natives", "loops", "vectorised", "reading", "expression", "logic", "markers"),
     ),
-    "spl.programs.loops": (*("writer", "names", "arithmetic", "expressions", "places", "statements", "ports"),),
+    "spl.programs.loops": (
+        *("writer", "names", "arithmetic", "code_scope", "expressions", "places", "statements", "ports"),
+    ),
     "spl.programs.library": (
         *(
             "registry",
@@ -131,6 +133,7 @@ SPL_LAYERS = {
             "xml_output",
             "encoding_calls",
             "logic_texts",
+            "found_operators",
             "names",
             "actuals",
             "bodies",

@@ -21,9 +21,9 @@ from streams_orchestration.model.secrets import HIDDEN, masked, remember, rememb
 from streams_orchestration.operators.databases.address import resolve_url
 from streams_orchestration.operators.references import resolved
 from streams_orchestration.runtime import hiding
-from streams_orchestration.runtime.errors import OperatorError, OperatorFailure
 from streams_orchestration.runtime.hiding import hide_secrets
 from streams_orchestration.runtime.logs import operator_logger
+from streams_orchestration.runtime.operator_errors import OperatorError, OperatorFailure
 
 SECRET = "planted-Secret-4711"
 ADDRESS = f"amqp://me:{SECRET}@host"

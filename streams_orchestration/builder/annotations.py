@@ -33,11 +33,18 @@ def threading(
     return {"model": model} | {key: value for key, value in more.items() if value is not None}
 
 
+_ACRONYMS = frozenset(("csv", "lhs", "rhs"))
+
+
 def plain_keys(values: Mapping[str, Any]) -> Json:
-    """Return the mapping with its keys in camel case: `drain_timeout` becomes `drainTimeout`."""
+    """Return the mapping with its keys in camel case: `drain_timeout` becomes `drainTimeout`.
+
+    >>> plain_keys({"drain_timeout": 5, "ignore_extra_csv_values": True})
+    {'drainTimeout': 5, 'ignoreExtraCSVValues': True}
+    """
     return {_camel(name): value for name, value in values.items()}
 
 
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
+    return first + "".join(part.upper() if part in _ACRONYMS else part.capitalize() for part in rest)

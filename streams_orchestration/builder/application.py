@@ -27,11 +27,11 @@ from streams_orchestration.builder.nodes import (
     Json,
     Root,
     name_in,
-    reached,
     schema_of,
 )
 from streams_orchestration.builder.outputs import named_outputs
 from streams_orchestration.builder.places import calling_place, located
+from streams_orchestration.builder.reaching import reached
 from streams_orchestration.builder.reading import read_into
 from streams_orchestration.builder.schemas import SchemaLike
 from streams_orchestration.builder.streams import Input, Invoked, Outputs, Stream, parallel, ports_of, source

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import keyword
-import re
 
+from streams_orchestration.builder.operators_source import snake
 from streams_orchestration.expressions.catalog import GROUPS
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.table import Form, FunctionSignature, SqlFunction
@@ -40,11 +40,6 @@ def python_name(name: str) -> str:
     if not name.isidentifier() or name in ("in", "not"):
         return ""
     return f"{name}_" if keyword.iskeyword(name) else name
-
-
-def snake(name: str) -> str:
-    """Return the name of an output function in Python: `CountDistinct` is `count_distinct`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def _function(function: SqlFunction | Form) -> str:

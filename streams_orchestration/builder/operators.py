@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from streams_orchestration.builder.annotations import plain_keys
 from streams_orchestration.builder.columns import Column
 from streams_orchestration.builder.references import Reference
 from streams_orchestration.builder.values import Use, named_use
@@ -48,24 +49,7 @@ def Aggregate(
         aggregate_evicted_partitions: Also submit tumbling windows of partitions that are evicted.
         refinement: Content of a further firing of a pane: all its tuples, only the tuples since the last firing, or all its tuples after retractions of the earlier results.
     """
-    return named_use(
-        "Aggregate",
-        {
-            "window": window,
-            "onError": on_error,
-            "groupBy": group_by,
-            "partitionBy": partition_by,
-            "output": output,
-            "timeAttribute": time_attribute,
-            "by": by,
-            "functions": functions,
-            "takeLast": take_last,
-            "aggregateIncompleteWindows": aggregate_incomplete_windows,
-            "atEnd": at_end,
-            "aggregateEvictedPartitions": aggregate_evicted_partitions,
-            "refinement": refinement,
-        },
-    )
+    return named_use("Aggregate", plain_keys(locals()))
 
 
 def Barrier(
@@ -81,7 +65,7 @@ def Barrier(
         partition_by: Attributes whose values match tuples: one list for all ports, or a list for each port.
         output: Maps an attribute to an expression. An attribute of several ports is named in0_name, in1_name and so on.
     """
-    return named_use("Barrier", {"onError": on_error, "partitionBy": partition_by, "output": output})
+    return named_use("Barrier", plain_keys(locals()))
 
 
 def Beacon(
@@ -103,17 +87,7 @@ def Beacon(
         output: Maps an attribute to an expression over IterationCount(). Other attributes are 0, false, '' or null.
         spl: Logic in SPL: state, which the expressions of output may read and change.
     """
-    return named_use(
-        "Beacon",
-        {
-            "iterations": iterations,
-            "period": period,
-            "initDelay": init_delay,
-            "triggerCount": trigger_count,
-            "output": output,
-            "spl": spl,
-        },
-    )
+    return named_use("Beacon", plain_keys(locals()))
 
 
 def CharacterTransform(*, convert: Mapping[str, Any] | None = None, output: Mapping[str, Any] | None = None) -> Use:
@@ -123,7 +97,7 @@ def CharacterTransform(*, convert: Mapping[str, Any] | None = None, output: Mapp
         convert: Maps a binary attribute of the output to the encoding of its value and the encoding that it gets.
         output: Maps an attribute to an expression. Other attributes keep their values.
     """
-    return named_use("CharacterTransform", {"convert": convert, "output": output})
+    return named_use("CharacterTransform", plain_keys(locals()))
 
 
 def Compress(
@@ -139,9 +113,7 @@ def Compress(
         compression_input: Attribute with the bytes or text, or an expression. May be omitted if there is only one.
         flush_on_punct: A window marker ends the compressed stream, and is forwarded. By default only the end does so.
     """
-    return named_use(
-        "Compress", {"compression": compression, "compressionInput": compression_input, "flushOnPunct": flush_on_punct}
-    )
+    return named_use("Compress", plain_keys(locals()))
 
 
 def Custom(
@@ -167,19 +139,7 @@ def Custom(
         arguments: Values that the functions get as `arguments`.
         spl: Logic in SPL, instead of Python functions: state, onTuple, onPunct, functions.
     """
-    return named_use(
-        "Custom",
-        {
-            "function": function,
-            "onTuple": on_tuple,
-            "onPunctuation": on_punctuation,
-            "onWatermark": on_watermark,
-            "onTimer": on_timer,
-            "state": state,
-            "arguments": arguments,
-            "spl": spl,
-        },
-    )
+    return named_use("Custom", plain_keys(locals()))
 
 
 def DataFrame(
@@ -203,18 +163,7 @@ def DataFrame(
         flush: Close all windows and joins when the input has ended.
         arguments: Further arguments of the function, by name.
     """
-    return named_use(
-        "DataFrame",
-        {
-            "function": function,
-            "watermarks": watermarks,
-            "outputDelay": output_delay,
-            "static": static,
-            "outputMode": output_mode,
-            "flush": flush,
-            "arguments": arguments,
-        },
-    )
+    return named_use("DataFrame", plain_keys(locals()))
 
 
 def DeDuplicate(
@@ -246,22 +195,7 @@ def DeDuplicate(
         flush_on_punctuation: Forget all keys at a window marker.
         output: Maps an attribute of output port 0 to an expression. Other attributes keep their values.
     """
-    return named_use(
-        "DeDuplicate",
-        {
-            "onError": on_error,
-            "key": key,
-            "count": count,
-            "delta": delta,
-            "deltaAttribute": delta_attribute,
-            "timeOut": time_out,
-            "within": within,
-            "discardAge": discard_age,
-            "resetOnDuplicate": reset_on_duplicate,
-            "flushOnPunctuation": flush_on_punctuation,
-            "output": output,
-        },
-    )
+    return named_use("DeDuplicate", plain_keys(locals()))
 
 
 def Decompress(
@@ -279,15 +213,7 @@ def Decompress(
         flush_on_punct: A window marker ends the compressed bytes, and is forwarded if tuples came before it. By default only the end does so.
         flush_per_tuple: Each tuple is compressed for itself, and gives one tuple.
     """
-    return named_use(
-        "Decompress",
-        {
-            "compression": compression,
-            "decompressionInput": decompression_input,
-            "flushOnPunct": flush_on_punct,
-            "flushPerTuple": flush_per_tuple,
-        },
-    )
+    return named_use("Decompress", plain_keys(locals()))
 
 
 def Delay(
@@ -303,7 +229,7 @@ def Delay(
         by: Clock of the delay: the largest timeAttribute so far (tuples), the watermark of event time, or the clock of the machine, from the arrival of a tuple on.
         time_attribute: Timestamp attribute with the time of a tuple; needed unless by is watermark.
     """
-    return named_use("Delay", {"delay": delay, "by": by, "timeAttribute": time_attribute})
+    return named_use("Delay", plain_keys(locals()))
 
 
 def DeltaSink(
@@ -331,20 +257,7 @@ def DeltaSink(
         add_columns: Add a column to the table for each attribute that has none.
         on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
     """
-    return named_use(
-        "DeltaSink",
-        {
-            "table": table,
-            "storage": storage,
-            "columns": columns,
-            "suppress": suppress,
-            "key": key,
-            "partitionBy": partition_by,
-            "createTable": create_table,
-            "addColumns": add_columns,
-            "onUndeliverable": on_undeliverable,
-        },
-    )
+    return named_use("DeltaSink", plain_keys(locals()))
 
 
 def DeltaSource(
@@ -368,18 +281,7 @@ def DeltaSource(
         on_lost_data: Policy for versions and files that were deleted before they were read.
         poll_period: Seconds between two checks for new versions.
     """
-    return named_use(
-        "DeltaSource",
-        {
-            "table": table,
-            "storage": storage,
-            "startAt": start_at,
-            "until": until,
-            "onChange": on_change,
-            "onLostData": on_lost_data,
-            "pollPeriod": poll_period,
-        },
-    )
+    return named_use("DeltaSource", plain_keys(locals()))
 
 
 def DirectoryScan(
@@ -413,23 +315,7 @@ def DirectoryScan(
         output: Maps attributes to expressions of SPL over FullPath(), FilePath(), FileName() and so on.
         spl: Logic in SPL: state, which the expressions of output may read and change.
     """
-    return named_use(
-        "DirectoryScan",
-        {
-            "directory": directory,
-            "storage": storage,
-            "pattern": pattern,
-            "sortBy": sort_by,
-            "order": order,
-            "sleepTime": sleep_time,
-            "ignoreDotFiles": ignore_dot_files,
-            "ignoreExistingFilesAtStartup": ignore_existing_files_at_startup,
-            "until": until,
-            "metadata": metadata,
-            "output": output,
-            "spl": spl,
-        },
-    )
+    return named_use("DirectoryScan", plain_keys(locals()))
 
 
 def DynamicFilter(
@@ -447,7 +333,7 @@ def DynamicFilter(
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         remove_key: List of expressions over port 2. Their key stops tuples from then on.
     """
-    return named_use("DynamicFilter", {"key": key, "addKey": add_key, "onError": on_error, "removeKey": remove_key})
+    return named_use("DynamicFilter", plain_keys(locals()))
 
 
 def FileSink(
@@ -503,34 +389,7 @@ def FileSink(
         truncate_on_reset: Truncation as in IBM Streams. No effect: in either case no row is published twice after a reset.
         visibility: read_uncommitted: a part is visible with its batch, and a reset removes it.
     """
-    return named_use(
-        "FileSink",
-        {
-            "file": file,
-            "separator": separator,
-            "nullTexts": null_texts,
-            "nameBy": name_by,
-            "storage": storage,
-            "format": format,
-            "quoteStrings": quote_strings,
-            "suppress": suppress,
-            "partitionBy": partition_by,
-            "completeAfter": complete_after,
-            "closeMode": close_mode,
-            "tuplesPerFile": tuples_per_file,
-            "writePunctuations": write_punctuations,
-            "hasDelayField": has_delay_field,
-            "types": types,
-            "compression": compression,
-            "encoding": encoding,
-            "eolMarker": eol_marker,
-            "bytesPerFile": bytes_per_file,
-            "timePerFile": time_per_file,
-            "epochsPerFile": epochs_per_file,
-            "truncateOnReset": truncate_on_reset,
-            "visibility": visibility,
-        },
-    )
+    return named_use("FileSink", plain_keys(locals()))
 
 
 def FileSource(
@@ -543,7 +402,7 @@ def FileSource(
     parsing: Literal["strict", "permissive", "fast"] | None = None,
     eol_marker: str | None = None,
     default_tuple: Mapping[str, Any] | None = None,
-    ignore_extra: bool | Reference | None = None,
+    ignore_extra_csv_values: bool | Reference | None = None,
     has_delay_field: bool | Reference | None = None,
     types: Mapping[str, Any] | None = None,
     block_size: int | Reference | None = None,
@@ -571,7 +430,7 @@ def FileSource(
         parsing: permissive: drop and count malformed rows. strict and fast: stop at one.
         eol_marker: Text that ends a line; a line feed, with or without a carriage return, by default.
         default_tuple: Maps attributes to constant expressions for values that are missing in a row of splCsv.
-        ignore_extra: Ignore values after the last attribute in a row of splCsv.
+        ignore_extra_csv_values: Ignore values after the last attribute in a row of splCsv.
         has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. Delays are ignored if there is an input port.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
         block_size: Bytes of a block; the whole file by default.
@@ -588,35 +447,7 @@ def FileSource(
         move_file_to_directory: Directory to which a local file is moved when no reset can need it.
         interleave: Read all matching files side by side, always from the file with the least event time.
     """
-    return named_use(
-        "FileSource",
-        {
-            "file": file,
-            "separator": separator,
-            "nullTexts": null_texts,
-            "hasHeaderLine": has_header_line,
-            "quoteStrings": quote_strings,
-            "parsing": parsing,
-            "eolMarker": eol_marker,
-            "defaultTuple": default_tuple,
-            "ignoreExtraCSVValues": ignore_extra,
-            "hasDelayField": has_delay_field,
-            "types": types,
-            "blockSize": block_size,
-            "output": output,
-            "storage": storage,
-            "directory": directory,
-            "ignoreOpenErrors": ignore_open_errors,
-            "format": format,
-            "compression": compression,
-            "encoding": encoding,
-            "spl": spl,
-            "hotFile": hot_file,
-            "deleteFile": delete_file,
-            "moveFileToDirectory": move_file_to_directory,
-            "interleave": interleave,
-        },
-    )
+    return named_use("FileSource", plain_keys(locals()))
 
 
 def Filter(
@@ -632,7 +463,7 @@ def Filter(
         spl: Logic in SPL that runs before the expressions: state, onTuple, onPunct.
         filter: A condition for tuples to pass. If omitted, every tuple passes.
     """
-    return named_use("Filter", {"onError": on_error, "spl": spl, "filter": filter})
+    return named_use("Filter", plain_keys(locals()))
 
 
 def Format(
@@ -658,19 +489,7 @@ def Format(
         types: Maps attributes to their types in SPL if columns do not show them, for the format bin.
         output: Maps an attribute to an expression. One of them is Output(), the row as bytes or text. May be omitted if there is only that one. If the expressions are SPL, they make the rows as well.
     """
-    return named_use(
-        "Format",
-        {
-            "onError": on_error,
-            "separator": separator,
-            "nullTexts": null_texts,
-            "format": format,
-            "quoteStrings": quote_strings,
-            "suppress": suppress,
-            "types": types,
-            "output": output,
-        },
-    )
+    return named_use("Format", plain_keys(locals()))
 
 
 def Functor(
@@ -688,7 +507,7 @@ def Functor(
         filter: A condition. Tuples for which it is not true are dropped.
         output: Maps an attribute to an expression; other attributes keep their values. A list has one map for each output port.
     """
-    return named_use("Functor", {"onError": on_error, "spl": spl, "filter": filter, "output": output})
+    return named_use("Functor", plain_keys(locals()))
 
 
 def Gate(
@@ -706,15 +525,7 @@ def Gate(
         num_tuples_to_ack: An expression over input port 1: the number of tuples that one of its tuples acknowledges.
         at_end: Tuples that still wait when acknowledgements end: submit or drop them.
     """
-    return named_use(
-        "Gate",
-        {
-            "maxUnackedTupleCount": max_unacked_tuple_count,
-            "onError": on_error,
-            "numTuplesToAck": num_tuples_to_ack,
-            "atEnd": at_end,
-        },
-    )
+    return named_use("Gate", plain_keys(locals()))
 
 
 def HttpSink(
@@ -744,21 +555,7 @@ def HttpSink(
         on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
         visibility: read_uncommitted: post tuples with their batch.
     """
-    return named_use(
-        "HttpSink",
-        {
-            "url": url,
-            "headers": headers,
-            "token": token,
-            "ca": ca,
-            "timeout": timeout,
-            "format": format,
-            "batchSize": batch_size,
-            "suppress": suppress,
-            "onUndeliverable": on_undeliverable,
-            "visibility": visibility,
-        },
-    )
+    return named_use("HttpSink", plain_keys(locals()))
 
 
 def HttpSource(
@@ -802,28 +599,7 @@ def HttpSource(
         connections: Largest number of open connections. Idle connections yield to new ones.
         connections_per_address: Largest number of open connections from one address.
     """
-    return named_use(
-        "HttpSource",
-        {
-            "port": port,
-            "separator": separator,
-            "nullTexts": null_texts,
-            "format": format,
-            "metadata": metadata,
-            "maxMessageBytes": max_message_bytes,
-            "journalLimit": journal_limit,
-            "onBadTuple": on_bad_tuple,
-            "onLostData": on_lost_data,
-            "address": address,
-            "path": path,
-            "token": token,
-            "certificate": certificate,
-            "privateKey": private_key,
-            "maxBodyBytes": max_body_bytes,
-            "connections": connections,
-            "connectionsPerAddress": connections_per_address,
-        },
-    )
+    return named_use("HttpSource", plain_keys(locals()))
 
 
 def IcebergSink(
@@ -851,20 +627,7 @@ def IcebergSink(
         add_columns: Add a column to the table for each attribute that has none.
         on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
     """
-    return named_use(
-        "IcebergSink",
-        {
-            "catalog": catalog,
-            "table": table,
-            "columns": columns,
-            "suppress": suppress,
-            "key": key,
-            "partitionBy": partition_by,
-            "createTable": create_table,
-            "addColumns": add_columns,
-            "onUndeliverable": on_undeliverable,
-        },
-    )
+    return named_use("IcebergSink", plain_keys(locals()))
 
 
 def IcebergSource(
@@ -888,18 +651,7 @@ def IcebergSource(
         on_lost_data: Policy for versions and files that were deleted before they were read.
         poll_period: Seconds between two checks for new versions.
     """
-    return named_use(
-        "IcebergSource",
-        {
-            "catalog": catalog,
-            "table": table,
-            "startAt": start_at,
-            "until": until,
-            "onChange": on_change,
-            "onLostData": on_lost_data,
-            "pollPeriod": poll_period,
-        },
-    )
+    return named_use("IcebergSource", plain_keys(locals()))
 
 
 def Join(
@@ -945,29 +697,7 @@ def Join(
         output: Maps an attribute to an expression. Other attributes keep their values.
         time_attribute: Timestamp attribute of both streams by which time(...) windows are ordered.
     """
-    return named_use(
-        "Join",
-        {
-            "onError": on_error,
-            "window": window,
-            "within": within,
-            "discardAge": discard_age,
-            "equalityLHS": equality_lhs,
-            "equalityRHS": equality_rhs,
-            "match": match,
-            "algorithm": algorithm,
-            "partitionByLHS": partition_by_lhs,
-            "partitionByRHS": partition_by_rhs,
-            "absent": absent,
-            "defaultTupleLHS": default_tuple_lhs,
-            "defaultTupleRHS": default_tuple_rhs,
-            "windowMarkers": window_markers,
-            "atEnd": at_end,
-            "by": by,
-            "output": output,
-            "timeAttribute": time_attribute,
-        },
-    )
+    return named_use("Join", plain_keys(locals()))
 
 
 def KafkaSink(
@@ -1009,27 +739,7 @@ def KafkaSink(
         on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
         visibility: read_uncommitted: send messages with their batch; a reset does not take them back.
     """
-    return named_use(
-        "KafkaSink",
-        {
-            "brokers": brokers,
-            "topic": topic,
-            "separator": separator,
-            "nullTexts": null_texts,
-            "client": client,
-            "format": format,
-            "registry": registry,
-            "subject": subject,
-            "registerSchema": register_schema,
-            "key": key,
-            "partition": partition,
-            "timestamp": timestamp,
-            "headers": headers,
-            "suppress": suppress,
-            "onUndeliverable": on_undeliverable,
-            "visibility": visibility,
-        },
-    )
+    return named_use("KafkaSink", plain_keys(locals()))
 
 
 def KafkaSource(
@@ -1069,26 +779,7 @@ def KafkaSource(
         isolation: read_committed: read only messages of committed transactions.
         discovery: Seconds between two checks for new partitions.
     """
-    return named_use(
-        "KafkaSource",
-        {
-            "brokers": brokers,
-            "separator": separator,
-            "nullTexts": null_texts,
-            "client": client,
-            "topic": topic,
-            "pattern": pattern,
-            "format": format,
-            "registry": registry,
-            "metadata": metadata,
-            "startAt": start_at,
-            "until": until,
-            "onBadTuple": on_bad_tuple,
-            "onLostData": on_lost_data,
-            "isolation": isolation,
-            "discovery": discovery,
-        },
-    )
+    return named_use("KafkaSource", plain_keys(locals()))
 
 
 def Lookup(
@@ -1108,9 +799,7 @@ def Lookup(
         attribute: Attributes of the stream to look up. Default: those named like the key.
         algorithm: inner: a tuple without a row goes to the second output port, if there is one.
     """
-    return named_use(
-        "Lookup", {"table": table, "key": key, "take": take, "attribute": attribute, "algorithm": algorithm}
-    )
+    return named_use("Lookup", plain_keys(locals()))
 
 
 def MQTTSource(
@@ -1148,25 +837,7 @@ def MQTTSource(
         qos: 1: acknowledge a message once it is in the journal. 0: never acknowledge.
         client_id: Client id by which the broker keeps messages while no host runs.
     """
-    return named_use(
-        "MQTTSource",
-        {
-            "url": url,
-            "topics": topics,
-            "separator": separator,
-            "nullTexts": null_texts,
-            "format": format,
-            "metadata": metadata,
-            "maxMessageBytes": max_message_bytes,
-            "journalLimit": journal_limit,
-            "onBadTuple": on_bad_tuple,
-            "onLostData": on_lost_data,
-            "user": user,
-            "password": password,
-            "qos": qos,
-            "clientId": client_id,
-        },
-    )
+    return named_use("MQTTSource", plain_keys(locals()))
 
 
 def Merge(*, order_by: str | Sequence[Any]) -> Use:
@@ -1175,7 +846,7 @@ def Merge(*, order_by: str | Sequence[Any]) -> Use:
     Args:
         order_by: Number or timestamp attribute by which every stream ascends, or a list with one for each port.
     """
-    return named_use("Merge", {"orderBy": order_by})
+    return named_use("Merge", plain_keys(locals()))
 
 
 def MetricsSink(
@@ -1195,16 +866,7 @@ def MetricsSink(
         descriptions: Descriptions of the metrics for readers.
         initial_values: Values before the first tuple. Default: 0.
     """
-    return named_use(
-        "MetricsSink",
-        {
-            "metrics": metrics,
-            "onError": on_error,
-            "names": names,
-            "descriptions": descriptions,
-            "initialValues": initial_values,
-        },
-    )
+    return named_use("MetricsSink", plain_keys(locals()))
 
 
 def NATSSource(
@@ -1246,27 +908,7 @@ def NATSSource(
         token: Token of the user, as ${env:NAME} or ${file:PATH}.
         start_at: Position at which a new consumer begins.
     """
-    return named_use(
-        "NATSSource",
-        {
-            "url": url,
-            "stream": stream,
-            "separator": separator,
-            "nullTexts": null_texts,
-            "format": format,
-            "metadata": metadata,
-            "maxMessageBytes": max_message_bytes,
-            "journalLimit": journal_limit,
-            "onBadTuple": on_bad_tuple,
-            "onLostData": on_lost_data,
-            "user": user,
-            "password": password,
-            "subject": subject,
-            "consumer": consumer,
-            "token": token,
-            "startAt": start_at,
-        },
-    )
+    return named_use("NATSSource", plain_keys(locals()))
 
 
 def Pair(*, partition_by: Sequence[Any] | None = None) -> Use:
@@ -1275,7 +917,7 @@ def Pair(*, partition_by: Sequence[Any] | None = None) -> Use:
     Args:
         partition_by: Attributes whose values match tuples: one list for all ports, or a list for each port.
     """
-    return named_use("Pair", {"partitionBy": partition_by})
+    return named_use("Pair", plain_keys(locals()))
 
 
 def Parse(
@@ -1287,7 +929,7 @@ def Parse(
     parsing: Literal["strict", "permissive", "fast"] | None = None,
     eol_marker: str | None = None,
     default_tuple: Mapping[str, Any] | None = None,
-    ignore_extra: bool | Reference | None = None,
+    ignore_extra_csv_values: bool | Reference | None = None,
     has_delay_field: bool | Reference | None = None,
     types: Mapping[str, Any] | None = None,
     block_size: int | Reference | None = None,
@@ -1307,7 +949,7 @@ def Parse(
         parsing: permissive: drop and count malformed rows. strict and fast: stop at one.
         eol_marker: Text that ends a line; a line feed, with or without a carriage return, by default.
         default_tuple: Maps attributes to constant expressions for values that are missing in a row of splCsv.
-        ignore_extra: Ignore values after the last attribute in a row of splCsv.
+        ignore_extra_csv_values: Ignore values after the last attribute in a row of splCsv.
         has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple, and a comma. Delays are ignored if there is an input port.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
         block_size: Bytes of a block; the whole file by default.
@@ -1317,27 +959,7 @@ def Parse(
         spl: Logic in SPL that runs before the bytes of a tuple are parsed.
         window_markers: forward: a window marker ends a row and is forwarded. end: a single marker follows the last tuple.
     """
-    return named_use(
-        "Parse",
-        {
-            "separator": separator,
-            "nullTexts": null_texts,
-            "hasHeaderLine": has_header_line,
-            "quoteStrings": quote_strings,
-            "parsing": parsing,
-            "eolMarker": eol_marker,
-            "defaultTuple": default_tuple,
-            "ignoreExtraCSVValues": ignore_extra,
-            "hasDelayField": has_delay_field,
-            "types": types,
-            "blockSize": block_size,
-            "output": output,
-            "format": format,
-            "parseInput": parse_input,
-            "spl": spl,
-            "windowMarkers": window_markers,
-        },
-    )
+    return named_use("Parse", plain_keys(locals()))
 
 
 def PostgresChangeSource(
@@ -1371,23 +993,7 @@ def PostgresChangeSource(
         on_bad_tuple: Policy for a row that does not fit. stream: send it to the second output port.
         on_lost_data: Policy for changes that were deleted before they were read.
     """
-    return named_use(
-        "PostgresChangeSource",
-        {
-            "url": url,
-            "table": table,
-            "slot": slot,
-            "publication": publication,
-            "columns": columns,
-            "metadata": metadata,
-            "changes": changes,
-            "startAt": start_at,
-            "until": until,
-            "pollPeriod": poll_period,
-            "onBadTuple": on_bad_tuple,
-            "onLostData": on_lost_data,
-        },
-    )
+    return named_use("PostgresChangeSource", plain_keys(locals()))
 
 
 def Punctor(
@@ -1405,7 +1011,7 @@ def Punctor(
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         output: Maps an attribute to an expression. Other attributes keep their values.
     """
-    return named_use("Punctor", {"punctuate": punctuate, "position": position, "onError": on_error, "output": output})
+    return named_use("Punctor", plain_keys(locals()))
 
 
 def RedisSource(
@@ -1445,31 +1051,12 @@ def RedisSource(
         field: Field of an entry that holds the message.
         start_at: Position at which a new group begins.
     """
-    return named_use(
-        "RedisSource",
-        {
-            "url": url,
-            "stream": stream,
-            "separator": separator,
-            "nullTexts": null_texts,
-            "format": format,
-            "metadata": metadata,
-            "maxMessageBytes": max_message_bytes,
-            "journalLimit": journal_limit,
-            "onBadTuple": on_bad_tuple,
-            "onLostData": on_lost_data,
-            "user": user,
-            "password": password,
-            "group": group,
-            "field": field,
-            "startAt": start_at,
-        },
-    )
+    return named_use("RedisSource", plain_keys(locals()))
 
 
 def ReplayableStart() -> Use:
     """Passes tuples on, and starts a consistent region with the tuples of a source that cannot start it."""
-    return named_use("ReplayableStart", {})
+    return named_use("ReplayableStart", plain_keys(locals()))
 
 
 def Sort(
@@ -1497,20 +1084,7 @@ def Sort(
         output: Maps an attribute to an expression. Other attributes keep their values.
         at_end: Tumbling windows that are open when the stream ends: submit or drop them. Sliding windows are submitted.
     """
-    return named_use(
-        "Sort",
-        {
-            "onError": on_error,
-            "window": window,
-            "sortBy": sort_by,
-            "order": order,
-            "partitionBy": partition_by,
-            "timeAttribute": time_attribute,
-            "by": by,
-            "output": output,
-            "atEnd": at_end,
-        },
-    )
+    return named_use("Sort", plain_keys(locals()))
 
 
 def Split(
@@ -1532,9 +1106,7 @@ def Split(
         repeat: Send a tuple to a port as often as index, or the line of the file, names the port.
         unlisted: A tuple whose key is not in a file without a line `default`: drop it, or stop the application.
     """
-    return named_use(
-        "Split", {"onError": on_error, "index": index, "file": file, "key": key, "repeat": repeat, "unlisted": unlisted}
-    )
+    return named_use("Split", plain_keys(locals()))
 
 
 def Sql(
@@ -1556,17 +1128,7 @@ def Sql(
         output_mode: append: rows are submitted once they are final. update: they are submitted whenever they change.
         flush: Close all windows and joins when the input has ended.
     """
-    return named_use(
-        "Sql",
-        {
-            "query": query,
-            "watermarks": watermarks,
-            "outputDelay": output_delay,
-            "static": static,
-            "outputMode": output_mode,
-            "flush": flush,
-        },
-    )
+    return named_use("Sql", plain_keys(locals()))
 
 
 def SqlSink(
@@ -1592,19 +1154,7 @@ def SqlSink(
         on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
         visibility: read_uncommitted: write rows with their batch; a reset does not take them back.
     """
-    return named_use(
-        "SqlSink",
-        {
-            "url": url,
-            "table": table,
-            "columns": columns,
-            "suppress": suppress,
-            "key": key,
-            "createTable": create_table,
-            "onUndeliverable": on_undeliverable,
-            "visibility": visibility,
-        },
-    )
+    return named_use("SqlSink", plain_keys(locals()))
 
 
 def SqlSource(
@@ -1636,22 +1186,7 @@ def SqlSource(
         on_bad_tuple: Policy for a row that does not fit. stream: send it to the second output port.
         on_lost_data: Policy for rows that become visible with a value below the position.
     """
-    return named_use(
-        "SqlSource",
-        {
-            "url": url,
-            "column": column,
-            "table": table,
-            "query": query,
-            "columns": columns,
-            "startAt": start_at,
-            "until": until,
-            "pollPeriod": poll_period,
-            "settle": settle,
-            "onBadTuple": on_bad_tuple,
-            "onLostData": on_lost_data,
-        },
-    )
+    return named_use("SqlSource", plain_keys(locals()))
 
 
 def Switch(
@@ -1667,7 +1202,7 @@ def Switch(
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         initial_status: The switch is closed at the beginning.
     """
-    return named_use("Switch", {"status": status, "onError": on_error, "initialStatus": initial_status})
+    return named_use("Switch", plain_keys(locals()))
 
 
 def TCPSink(
@@ -1705,25 +1240,7 @@ def TCPSink(
         name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
         compression: Compression of all the bytes of a connection; none by default.
     """
-    return named_use(
-        "TCPSink",
-        {
-            "separator": separator,
-            "nullTexts": null_texts,
-            "format": format,
-            "quoteStrings": quote_strings,
-            "suppress": suppress,
-            "encoding": encoding,
-            "eolMarker": eol_marker,
-            "types": types,
-            "visibility": visibility,
-            "role": role,
-            "address": address,
-            "port": port,
-            "name": name,
-            "compression": compression,
-        },
-    )
+    return named_use("TCPSink", plain_keys(locals()))
 
 
 def TCPSource(
@@ -1740,7 +1257,7 @@ def TCPSource(
     encoding: str | None = None,
     eol_marker: str | None = None,
     default_tuple: Mapping[str, Any] | None = None,
-    ignore_extra: bool | Reference | None = None,
+    ignore_extra_csv_values: bool | Reference | None = None,
     role: Literal["server", "client"] | None = None,
     address: str | None = None,
     port: int | Reference | None = None,
@@ -1767,7 +1284,7 @@ def TCPSource(
         encoding: Encoding of the texts in splCsv, splTxt and line.
         eol_marker: Text that ends a message of splCsv, splTxt or line; a line feed, with or without a carriage return, by default.
         default_tuple: Maps attributes to constant expressions for values that are missing in a message of splCsv.
-        ignore_extra: Ignore values after the last attribute in a message of splCsv.
+        ignore_extra_csv_values: Ignore values after the last attribute in a message of splCsv.
         role: server: listen for connections. client: connect.
         address: Address to listen at, or to connect to.
         port: Port. 0, for a server: any free port, which the host's log names.
@@ -1779,39 +1296,12 @@ def TCPSource(
         connections_per_address: Largest number of open connections of a server from one address.
         acknowledge: Answer with the number of messages of the connection that are in the journal.
     """
-    return named_use(
-        "TCPSource",
-        {
-            "separator": separator,
-            "nullTexts": null_texts,
-            "format": format,
-            "metadata": metadata,
-            "maxMessageBytes": max_message_bytes,
-            "journalLimit": journal_limit,
-            "onBadTuple": on_bad_tuple,
-            "onLostData": on_lost_data,
-            "types": types,
-            "encoding": encoding,
-            "eolMarker": eol_marker,
-            "defaultTuple": default_tuple,
-            "ignoreExtraCSVValues": ignore_extra,
-            "role": role,
-            "address": address,
-            "port": port,
-            "name": name,
-            "framing": framing,
-            "blockSize": block_size,
-            "compression": compression,
-            "connections": connections,
-            "connectionsPerAddress": connections_per_address,
-            "acknowledge": acknowledge,
-        },
-    )
+    return named_use("TCPSource", plain_keys(locals()))
 
 
 def ThreadedSplit() -> Use:
     """Sends tuples to the output ports in turn."""
-    return named_use("ThreadedSplit", {})
+    return named_use("ThreadedSplit", plain_keys(locals()))
 
 
 def Throttle(*, rate: float | Reference) -> Use:
@@ -1820,7 +1310,7 @@ def Throttle(*, rate: float | Reference) -> Use:
     Args:
         rate: Largest number of tuples per second.
     """
-    return named_use("Throttle", {"rate": rate})
+    return named_use("Throttle", plain_keys(locals()))
 
 
 def UDPSink(
@@ -1856,24 +1346,7 @@ def UDPSink(
         name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
         time_to_live: Routers that datagrams to a group may pass.
     """
-    return named_use(
-        "UDPSink",
-        {
-            "separator": separator,
-            "nullTexts": null_texts,
-            "format": format,
-            "quoteStrings": quote_strings,
-            "suppress": suppress,
-            "encoding": encoding,
-            "eolMarker": eol_marker,
-            "types": types,
-            "visibility": visibility,
-            "address": address,
-            "port": port,
-            "name": name,
-            "timeToLive": time_to_live,
-        },
-    )
+    return named_use("UDPSink", plain_keys(locals()))
 
 
 def UDPSource(
@@ -1890,7 +1363,7 @@ def UDPSource(
     encoding: str | None = None,
     eol_marker: str | None = None,
     default_tuple: Mapping[str, Any] | None = None,
-    ignore_extra: bool | Reference | None = None,
+    ignore_extra_csv_values: bool | Reference | None = None,
     address: str | None = None,
     port: int | Reference | None = None,
     name: str | None = None,
@@ -1910,37 +1383,17 @@ def UDPSource(
         encoding: Encoding of the texts in splCsv, splTxt and line.
         eol_marker: Text that ends a message of splCsv, splTxt or line; a line feed, with or without a carriage return, by default.
         default_tuple: Maps attributes to constant expressions for values that are missing in a message of splCsv.
-        ignore_extra: Ignore values after the last attribute in a message of splCsv.
+        ignore_extra_csv_values: Ignore values after the last attribute in a message of splCsv.
         address: Address to listen at.
         port: Port to listen at. 0: any free port, which the host's log names.
         name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
     """
-    return named_use(
-        "UDPSource",
-        {
-            "separator": separator,
-            "nullTexts": null_texts,
-            "format": format,
-            "metadata": metadata,
-            "maxMessageBytes": max_message_bytes,
-            "journalLimit": journal_limit,
-            "onBadTuple": on_bad_tuple,
-            "onLostData": on_lost_data,
-            "types": types,
-            "encoding": encoding,
-            "eolMarker": eol_marker,
-            "defaultTuple": default_tuple,
-            "ignoreExtraCSVValues": ignore_extra,
-            "address": address,
-            "port": port,
-            "name": name,
-        },
-    )
+    return named_use("UDPSource", plain_keys(locals()))
 
 
 def Union() -> Use:
     """Forwards the tuples of all ports in order of arrival, with the attributes of the output stream."""
-    return named_use("Union", {})
+    return named_use("Union", plain_keys(locals()))
 
 
 def XMLParse(
@@ -1962,14 +1415,4 @@ def XMLParse(
         path_lists: Maps names for expressions to paths whose texts are a list.
         output: Maps attributes to expressions over these names and the attributes of the input stream.
     """
-    return named_use(
-        "XMLParse",
-        {
-            "trigger": trigger,
-            "xmlInput": xml_input,
-            "parsing": parsing,
-            "paths": paths,
-            "pathLists": path_lists,
-            "output": output,
-        },
-    )
+    return named_use("XMLParse", plain_keys(locals()))

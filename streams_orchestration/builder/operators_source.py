@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from streams_orchestration.builder.annotations import plain_keys
 from streams_orchestration.builder.columns import Column
 from streams_orchestration.builder.references import Reference
 from streams_orchestration.builder.values import Use, named_use
@@ -44,16 +45,29 @@ def source() -> str:
 
 
 def _function(kind: str, implementation: type[Operator]) -> str:
-    fields = implementation.Parameters.model_fields
-    always = import_operator(WITH_INPUTS[kind]).Parameters.model_fields if kind in WITH_INPUTS else fields
+    fields = _fields(implementation)
+    always = _fields(import_operator(WITH_INPUTS[kind])) if kind in WITH_INPUTS else fields
     ordered = sorted(fields.items(), key=lambda item: not item[1].is_required())
     arguments = [_argument(name, info, required=info.is_required() and name in always) for name, info in ordered]
     head = f"def {kind}({', '.join(['*', *arguments]) if arguments else ''}) -> Use:"
     first = " ".join(inspect.cleandoc(implementation.__doc__ or f"{kind}.").partition("\n\n")[0].split())
     notes = [f"        {name}: {(info.description or _default(info)).rstrip('.')}." for name, info in ordered]
     doc = [f'    """{first}', "", "    Args:", *notes, '    """'] if notes else [f'    """{first}"""']
-    parameters = ", ".join(f'"{info.alias or name}": {name}' for name, info in ordered)
-    return "\n".join([head, *doc, f'    return named_use("{kind}", {{{parameters}}})', ""])
+    return "\n".join([head, *doc, f'    return named_use("{kind}", plain_keys(locals()))', ""])
+
+
+def _fields(kind: type[Operator]) -> dict[str, FieldInfo]:
+    """Map the arguments of the function of an operator to the fields of its parameters."""
+    return {snake(info.alias or name): info for name, info in kind.Parameters.model_fields.items()}
+
+
+def snake(name: str) -> str:
+    """Return the name of a parameter in Python, from which `plain_keys` makes the name in a spec again.
+
+    >>> snake("partitionByLHS"), snake("ignoreExtraCSVValues")
+    ('partition_by_lhs', 'ignore_extra_csv_values')
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def _argument(name: str, info: FieldInfo, *, required: bool) -> str:

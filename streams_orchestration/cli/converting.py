@@ -12,7 +12,7 @@ from streams_orchestration.cli.invocation import write_output
 from streams_orchestration.cli.messages import report_diagnostics
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.reading import read_tree
-from streams_orchestration.model.containers import is_list, is_mapping
+from streams_orchestration.model.containers import plain_value
 from streams_orchestration.model.diagnostics import errors_of, in_order
 
 
@@ -25,7 +25,7 @@ def convert(spec: Path, options: Options, output: Path | None) -> int:
     report_diagnostics(in_order(diagnostics))
     if tree is None or errors_of(diagnostics):
         return APPLICATION
-    document = _plain(tree)
+    document = plain_value(tree)
     if options.name is not None:
         document["application"] = options.name
     write_output([yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)], output)
@@ -51,9 +51,3 @@ def _list(dumper: _Dumper, values: list[Any]) -> yaml.SequenceNode:
 
 _Dumper.add_representer(str, _text)
 _Dumper.add_representer(list, _list)
-
-
-def _plain(value: Any) -> Any:
-    if is_mapping(value):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if is_list(value) else value

@@ -12,7 +12,6 @@ import decimal
 import functools
 import math
 import re
-import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -26,9 +25,9 @@ from streams_orchestration.expressions.times import (
     read_timestamp,
     to_local,
     write_date,
-    write_timestamp,
 )
 from streams_orchestration.expressions.types import INTEGRAL_RANGES, VOID, Type
+from streams_orchestration.expressions.value_texts import single, write_floating, writer
 
 EXACT = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_UP)
 """The decimal context with enough digits to multiply and divide decimals of 38 digits exactly."""
@@ -224,14 +223,6 @@ def _read_boolean(text: str) -> bool | None:
     return True if word in _TRUE else False if word in _FALSE else None
 
 
-def single(value: float) -> float:
-    """Round a number to the nearest 32-bit float, which is an infinity for a number that is too large."""
-    try:
-        return struct.unpack("f", struct.pack("f", value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
-
-
 def bounded(value: decimal.Decimal, target: Type) -> decimal.Decimal | None:
     """Return a decimal with the scale of a type, rounded half up, or None if it has too many digits."""
     if value and value.adjusted() >= target.precision - target.scale:
@@ -314,84 +305,3 @@ def _seconds(source: Type, target: Type, value: Any) -> int:
     if not -(2**63) <= micros < 2**63:
         raise failure(value, source, target, dt.UTC)
     return int(micros)
-
-
-@functools.lru_cache(maxsize=4096)
-def writer(source: Type, zone: dt.tzinfo) -> Callable[[Any], str]:
-    """Return the function that writes values of a type as texts, as Spark does; bytes beyond UTF-8 become U+FFFD."""
-    match source.name:
-        case "boolean":
-            return lambda value: "true" if value else "false"
-        case "float" | "double":
-            return lambda value: write_floating(value, source)
-        case "decimal":
-            return lambda value: format(value, "f")
-        case "date":
-            return write_date
-        case "timestamp":
-            return lambda value: write_timestamp(value, zone)
-        case "timestamp_ntz":
-            return lambda value: write_timestamp(value, None)
-        case "binary":
-            return lambda value: value.decode(errors="replace")
-        case "array" | "struct" | "map":
-            return _nested_writer(source, zone)
-        case _ if source.is_interval:
-            return functools.partial(_write_interval, source)
-        case _:
-            return str
-
-
-def _nested_writer(source: Type, zone: dt.tzinfo) -> Callable[[Any], str]:
-    each = [writer(part, zone) for part in source.parts]
-
-    def text(write: Callable[[Any], str], value: Any) -> str:
-        return "null" if value is None else write(value)
-
-    if source.name == "array":
-        return lambda value: f"[{', '.join(text(each[0], part) for part in value)}]"
-    if source.name == "map":
-        return lambda value: (
-            f"{{{', '.join(f'{text(each[0], key)} -> {text(each[1], item)}' for key, item in value.items())}}}"
-        )
-    return lambda value: f"{{{', '.join(text(write, part) for write, part in zip(each, value, strict=True))}}}"
-
-
-def write_floating(value: float, source: Type) -> str:
-    """Write a number as Java does: with a decimal point, and with an exponent below 0.001 or from 10 million on."""
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if value == 0:
-        return "-0.0" if math.copysign(1, value) < 0 else "0.0"
-    sign, digits, exponent = decimal.Decimal(_shortest(value, source)).as_tuple()
-    assert isinstance(exponent, int)
-    written = "".join(map(str, digits)).rstrip("0") or "0"
-    point = len(digits) + exponent
-    mark = "-" if sign else ""
-    if -3 < point <= 7:
-        whole = written[: max(point, 0)].ljust(point, "0") or "0"
-        rest = written[max(point, 0) :]
-        return f"{mark}{whole}.{'0' * -min(point, 0)}{rest or '0'}"
-    return f"{mark}{written[0]}.{written[1:] or '0'}E{point - 1}"
-
-
-def _shortest(value: float, source: Type) -> str:
-    """Return the shortest digits that identify a number among all numbers of its floating-point type."""
-    if source.name == "double":
-        return repr(value)
-    for digits in range(1, 10):
-        text = f"{value:.{digits}g}"
-        if single(float(text)) == value:
-            return text
-    return repr(value)
-
-
-def _write_interval(source: Type, value: int) -> str:
-    sign, amount = "-" if value < 0 else "", abs(value)
-    if source.name == "interval year to month":
-        return f"INTERVAL '{sign}{amount // 12}-{amount % 12}' YEAR TO MONTH"
-    if source.name == "interval day":
-        return f"INTERVAL '{sign}{amount // DAY}' DAY"
-    days, rest = divmod(amount, DAY)
-    clock = write_timestamp(rest, None)[11:]
-    return f"INTERVAL '{sign}{days} {clock}' DAY TO SECOND"

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from streams_orchestration.model.annotations import Annotations
-from streams_orchestration.model.containers import is_list
+from streams_orchestration.model.containers import is_list, listed
 from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.operators import OperatorModel
 from streams_orchestration.model.placement import Config, HostPoolDeclaration
@@ -28,10 +28,6 @@ from streams_orchestration.model.values import (
 )
 
 
-def _one_or_many(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 def _version(value: Any) -> Any:
     if type(value) is not int or value != 1:
         refuse("SO0010", "{found} is not a version of the format; 1 is", found=show(value))
@@ -41,7 +37,7 @@ def _version(value: Any) -> Any:
 class InputBinding(Element):
     """The streams of one input port of an invocation, and the port's properties."""
 
-    streams: Annotated[tuple[Text, ...], BeforeValidator(_one_or_many)] = ()
+    streams: Annotated[tuple[Text, ...], BeforeValidator(listed)] = ()
     name: Name | None = None
     control: Flag = False
     mutates: tuple[Text, ...] | None = None

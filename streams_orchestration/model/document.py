@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import yaml
 
+from streams_orchestration.model.containers import scalar_text
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.location import Location
 
@@ -119,7 +120,7 @@ class _Builder:
                 self.error("SO0003", "a mapping or list cannot be a key", line)
             self.keys[-1] = "?"
             return
-        key = value if isinstance(value, str) else _plain_text(value)
+        key = value if isinstance(value, str) else scalar_text(value)
         if key == "<<":
             self.error("SO0005", "merge keys (<<) are not part of the format", line)
         elif key in container:
@@ -193,10 +194,6 @@ def _extent(value: Any) -> tuple[int, int]:
         return 1, 0
     inside = [_extent(each) for each in (value.values() if isinstance(value, LocatedMapping) else value)]
     return 1 + sum(values for values, _ in inside), 1 + max((levels for _, levels in inside), default=0)
-
-
-def _plain_text(value: Any) -> str:
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def parse_document(text: str, file: str) -> tuple[Any, list[Diagnostic]]:

@@ -6,16 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from streams_orchestration.model.containers import is_mapping
+from streams_orchestration.model.containers import is_mapping, listed
 from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.values import Boolean, Count, Flag, Integer, Name, Number, Text, is_reference
 
-
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-Tags = Annotated[tuple[Annotated[Text, Field(min_length=1)], ...], BeforeValidator(_as_list)]
+Tags = Annotated[tuple[Annotated[Text, Field(min_length=1)], ...], BeforeValidator(listed)]
 """One tag or several; each may hold channel functions, or be `byChannel()` or `byReplica()`."""
 
 

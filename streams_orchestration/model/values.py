@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import AfterValidator, Field, JsonValue, PlainValidator, Strict, model_validator
 
-from streams_orchestration.model.containers import is_list, is_mapping
+from streams_orchestration.model.containers import plain_value
 from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.names import APPLICATION_NAME, APPLICATION_RULE, IDENTIFIER_RULE, nearest
 
@@ -103,13 +103,6 @@ def _time_zone(name: str) -> str:
     return name
 
 
-def _plain(value: Any) -> Any:
-    """Return the value as plain dicts and lists without line numbers, to be compared, copied and stored."""
-    if is_mapping(value):
-        return {key: _plain(entry) for key, entry in value.items()}
-    return [_plain(entry) for entry in value] if is_list(value) else value
-
-
 Integer = Annotated[int | str, PlainValidator(_integer, json_schema_input_type=int | str)]
 """An int32, or a reference to one."""
 Number = Annotated[float | str, PlainValidator(_number, json_schema_input_type=float | str)]
@@ -144,7 +137,7 @@ TimeZone = Annotated[Text, AfterValidator(_time_zone)]
 """The IANA name of a time zone."""
 Implementation = Annotated[Text, AfterValidator(_named(_IMPLEMENTATION, "package.module:Class is expected"))]
 """The import path `package.module:Class` of an operator."""
-Parameter = Annotated[JsonValue, AfterValidator(_plain)]
+Parameter = Annotated[JsonValue, AfterValidator(plain_value)]
 """A parameter's value: any JSON value; its texts may contain references."""
 
 SubmissionType = Literal["int32", "int64", "float64", "boolean", "rstring"]

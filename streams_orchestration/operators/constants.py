@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
+from streams_orchestration.model.containers import scalar_text
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import UnknownAttributeError
@@ -34,13 +35,9 @@ def constants(texts: Mapping[str, Any], schema: pa.Schema, parameter: str, zone:
         if name not in schema.names:
             message = f"{parameter}: the stream has no attribute {name}{nearest(name, schema.names)}"
             raise UnknownAttributeError(message)
-        text = text_or_program(given, _text)
+        text = text_or_program(given, scalar_text)
         kind = schema.field(name).type
         constant = parse_expression(text, pa.schema([]), f"{parameter}.{name}", zone).assigned(kind)
         value = nothing.value(constant)
         values[name] = value if value.type == kind else value.cast(kind)
     return values
-
-
-def _text(given: Any) -> str:
-    return "null" if given is None else str(given).lower() if isinstance(given, bool) else str(given)

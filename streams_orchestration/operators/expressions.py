@@ -121,13 +121,13 @@ def parse_condition(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinf
     return condition
 
 
-def condition_of(text: str, ddl: str, parameter: str, zone: dt.tzinfo) -> Expression:
-    """Parse a condition on tuples of a type that is given as DDL.
+def condition_of(text: str, ddl: str, zone: dt.tzinfo) -> Expression:
+    """Parse the `filter` of an import of tuples of a type that is given as DDL.
 
     Raises:
         ValueError: as for `parse_condition`, or `ddl` is not a tuple type.
     """
-    return parse_condition(text, arrow_schema(ddl), parameter, zone)
+    return parse_condition(text, arrow_schema(ddl), "filter", zone)
 
 
 def evaluate(expression: Expression, batch: pa.RecordBatch) -> pa.Array:
@@ -155,8 +155,8 @@ def _shown(scalar: pa.Scalar) -> str:
     Every attribute has a type that is known; see `type_of`.
     """
     from streams_orchestration.expressions.arrow import type_of, values_of
-    from streams_orchestration.expressions.conversion import writer
     from streams_orchestration.expressions.times import UTC
+    from streams_orchestration.expressions.value_texts import writer
 
     try:
         return shortened(repr(scalar.as_py()))

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from pydantic import Field, PrivateAttr, SkipValidation, model_validator
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import read_assignment
+from streams_orchestration.model.containers import scalar_text
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.profile_document import read_profile
 from streams_orchestration.orchestration.application import (
@@ -27,11 +27,18 @@ from streams_orchestration.orchestration.application import (
     watched_specs,
 )
 from streams_orchestration.orchestration.asset_keys import AssetKeys, changed
+from streams_orchestration.orchestration.component_attributes import (
+    Rescale,
+    ResourceAttributes,
+    StreamsApplicationScaffolder,
+    beside_the_yaml,
+    given_resource,
+    text_or_variable,
+)
 from streams_orchestration.orchestration.connected_lineages import connection_of, links
 from streams_orchestration.orchestration.decoupling import GAIN
 from streams_orchestration.orchestration.jobs import reset_job
 from streams_orchestration.orchestration.lineage_assets import external_assets
-from streams_orchestration.orchestration.region_widths import Rescaling
 from streams_orchestration.orchestration.resource import StreamsResource, resource_of
 from streams_orchestration.orchestration.sensors import SENSOR, WORKERS, failed_units_sensor
 from streams_orchestration.orchestration.settings import CompileOptions
@@ -39,86 +46,6 @@ from streams_orchestration.orchestration.spec_state import WatchedSpec, in_time,
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.orchestration.yaml_schema import Checked
 from streams_orchestration.runtime import api
-
-EXAMPLE = """\
-specVersion: 1
-application: {name}
-graph:
-  - name: Numbers
-    operator: Beacon
-    parameters: {{iterations: 36000, period: 0.1, output: {{n: IterationCount()}}}} # an hour
-    outputs: [{{stream: Numbers, schema: "n bigint"}}]
-  - name: Results
-    operator: FileSink
-    inputs: [Numbers]
-    parameters: {{file: numbers.csv, format: csv}}
-"""
-_VARIABLE = re.compile(r"\s*\{\{\s*env(?:\.(\w+)|\(\s*['\"](\w+)['\"]\s*\))\s*\}\}\s*")
-
-
-class StreamsApplicationScaffolder(dg.Scaffolder[Any]):
-    """The scaffolder that writes `defs.yaml` and a small application beside it."""
-
-    def scaffold(self, request: dg.ScaffoldRequest[Any]) -> None:
-        """Write the files of a new component, for `dg scaffold defs`. Raises OSError if a file cannot be written."""
-        dg.scaffold_component(request, {"spec": "application.yaml"})
-        name = request.target_path.name.replace("-", "_")
-        (request.target_path / "application.yaml").write_text(EXAMPLE.format(name=name))
-
-
-class Rescale(Checked, dg.Model):
-    """The policy by which the sensor `APP__rescale` changes the width of a parallel region; see `Rescaling`."""
-
-    target: float = Field(default=0.7, description="Processors that the busiest channel may keep busy.")
-    low: float = Field(default=0.25, description="Load of the busiest channel below which a region is too wide.")
-    least: int = Field(default=1, description="The smallest width.")
-    most: int | None = Field(default=None, description="The largest width; the processors of the machine by default.")
-    pause: float = Field(default=600.0, description="Seconds between two changes.")
-
-    @model_validator(mode="after")
-    def _go_together(self) -> Rescale:
-        self.policy()
-        return self
-
-    def policy(self) -> Rescaling:
-        """Return the policy as a `Rescaling`; raise ValueError if its values contradict each other."""
-        return Rescaling(**self.model_dump())
-
-
-def _beside_the_yaml(context: dg.ResolutionContext, spec: str) -> str:
-    return str(context.resolve_source_relative_path(context.resolve_value(spec, as_type=str)))
-
-
-def _text_or_variable(context: dg.ResolutionContext, text: str | None) -> Any:
-    """Return the text of a setting; if it is only a reference to a variable, return a `dg.EnvVar`, read when needed.
-
-    None stays None.
-
-    The value of a variable may be secret, so definitions do not contain it.
-    """
-    variable = _VARIABLE.fullmatch(text or "")
-    if variable:
-        return dg.EnvVar(variable[1] or variable[2])
-    return None if text is None else context.resolve_value(text, as_type=str)
-
-
-class ResourceAttributes(dg.Model):
-    """The settings of `StreamsResource` in YAML."""
-
-    home: str | None = None
-    catalog: str | None = None
-    storage: str | None = None
-    storage_options: str | None = None
-    master: str | None = None
-    driver_memory: str | None = None
-    spark_conf: str | None = None
-
-
-def _resource(context: dg.ResolutionContext, given: Any) -> Any:
-    if not isinstance(given, ResourceAttributes):
-        return given  # the value of a template variable
-    values = {name: _text_or_variable(context, text) for name, text in given if text is not None}
-    return StreamsResource(**values)
 
 
 @dg.scaffold_with(StreamsApplicationScaffolder)
@@ -135,19 +62,19 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         ```
     """
 
-    spec: Annotated[str, dg.Resolver(_beside_the_yaml, model_field_type=str)] = Field(
+    spec: Annotated[str, dg.Resolver(beside_the_yaml, model_field_type=str)] = Field(
         description="Path of the application's spec, from the directory of defs.yaml."
     )
     home: Annotated[
         SkipValidation[str | Path | None],
-        dg.Resolver(_text_or_variable, model_field_type=str, inject_before_resolve=False),
+        dg.Resolver(text_or_variable, model_field_type=str, inject_before_resolve=False),
     ] = Field(default=None, description="State directory; by default the one that STREAMS_HOME names.")
-    resource: Annotated[StreamsResource | None, dg.Resolver(_resource, model_field_type=ResourceAttributes | str)] = (
-        Field(
-            default=None,
-            description="State directory and settings of its own, in place of home; or a template variable with a "
-            "StreamsResource. `{{ env.NAME }}` is read when it is needed, and not shown.",
-        )
+    resource: Annotated[
+        StreamsResource | None, dg.Resolver(given_resource, model_field_type=ResourceAttributes | str)
+    ] = Field(
+        default=None,
+        description="State directory and settings of its own, in place of home; or a template variable with a "
+        "StreamsResource. `{{ env.NAME }}` is read when it is needed, and not shown.",
     )
     resource_key: str | None = Field(
         default=None,
@@ -316,7 +243,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
             ApplicationError: the profile or the decision cannot be read.
         """
         config: dict[str, Any] = {
-            "submission": {name: _text(value) for name, value in self.submission.items()},
+            "submission": {name: scalar_text(value) for name, value in self.submission.items()},
             "widths": [{"pattern": pattern, "width": width} for pattern, width in self.widths.items()],
             "fusion": self.fusion,
             "pes": self.pes,
@@ -386,8 +313,3 @@ def _reset_sensors(
             shared=len(applications) > WORKERS,
             key=key,
         )
-
-
-def _text(value: str | float) -> str:
-    """Return a value as text for a command line; YAML may have read it as a number or a boolean."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -6,8 +6,13 @@ import ast
 from pathlib import Path
 
 import pytest
+from pydantic.fields import FieldInfo
 
+from streams_orchestration.builder.annotations import plain_keys
 from streams_orchestration.builder.generated import GENERATED
+from streams_orchestration.builder.operators_source import snake
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.standard import STANDARD
 
 ROOT = Path(__file__).parents[2]
 
@@ -15,6 +20,15 @@ ROOT = Path(__file__).parents[2]
 def parsed(name: str, text: str) -> str:
     """Return a module without its format, or a page unchanged."""
     return ast.dump(ast.parse(text)) if name.endswith(".py") else text
+
+
+def test_the_arguments_of_an_operator_become_its_parameters():
+    names = {info.alias or name for kind in STANDARD.values() for name, info in parameters_of(kind).items()}
+    assert {name for name in names if plain_keys({snake(name): None}) != {name: None}} == set()
+
+
+def parameters_of(kind: str) -> dict[str, FieldInfo]:
+    return import_operator(kind).Parameters.model_fields
 
 
 @pytest.mark.parametrize("name", GENERATED)

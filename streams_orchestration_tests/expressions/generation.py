@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from streams_orchestration.expressions.arrow import array_from, arrow_type, values_of
 from streams_orchestration.expressions.catalog import FUNCTIONS
-from streams_orchestration.expressions.conversion import single
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.table import SqlFunction
 from streams_orchestration.expressions.times import UTC, read_date, read_timestamp, zone_named
 from streams_orchestration.expressions.tree import TypedNode
 from streams_orchestration.expressions.types import Type, parse_type
 from streams_orchestration.expressions.typing import typed
+from streams_orchestration.expressions.value_texts import single
 
 _EDGES: Mapping[str, Sequence[Any]] = {
     "boolean": (True, False),

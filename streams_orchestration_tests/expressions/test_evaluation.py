@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from streams_orchestration.builder.functions_page import functions_page
 from streams_orchestration.expressions.arrow import arrow_type, values_of
 from streams_orchestration.expressions.catalog import FUNCTIONS
-from streams_orchestration.expressions.conversion import writer
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.rows import row_function
@@ -25,6 +24,7 @@ from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.tree import depends_on_zone
 from streams_orchestration.expressions.types import parse_type
 from streams_orchestration.expressions.typing import typed
+from streams_orchestration.expressions.value_texts import writer
 from streams_orchestration.expressions.vectors import FailedTupleError, SelectedTuples, full, vector_function
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.expressions.generation import (

@@ -28,7 +28,7 @@ from streams_orchestration.runtime.programs.batches import (
     TaskResult,
 )
 from streams_orchestration.runtime.queries.commits import commit_batch
-from streams_orchestration.runtime.queries.planning import PeView
+from streams_orchestration.runtime.queries.pe_view import PeView
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.redeployment.carrying import Carried, read_cut
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, switch

@@ -6,7 +6,7 @@ from typing import Any
 
 from streams_orchestration.compiler.pe_program import InputStream, OperatorProgram, PeProgram, Task
 from streams_orchestration.runtime.programs.batches import Position, Segment
-from streams_orchestration.runtime.queries.planning import PeView, StreamView
+from streams_orchestration.runtime.queries.pe_view import PeView, StreamView
 
 SOURCE, OPERATOR = 0, 1
 

@@ -10,7 +10,6 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -25,9 +24,10 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.deployment.reset import reset
-from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.observing.watching import observed_status, read_pulses
+from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.promises import BrokenPromiseError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE
@@ -166,8 +166,8 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
     began = time.process_time()
     verdict = Verdict(case, choices=choices)
     place = MEMORY if MEMORY.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix=prefix_of(os.getpid()), dir=place) as name, ExitStack() as outer:
-        stack = outer.enter_context(ExitStack())
+    with tempfile.TemporaryDirectory(prefix=prefix_of(os.getpid()), dir=place) as name, contextlib.ExitStack() as outer:
+        stack = outer.enter_context(contextlib.ExitStack())
         directory = Path(name)
         home = Home(directory / "home").prepare()
         (directory / "aside").mkdir()

@@ -8,12 +8,8 @@ from dataclasses import dataclass, field
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import definitions, tree
 from streams_orchestration.spl.language.parsing import parse
-from streams_orchestration.spl.models.invocations import (
-    check_outputs,
-    check_parameters,
-    check_ports,
-    with_output_functions,
-)
+from streams_orchestration.spl.models.assigned_outputs import check_outputs, with_output_functions
+from streams_orchestration.spl.models.invocations import check_parameters, check_ports
 from streams_orchestration.spl.models.operators import standard_operator
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing.checking import type_of

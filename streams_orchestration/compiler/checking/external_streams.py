@@ -46,7 +46,7 @@ def _import_problem(link: PortLink, time_zone: str) -> str | None:
         if "subscription" in link.parameters:
             parse_subscription(str(link.parameters["subscription"]))
         if "filter" in link.parameters:
-            condition_of(str(link.parameters["filter"]), link.schema, "filter", expected_zone(time_zone))
+            condition_of(str(link.parameters["filter"]), link.schema, expected_zone(time_zone))
     except FaultyExpressionError:
         raise
     except ValueError as error:

@@ -46,7 +46,7 @@ def zone_change(old: Operators, new: Operators) -> ZoneChange | None:
 
 
 def _canonical(text: str, ddl: str, zone: str) -> str:
-    return condition_of(text, ddl, "filter", expected_zone(zone)).canonical()
+    return condition_of(text, ddl, expected_zone(zone)).canonical()
 
 
 class NothingToDropError(ValueError):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from streams_orchestration.expressions.coercion import as_decimal, common
-from streams_orchestration.expressions.conversion import EXACT, single
+from streams_orchestration.expressions.conversion import EXACT
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.functions.ranges import checked, scaled
 from streams_orchestration.expressions.functions.shifting import elapsed, shifted
@@ -33,6 +33,7 @@ from streams_orchestration.expressions.types import (
     Type,
     adjusted_decimal,
 )
+from streams_orchestration.expressions.value_texts import single
 
 ARITHMETIC = FunctionGroup("Arithmetic")
 

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from streams_orchestration.expressions.conversion import writer
 from streams_orchestration.expressions.datetime_patterns import pattern_of
 from streams_orchestration.expressions.errors import MisfitError
 from streams_orchestration.expressions.functions.json_paths import found, steps_of
@@ -21,6 +20,7 @@ from streams_orchestration.expressions.table import (
     with_timestamps,
 )
 from streams_orchestration.expressions.types import STRING, VOID, Type, parse_type, struct_of
+from streams_orchestration.expressions.value_texts import writer
 from streams_orchestration.model.schema import parse_schema
 
 DOCUMENTS = FunctionGroup("JSON")

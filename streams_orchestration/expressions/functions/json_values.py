@@ -14,11 +14,12 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
-from streams_orchestration.expressions.conversion import converter, single, write_floating
+from streams_orchestration.expressions.conversion import converter
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.maps import map_from
 from streams_orchestration.expressions.times import read_date, read_timestamp
 from streams_orchestration.expressions.types import INTEGRAL_RANGES, STRING, Type
+from streams_orchestration.expressions.value_texts import single, write_floating
 
 INVALID_JSON = object()
 """A value that represents invalid JSON, since None represents null."""

@@ -7,12 +7,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from streams_orchestration.expressions.conversion import EXACT, single, write_floating
+from streams_orchestration.expressions.conversion import EXACT
 from streams_orchestration.expressions.errors import EvaluationError, MisfitError
 from streams_orchestration.expressions.functions.arithmetic import one_number
 from streams_orchestration.expressions.functions.ranges import checked
 from streams_orchestration.expressions.table import Binding, FunctionGroup, Operand, Resolved, TupleFunction
 from streams_orchestration.expressions.types import BIGINT, DOUBLE, INT, Type
+from streams_orchestration.expressions.value_texts import single, write_floating
 
 MATHEMATICS = FunctionGroup("Mathematics")
 _MOST_DIGITS = 350

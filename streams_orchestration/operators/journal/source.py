@@ -28,6 +28,7 @@ from streams_orchestration.operators.messages.decoders import (
     MessageFormat,
     check_decodable,
     decode,
+    decoded_schema,
     without_nulls,
 )
 from streams_orchestration.operators.sinks.epoch_sink import waiting_directory
@@ -135,7 +136,7 @@ class JournalSource(SourceOperator):
                     f"received a timestamp, {cls.origin} a string"
                 )
                 raise ValueError(message)
-        cls.check_format(context, decoded_schema(schema, parameters), parameters)
+        cls.check_format(context, decoded_schema(schema, parameters.metadata), parameters)
         cls._check_second_port(context, parameters)
         if context.max_channels > 1:
             message = (
@@ -175,7 +176,7 @@ class JournalSource(SourceOperator):
         """Prepare decoding and reading. The first call of `produce` opens the journal."""
         schema = self.context.outputs[0]
         assert schema is not None
-        self.schema, self.decoded = schema, decoded_schema(schema, self.parameters)
+        self.schema, self.decoded = schema, decoded_schema(schema, self.parameters.metadata)
         self.backoff = Backoff(self.context)
         self.reader = JournalReader(self.directory_of(self.context))
         self.bad = 0
@@ -367,8 +368,3 @@ def former_journal(context: OperatorContext, journal: str) -> Path | None:
 
 def _metadata_types(origin: str) -> dict:
     return {"number": pa.types.is_int64, "received": pa.types.is_timestamp, origin: pa.types.is_string}
-
-
-def decoded_schema(schema: pa.Schema, parameters: JournalParameters) -> pa.Schema:
-    """Return the schema of the attributes that are decoded from message values, that is, without metadata."""
-    return pa.schema([field for field in schema if field.name not in parameters.metadata])

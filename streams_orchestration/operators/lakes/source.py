@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
-
-from pydantic import Field
+from typing import Any, ClassVar
 
 from streams_orchestration import world
 from streams_orchestration.model.names import nearest
@@ -15,63 +13,24 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import (
     Offset,
     OperatorContext,
-    Parameters,
     ProducedTo,
     SourceOperator,
 )
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.lakes.errors import LakeError, is_away
 from streams_orchestration.operators.lakes.history import (
-    ChangePolicy,
     DataPart,
     LostVersionsError,
-    Start,
     TableHistory,
     TablePosition,
     UnreadVersion,
     VersionParts,
 )
 from streams_orchestration.operators.lakes.part_reader import FEED, PartReader
+from streams_orchestration.operators.lakes.source_parameters import LakeSourceParameters
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.packages import require_package
-
-
-class LakeSourceParameters(Parameters):
-    """The parameters of all sources of lake tables."""
-
-    start_at: Start = Field(
-        default="snapshot",
-        alias="startAt",
-        description=(
-            "snapshot: read all existing rows, then the added ones. latest: read only rows that are added "
-            "from now on. earliest: read the rows that were added since the oldest readable version. "
-            "{version: n} or {time: t}: read the rows that were added from there on."
-        ),
-    )
-    until: Literal["latest"] | None = Field(
-        default=None, description="latest: end with the version that is the newest one at the start."
-    )
-    on_change: ChangePolicy = Field(
-        default="fail",
-        alias="onChange",
-        description=(
-            "Policy for a version that deletes or updates rows. skip: do not read it. rewritten: read all "
-            "rows of the files that it adds, unchanged rows included. feed: read the changes themselves."
-        ),
-    )
-    on_lost_data: Literal["fail", "skip"] = Field(
-        default="fail",
-        alias="onLostData",
-        description="Policy for versions and files that were deleted before they were read.",
-    )
-    poll_period: float = Field(
-        default=1.0, alias="pollPeriod", ge=0.01, description="Seconds between two checks for new versions."
-    )
-
-
-def _is_away(error: Exception) -> bool:
-    return isinstance(error, LakeError) and is_away(error)
 
 
 class LakeSource(SourceOperator):
@@ -398,3 +357,7 @@ class LakeSource(SourceOperator):
                     f"but the attribute is {type_name(field.type)}"
                 )
                 raise DataError(message)
+
+
+def _is_away(error: Exception) -> bool:
+    return isinstance(error, LakeError) and is_away(error)

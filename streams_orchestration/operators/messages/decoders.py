@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
 from streams_orchestration.operators.arrow_types import nulls_in
@@ -185,3 +185,8 @@ def _raw(values: Sequence[bytes | None], schema: pa.Schema) -> Decoded:
         except UnicodeDecodeError:
             bad.append(Bad(number, utf8_fault(value or b"")))
     return Decoded(pa.record_batch([pa.array(texts, kind)], schema=schema), tuple(bad))
+
+
+def decoded_schema(schema: pa.Schema, metadata: Collection[str]) -> pa.Schema:
+    """Return the schema of the attributes that are decoded from message values, that is, without metadata."""
+    return pa.schema([field for field in schema if field.name not in metadata])

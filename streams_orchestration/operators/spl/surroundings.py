@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol
 
+from streams_orchestration.model.containers import scalar_text
 from streams_orchestration.spl.programs.run import PortLinks, RandomNumbers, Run, generator_of
 
 
@@ -109,8 +110,4 @@ class PrintedLines:
 
 
 def _texts(constants: Mapping[str, Any]) -> dict[str, str]:
-    return {name: _text(value) for name, value in constants.items()}
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return {name: scalar_text(value) for name, value in constants.items()}

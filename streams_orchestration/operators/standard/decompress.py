@@ -5,15 +5,13 @@ from __future__ import annotations
 from pydantic import Field
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.contract import Parameters, Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.compression import Compression, Decompressor
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText
-from streams_orchestration.operators.standard.byte_input import bytes_read, mentions_of_bytes, parts_of_bytes
-from streams_orchestration.operators.standard.compress import check_output, submit_bytes
-from streams_orchestration.operators.states.rescaling import Sharding
+from streams_orchestration.operators.standard.byte_input import parts_of_bytes
+from streams_orchestration.operators.standard.byte_stream import ByteStream
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
 
@@ -46,7 +44,7 @@ class DecompressParameters(Parameters):
     )
 
 
-class Decompress(Operator):
+class Decompress(ByteStream):
     """Decompresses the bytes of all tuples as one stream, and submits them in tuples of 64 KiB.
 
     The stream ends with the input, or with each window marker if `flushOnPunct` is true. A window marker follows the
@@ -56,35 +54,16 @@ class Decompress(Operator):
     """
 
     Parameters = DecompressParameters
-    stateful = True
-    passes_marks = False
-    heeds_marks = True
+    source = ("decompression_input", "decompressionInput")
 
     @classmethod
     def has_state(cls, parameters: DecompressParameters) -> bool:
         """Return True unless each tuple is a stream of its own."""
         return not parameters.flush_per_tuple
 
-    @classmethod
-    def sharding(cls, context: OperatorContext, parameters: DecompressParameters) -> Sharding:
-        """Return a refusal, since the beginning of a compressed stream belongs with its end."""
-        return Sharding(refusal="is the beginning of a compressed stream of one channel")
-
-    @classmethod
-    def mentions(cls, parameters: DecompressParameters) -> Mentions:
-        """Return the attribute with the bytes, or the expression."""
-        return mentions_of_bytes(parameters.decompression_input)
-
-    @classmethod
-    def check(cls, context: OperatorContext, parameters: DecompressParameters) -> None:
-        """Raise ValueError if the attribute or expression has no bytes, or the output is not one binary attribute."""
-        bytes_read(parameters.decompression_input, "decompressionInput", context.inputs[0], context)
-        check_output(context)
-
     def setup(self) -> None:
         """Prepare reading of the bytes and a decompressor; no stream has begun. Raises ValueError as `check` does."""
-        schema = self.context.inputs[0]
-        self.content = bytes_read(self.parameters.decompression_input, "decompressionInput", schema, self.context)
+        super().setup()
         self.decompressor = Decompressor(self.parameters.compression)
         self.log = TupleLog(_PARTS)
         """The compressed bytes of the stream that has begun."""
@@ -119,7 +98,7 @@ class Decompress(Operator):
         if self.decompressor.tail:
             self.log.append(pa.record_batch([pa.array([self.decompressor.tail], pa.binary())], schema=_PARTS))
         full = len(self.rest) // _CHUNK * _CHUNK
-        submit_bytes(self, [self.rest[at : at + _CHUNK] for at in range(0, full, _CHUNK)])
+        self.submit_bytes([self.rest[at : at + _CHUNK] for at in range(0, full, _CHUNK)])
         self.rest = self.rest[full:]
 
     def _whole(self, part: bytes) -> bytes:
@@ -148,7 +127,7 @@ class Decompress(Operator):
             return
         if flushes or mark is Punctuation.FINAL:
             self._end()
-            submit_bytes(self, [self.rest])
+            self.submit_bytes([self.rest])
             self.rest = b""
         if flushes is (mark is Punctuation.WINDOW) and (self.came or not flushes):
             self.punctuate(Punctuation.WINDOW)

@@ -7,7 +7,8 @@ from typing import Any
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.lakes.delta_store import DeltaParameters
 from streams_orchestration.operators.lakes.history import TableHistory
-from streams_orchestration.operators.lakes.source import LakeSource, LakeSourceParameters
+from streams_orchestration.operators.lakes.source import LakeSource
+from streams_orchestration.operators.lakes.source_parameters import LakeSourceParameters
 
 
 class DeltaSourceParameters(LakeSourceParameters, DeltaParameters):

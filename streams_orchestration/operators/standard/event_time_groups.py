@@ -28,8 +28,9 @@ from streams_orchestration.operators.states.state import State, StateError
 from streams_orchestration.operators.windows.calendar_grid import CalendarGrid
 from streams_orchestration.operators.windows.interval_grid import IntervalGrid
 from streams_orchestration.operators.windows.interval_panes import IntervalPanes
-from streams_orchestration.operators.windows.pane_cells import ALL, PaneCells, Renumbered
+from streams_orchestration.operators.windows.pane_cells import ALL, PaneCells
 from streams_orchestration.operators.windows.pane_gathering import PaneTables, gathered_panes
+from streams_orchestration.operators.windows.pane_numbers import Renumbered
 from streams_orchestration.operators.windows.pane_rules import Arrivals, Due, Panes, Timing
 from streams_orchestration.operators.windows.session_panes import SessionPanes
 

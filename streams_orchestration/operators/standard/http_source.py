@@ -14,8 +14,9 @@ from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.http_client import check_token
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.listening import Listening, shown_peer
-from streams_orchestration.operators.journal.source import JournalParameters, JournalSource, decoded_schema
+from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
 from streams_orchestration.operators.libraries import import_modules
+from streams_orchestration.operators.messages.decoders import decoded_schema
 from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.references import ReferenceError, resolved
 from streams_orchestration.operators.serving.bodies import BodyError, messages_of
@@ -169,7 +170,7 @@ class HttpSource(JournalSource):
         settings: HttpSourceParameters = self.parameters
         schema = self.context.outputs[0]
         assert schema is not None
-        names = decoded_schema(schema, settings).names
+        names = decoded_schema(schema, settings.metadata).names
         messages = messages_of(body, kind, settings.format, names, settings.separator)
         if any(len(message) > settings.max_message_bytes for message in messages):
             raise BodyError(413, f"a message in the body has more than {settings.max_message_bytes} bytes")

@@ -9,7 +9,8 @@ from pydantic import Field
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.lakes.history import TableHistory
 from streams_orchestration.operators.lakes.iceberg_catalog import IcebergParameters, advice_of, shown_catalog
-from streams_orchestration.operators.lakes.source import LakeSource, LakeSourceParameters
+from streams_orchestration.operators.lakes.source import LakeSource
+from streams_orchestration.operators.lakes.source_parameters import LakeSourceParameters
 
 
 class IcebergSourceParameters(LakeSourceParameters, IcebergParameters):

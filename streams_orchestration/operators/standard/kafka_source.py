@@ -29,7 +29,7 @@ from streams_orchestration.operators.kafka.taken import (
 )
 from streams_orchestration.operators.libraries import import_modules, np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.messages.decoders import Decoded, decode, without_nulls
+from streams_orchestration.operators.messages.decoders import Decoded, decode, decoded_schema, without_nulls
 from streams_orchestration.operators.messages.registered import (
     RegisteredDecoder,
     check_readable,
@@ -77,7 +77,7 @@ class KafkaSource(SourceOperator):
                 message = f"metadata: the output stream has no attribute {attribute}{nearest(attribute, schema.names)}"
                 raise UnknownAttributeError(message)
             check_metadata(attribute, schema.field(attribute).type, parameters.metadata[attribute])
-        check_readable(_decoded(schema, parameters), parameters.format)
+        check_readable(decoded_schema(schema, parameters.metadata), parameters.format)
         check_second_port(context, parameters)
         require_package("KafkaSource", "confluent_kafka", "kafka", "confluent-kafka")
         require_format(parameters.format, "KafkaSource")
@@ -95,7 +95,7 @@ class KafkaSource(SourceOperator):
         """Prepare. The first call of `produce` connects."""
         schema = self.context.outputs[0]
         assert schema is not None
-        self.schema, self.decoded = schema, _decoded(schema, self.parameters)
+        self.schema, self.decoded = schema, decoded_schema(schema, self.parameters.metadata)
         self.backoff = Backoff(self.context)
         self.reader: KafkaReader | None = None
         self.registered: RegisteredDecoder | None = None
@@ -392,8 +392,3 @@ class KafkaSource(SourceOperator):
         if self.reader is not None:
             self.reader.close()
             self.reader = None
-
-
-def _decoded(schema: pa.Schema, parameters: KafkaSourceParameters) -> pa.Schema:
-    """Return the schema of the attributes that are decoded from message values."""
-    return pa.schema([field for field in schema if field.name not in parameters.metadata])

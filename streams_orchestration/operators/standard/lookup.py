@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from streams_orchestration.model.containers import listed
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
@@ -59,7 +60,7 @@ class LookupParameters(Parameters):
 
     def attributes(self) -> list[str]:
         """Return the attributes of the stream that are compared with the key columns."""
-        return self.columns() if self.attribute is None else _listed(self.attribute)
+        return self.columns() if self.attribute is None else listed(self.attribute)
 
 
 class Lookup(Operator):
@@ -170,10 +171,6 @@ class Lookup(Operator):
                 at[pc.is_null(part).to_numpy(zero_copy_only=False)] = -1
             rows = pa.array(at, mask=at < 0)
         return {name: column.take(rows) for name, column in self.taken.items()}
-
-
-def _listed(names: str | list[str]) -> list[str]:
-    return [names] if isinstance(names, str) else names
 
 
 def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Table:

@@ -16,9 +16,9 @@ from streams_orchestration.operators.files.spl_rows import SPL_FORMATS, row_read
 from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary, decoder
 from streams_orchestration.operators.formats.spl_texts import check_types, spl_tuple
 from streams_orchestration.operators.journal.framing import Framing, Split, split_at
-from streams_orchestration.operators.journal.source import JournalParameters, JournalSource, decoded_schema
+from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.messages.decoders import Bad, Decoded, reason_of_column
+from streams_orchestration.operators.messages.decoders import Bad, Decoded, decoded_schema, reason_of_column
 from streams_orchestration.operators.standard.row_reading import plain_constant
 from streams_orchestration.spl.types.types import Tuple
 
@@ -164,7 +164,7 @@ class NetworkSource(JournalSource):
             ValueError: an attribute has a type that SPL does not have, or `types` does not fit.
         """
         settings: NetworkParameters = self.parameters
-        return binary_tuple(decoded_schema(self.context.output_schema(), settings), settings.types)
+        return binary_tuple(decoded_schema(self.context.output_schema(), settings.metadata), settings.types)
 
     def decode_messages(self, values: Sequence[bytes]) -> Decoded:
         """Decode messages to tuples, and return the others with the reason.

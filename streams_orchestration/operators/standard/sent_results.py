@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.value_measures import Measure, Reached
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.windows.pane_cells import ALL, CellRanges, Renumbered, places_of, within
+from streams_orchestration.operators.windows.pane_cells import ALL, CellRanges, within
+from streams_orchestration.operators.windows.pane_numbers import Renumbered, places_of
 
 _PANE = ("partition", "start", "end", "index", "timing")
 

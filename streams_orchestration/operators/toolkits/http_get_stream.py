@@ -12,12 +12,13 @@ from pydantic import Field
 
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, Punctuation
+from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.records import JournalMessage
-from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+from streams_orchestration.operators.journal.source import JournalParameters
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.toolkits.fetching import ENDED, FetchingSource
 from streams_orchestration.operators.toolkits.http_calls import (
     FORM,
     HttpCaller,
@@ -30,8 +31,8 @@ from streams_orchestration.operators.toolkits.tuple_to_json import attribute_typ
 from streams_orchestration.operators.toolkits.typed_ports import default_values, output_column
 from streams_orchestration.spl.types.types import Tuple, is_string
 
-LINE, CLOSED, ENDED, FAILED = "line", "closed", "ended", "failed"
-"""The origins of records in the journal: a line, a closed connection, the end of the source, a failed connection."""
+LINE, CLOSED, FAILED = "line", "closed", "failed"
+"""The origins of records in the journal: a line, a closed connection, a failed connection; see also `ENDED`."""
 
 
 class HTTPGetStreamParameters(HttpCallParameters, JournalParameters):
@@ -72,7 +73,7 @@ class HTTPGetStreamParameters(HttpCallParameters, JournalParameters):
         return name
 
 
-class HTTPGetStream(JournalSource):
+class HTTPGetStream(FetchingSource):
     """Submits each line of the response as a tuple, and a window marker when the server closes the connection.
 
     Lines are in the journal before they are submitted, so a reset submits them again. The stream ends when the
@@ -185,21 +186,7 @@ class HTTPGetStream(JournalSource):
     def setup(self) -> None:
         """Prepare the columns and the reading of the journal."""
         super().setup()
-        self.made = self.parameters.output_type(self.context)
         self.target = self.parameters.target(self.made)
-
-    def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next lines, markers and failures. After the record of the end, the source is exhausted.
-
-        Raises:
-            DataError: lines in the journal are lost, or receiving is permanently refused.
-        """
-        if offset.get("ended"):
-            return ProducedTo(offset, exhausted=True)
-        made = super().produce(offset, limit)
-        if any(message.origin == ENDED for message in self.read):
-            return ProducedTo({**made.offset, "ended": True}, exhausted=True)
-        return made
 
     def _submit(self, messages: Sequence[JournalMessage]) -> None:
         lines: list[str] = []
@@ -207,7 +194,7 @@ class HTTPGetStream(JournalSource):
             if message.origin == LINE:
                 lines.append(message.value.decode(errors="replace"))
                 continue
-            self._submit_lines(lines)
+            self.submit_values(lines, self.target)
             lines = []
             if message.origin == CLOSED:
                 self.punctuate(Punctuation.WINDOW)
@@ -215,17 +202,7 @@ class HTTPGetStream(JournalSource):
                 self._submit_failure(json.loads(message.value))
             else:
                 return
-        self._submit_lines(lines)
-
-    def _submit_lines(self, lines: list[str]) -> None:
-        if lines:
-            columns = {
-                each.name: output_column(
-                    lines if each.name == self.target else default_values(each.type, len(lines)), self.made, each.name
-                )
-                for each in self.made.attributes
-            }
-            self.submit(TupleBatch.from_columns(columns, self.schema))
+        self.submit_values(lines, self.target)
 
     def _submit_failure(self, facts: dict[str, Any]) -> None:
         self.context.logger.warning("%s: %s", masked(self.parameters.url), facts["error"])

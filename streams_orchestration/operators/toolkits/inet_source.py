@@ -11,19 +11,19 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, Punctuation
+from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.records import JournalMessage
-from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+from streams_orchestration.operators.journal.source import JournalParameters
 from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.toolkits.fetching import ENDED, FetchingSource
 from streams_orchestration.operators.toolkits.http_calls import HttpCaller
-from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters, default_values, output_column
+from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters
 from streams_orchestration.spl.types.types import BLOB, RSTRING, Collection, Tuple, Type
 
-RECORD, MARK, ENDED = "record", "mark", "ended"
-"""The origins of records in the journal: a value of a tuple, the end of a fetch, the end of the source."""
+RECORD, MARK = "record", "mark"
+"""The origins of records in the journal: a value of a tuple, the end of a fetch; see also `ENDED`."""
 _LIST = Collection("list", (RSTRING,))
 
 
@@ -85,7 +85,7 @@ class InetSourceParameters(TypedPortParameters, JournalParameters):
         return first.name, first.type
 
 
-class InetSource(JournalSource):
+class InetSource(FetchingSource):
     """Fetches documents every `fetchInterval` seconds, and submits their lines, their records or their bytes.
 
     Data is in the journal before it is submitted, so a reset submits it again. A document that has not changed is
@@ -194,21 +194,7 @@ class InetSource(JournalSource):
     def setup(self) -> None:
         """Prepare the columns and the reading of the journal."""
         super().setup()
-        self.made = self.parameters.output_type(self.context)
         self.target, self.kind = self.parameters.target(self.made)
-
-    def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next values and markers. After the record of the end, the source is exhausted.
-
-        Raises:
-            DataError: values in the journal are lost, or receiving is permanently refused.
-        """
-        if offset.get("ended"):
-            return ProducedTo(offset, exhausted=True)
-        made = super().produce(offset, limit)
-        if any(message.origin == ENDED for message in self.read):
-            return ProducedTo({**made.offset, "ended": True}, exhausted=True)
-        return made
 
     def _submit(self, messages: Sequence[JournalMessage]) -> None:
         values: list[object] = []
@@ -216,27 +202,17 @@ class InetSource(JournalSource):
             if message.origin == RECORD:
                 values.append(self._value(message.value))
                 continue
-            self._submit_values(values)
+            self.submit_values(values, self.target)
             values = []
             if message.origin != MARK:
                 return
             self.punctuate(Punctuation.WINDOW)
-        self._submit_values(values)
+        self.submit_values(values, self.target)
 
     def _value(self, data: bytes) -> object:
         if self.kind == BLOB:
             return data
         return json.loads(data) if self.kind == _LIST else data.decode(errors="replace")
-
-    def _submit_values(self, values: list[object]) -> None:
-        if values:
-            columns = {
-                each.name: output_column(
-                    values if each.name == self.target else default_values(each.type, len(values)), self.made, each.name
-                )
-                for each in self.made.attributes
-            }
-            self.submit(TupleBatch.from_columns(columns, self.schema))
 
 
 def records_of(data: bytes, lines: int, pad: bytes) -> Iterator[bytes]:

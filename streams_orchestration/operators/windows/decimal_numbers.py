@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from streams_orchestration.operators.libraries import np
-from streams_orchestration.spl.programs.wrapping import context_of
+from streams_orchestration.spl.programs.wrapping import OrderedDecimal, context_of
 from streams_orchestration.spl.types.types import DECIMALS
 
 DECIMAL_TYPES = tuple(str(each) for each in DECIMALS)
@@ -15,7 +15,7 @@ DECIMAL_TYPES = tuple(str(each) for each in DECIMALS)
 _CONTEXTS = {str(each): context_of(each) for each in DECIMALS}
 
 
-class DecimalNumber:
+class DecimalNumber(OrderedDecimal):
     """A decimal of SPL. Sums and differences are rounded to the digits of its type, and nothing compares with NaN.
 
     >>> one, other = DecimalNumber("1E+9", "decimal32"), DecimalNumber("1", "decimal32")
@@ -23,7 +23,7 @@ class DecimalNumber:
     ('1.000000E+9', True)
     """
 
-    __slots__ = ("number", "type")
+    __slots__ = ("type",)
 
     def __init__(self, text: str | Decimal, type_: str) -> None:
         """Read a decimal of a type.
@@ -32,7 +32,7 @@ class DecimalNumber:
             ValueError: the text is not a decimal.
         """
         try:
-            self.number = Decimal(text)
+            super().__init__(Decimal(text))
         except decimal.InvalidOperation:
             message = f"{text!r} is not a decimal"
             raise ValueError(message) from None
@@ -57,33 +57,6 @@ class DecimalNumber:
     def __neg__(self) -> DecimalNumber:
         """Return the number with the other sign."""
         return DecimalNumber(self.number.copy_negate(), self.type)
-
-    def __eq__(self, other: object) -> bool:
-        """Return True if the numbers are equal."""
-        return isinstance(other, DecimalNumber) and self.number == other.number
-
-    def __hash__(self) -> int:
-        """Return the hash of the number."""
-        return hash(self.number)
-
-    def __lt__(self, other: DecimalNumber) -> bool:
-        """Return True if the number is less than another one."""
-        return not self._apart(other) and self.number < other.number
-
-    def __le__(self, other: DecimalNumber) -> bool:
-        """Return True if the number is not greater than another one."""
-        return not self._apart(other) and self.number <= other.number
-
-    def __gt__(self, other: DecimalNumber) -> bool:
-        """Return True if the number is greater than another one."""
-        return other < self
-
-    def __ge__(self, other: DecimalNumber) -> bool:
-        """Return True if the number is not less than another one."""
-        return other <= self
-
-    def _apart(self, other: DecimalNumber) -> bool:
-        return self.number.is_nan() or other.number.is_nan()
 
 
 def decimal_numbers(texts: Iterable[str | None], type_: str) -> np.ndarray:

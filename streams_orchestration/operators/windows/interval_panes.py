@@ -19,15 +19,8 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.operators.windows.interval_grid import Grid, IntervalGrid
-from streams_orchestration.operators.windows.pane_cells import (
-    ALL,
-    CellRanges,
-    PaneCells,
-    expanded,
-    number_batch,
-    number_schema,
-    places_of,
-)
+from streams_orchestration.operators.windows.pane_cells import ALL, CellRanges, PaneCells, expanded
+from streams_orchestration.operators.windows.pane_numbers import number_batch, number_schema, places_of
 from streams_orchestration.operators.windows.pane_rules import (
     Arrivals,
     Due,

@@ -13,7 +13,7 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.key_index import hashes_of
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.windows.pane_cells import places_of
+from streams_orchestration.operators.windows.pane_numbers import places_of
 
 _NUMBERS = {
     "keys": ("number", "partition"),

@@ -14,7 +14,7 @@ from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import Route, divide_keyed, keyed, renamed
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
-from streams_orchestration.operators.windows.pane_cells import state_values
+from streams_orchestration.operators.windows.pane_numbers import state_values
 
 Merge = Callable[["np.ndarray", "np.ndarray", "np.ndarray", "np.ndarray", "np.ndarray"], None]
 """A function that merges further values into groups.

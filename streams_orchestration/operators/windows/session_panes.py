@@ -14,13 +14,8 @@ from streams_orchestration.operators.keys.comparison import distinct
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.watermarks import END, IDLE
-from streams_orchestration.operators.windows.pane_cells import (
-    CellRanges,
-    PaneCells,
-    number_batch,
-    number_schema,
-    places_of,
-)
+from streams_orchestration.operators.windows.pane_cells import CellRanges, PaneCells
+from streams_orchestration.operators.windows.pane_numbers import number_batch, number_schema, places_of
 from streams_orchestration.operators.windows.pane_rules import (
     Arrivals,
     Due,

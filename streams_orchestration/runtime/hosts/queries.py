@@ -14,11 +14,12 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
-from streams_orchestration.runtime.errors import DiskFailure, OperatorFailure, OutsideFailure, StreamsRuntimeError
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.pes import PlacedPe, units_on
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.relay import Relay
 from streams_orchestration.runtime.hosts.segments_here import streams_here
+from streams_orchestration.runtime.operator_errors import DiskFailure, OperatorFailure, OutsideFailure
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk

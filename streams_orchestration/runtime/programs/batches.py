@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams_orchestration.operators.event_time.decision import IdleDecision
-from streams_orchestration.runtime.errors import OperatorFailure
+from streams_orchestration.runtime.operator_errors import OperatorFailure
 from streams_orchestration.runtime.programs.counts import Counts
 
 

@@ -25,7 +25,8 @@ from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.pacing import Pace
-from streams_orchestration.runtime.queries.planning import PeView, plan_batch
+from streams_orchestration.runtime.queries.pe_view import PeView
+from streams_orchestration.runtime.queries.planning import plan_batch
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.broken_disks import is_of_disk

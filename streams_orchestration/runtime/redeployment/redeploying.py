@@ -21,12 +21,12 @@ from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
 from streams_orchestration.runtime.errors import (
     CommitUnknownError,
-    OperatorError,
     RedeployRefusedError,
     RevertedError,
     StreamsRuntimeError,
 )
 from streams_orchestration.runtime.hosts.pes import deployed_pes
+from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.redeployment.carrying import Carrier, CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy

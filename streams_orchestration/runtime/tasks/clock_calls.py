@@ -11,7 +11,7 @@ from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.operators.results import check_nothing
-from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import BatchPlan
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 

@@ -24,7 +24,7 @@ from streams_orchestration.operators.results import (
     check_nothing,
     type_text,
 )
-from streams_orchestration.runtime.errors import OperatorFailure
+from streams_orchestration.runtime.operator_errors import OperatorFailure
 from streams_orchestration.runtime.programs.batches import BatchPlan, LinkChange, Segment, TaskInput, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.storage.directories import Directories

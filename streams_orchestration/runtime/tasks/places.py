@@ -10,7 +10,7 @@ from streams_orchestration import world
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.errors import TupleError
-from streams_orchestration.runtime.errors import OperatorFailure
+from streams_orchestration.runtime.operator_errors import OperatorFailure
 
 SEARCH_SECONDS = 2.0
 """Seconds for which an operator may be called again to find the tuple at which it fails."""

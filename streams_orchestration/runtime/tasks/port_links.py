@@ -86,7 +86,7 @@ class ChangeableLinks:
         if condition.strip():
             try:
                 text = _read(condition, "filter")
-                condition_of(text, self._declared.imports[port].schema, "filter", self._zone)
+                condition_of(text, self._declared.imports[port].schema, self._zone)
             except ValueError:
                 return WRONG
         self._set(replace(self._imports[port], filter=text))

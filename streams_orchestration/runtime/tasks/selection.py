@@ -28,4 +28,4 @@ def selected(tuples: TupleBatch, condition: str, ddl: str, time_zone: str) -> Tu
 
 @functools.lru_cache(maxsize=256)
 def _parsed(condition: str, ddl: str, time_zone: str) -> Expression:
-    return condition_of(condition, ddl, "filter", expected_zone(time_zone))
+    return condition_of(condition, ddl, expected_zone(time_zone))

@@ -92,7 +92,7 @@ def add_invocation(mistakes: list[Mistake], first: int, source: Source, within: 
             mistakes[at] = replace(each, within=within)
 
 
-def node_of(actual: Actual) -> tree.Node:
+def node_of(actual: Actual | Argument) -> tree.Node:
     """Return the syntax-tree node of an actual parameter; if it has several values, the node of the first."""
     return actual.values[0] if isinstance(actual.values, tuple) else actual.values
 

@@ -17,8 +17,9 @@ from streams_orchestration.spl.application.deployment_checks import deployment_f
 from streams_orchestration.spl.application.expansion import Expansion
 from streams_orchestration.spl.application.file_checks import check_file
 from streams_orchestration.spl.application.fixed_arguments import with_fixed_arguments
+from streams_orchestration.spl.application.found_operators import CompositeOperator
 from streams_orchestration.spl.application.intrinsics import Intrinsics
-from streams_orchestration.spl.application.names import CompositeOperator, Files
+from streams_orchestration.spl.application.names import Files
 from streams_orchestration.spl.application.native_operators import NativeOperators
 from streams_orchestration.spl.application.natives import Natives
 from streams_orchestration.spl.application.submission import Submission, check_defaults, divided_names

@@ -22,10 +22,11 @@ from streams_orchestration.spl.application.clause_checks import (
     check_partitioning,
     check_result,
 )
+from streams_orchestration.spl.application.found_operators import CompositeOperator, PrimitiveOperator
 from streams_orchestration.spl.application.intrinsics import Intrinsics
 from streams_orchestration.spl.application.located import mapping, sequence
 from streams_orchestration.spl.application.meeting import meet
-from streams_orchestration.spl.application.names import CompositeOperator, FileNames, Files, Operator, PrimitiveOperator
+from streams_orchestration.spl.application.names import FileNames, Files, Operator
 from streams_orchestration.spl.application.native_operators import NativeOperators, is_mutable
 from streams_orchestration.spl.application.parameters import ParameterWriter
 from streams_orchestration.spl.application.stream_names import (
@@ -212,9 +213,6 @@ class _Body:
             )
         return operator
 
-    def _label(self, port: InvocationInput) -> str:
-        return (port.alias or port.streams[0]).name
-
     def _input(self, port: InvocationInput) -> Port:
         types: list[Tuple] = []
         for stream in port.streams:
@@ -230,7 +228,7 @@ class _Body:
             self.report("CDISP0457E", f"{port.streams[0]} has the type {types[0]}, not {declared}", port.streams[0])
         names = tuple(stream.name for stream in port.streams)
         alias = () if port.alias is None else (port.alias.name,)
-        return Port(self._label(port), types[0] if types else UNKNOWN_TUPLE, (*alias, *names))
+        return Port((port.alias or port.streams[0]).name, types[0] if types else UNKNOWN_TUPLE, (*alias, *names))
 
     def _output(self, port: InvocationOutput) -> Port:
         meaning = self.known.get(port.stream.name)

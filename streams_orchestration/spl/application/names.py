@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
+from streams_orchestration.spl.application.found_operators import CompositeOperator, PrimitiveOperator
 from streams_orchestration.spl.application.natives import Natives
 from streams_orchestration.spl.application.stream_names import StreamNames
 from streams_orchestration.spl.functions.signatures import TOOLKITS, Signature
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Composite, Definition, FormalParameter, Function
-from streams_orchestration.spl.models.operators import SplOperatorModel
 from streams_orchestration.spl.toolkits.search import Toolkits
 from streams_orchestration.spl.toolkits.standard import COMPILED_ONLY, IMPLICIT, is_standard
 from streams_orchestration.spl.toolkits.units import LoadedUnit
@@ -33,35 +32,6 @@ from streams_orchestration.spl.typing.statements import signature_of
 from streams_orchestration.spl.typing.typed import Call, Constant, Expression, Mistake, Span
 
 Known = Callable[[Call], Expression | None]
-
-
-@dataclass(frozen=True, eq=False)
-class CompositeOperator:
-    """A composite, with the file that defines it."""
-
-    unit: LoadedUnit
-    composite: Composite
-
-    @property
-    def kind(self) -> str:
-        """The name of the composite with its namespace."""
-        return f"{self.unit.namespace}::{self.composite.name.name}" if self.unit.namespace else self.composite.name.name
-
-
-@dataclass(frozen=True)
-class PrimitiveOperator:
-    """A primitive operator: a standard one, or a native one of a toolkit."""
-
-    namespace: str
-    name: str
-    standard: bool
-    model: SplOperatorModel | None = None
-    """The model of a native operator; None without a model, so that the invocation determines the ports."""
-
-    @property
-    def kind(self) -> str:
-        """The name of a standard operator, or the qualified name of any other operator."""
-        return self.name if self.standard or not self.namespace else f"{self.namespace}::{self.name}"
 
 
 Operator = CompositeOperator | PrimitiveOperator

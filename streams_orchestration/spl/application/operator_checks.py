@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from streams_orchestration.spl.application.actuals import node_of
 from streams_orchestration.spl.application.values import parts_of
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Argument, Invocation
@@ -68,7 +69,7 @@ def check_operator(
                 report(
                     "CDISP0048E",
                     f"{name} of {kind} must be an integer, but this is {value.type}",
-                    _node(arguments[name]),
+                    node_of(arguments[name]),
                 )
     needed, named = _NEEDED.get(kind, ("", ""))
     replaced = bool(inputs) if kind == "FileSource" else "key" in arguments
@@ -87,7 +88,7 @@ def check_operator(
                 report(
                     "SO0735",
                     f"{name} of {kind} is {value.type}, but it must be another number or a timestamp",
-                    _node(arguments[name]),
+                    node_of(arguments[name]),
                 )
     if kind == "Export" and "properties" in given:
         _check_properties(arguments["properties"], given["properties"], report)
@@ -115,11 +116,6 @@ def _is_integer(type_: Type, *, lists: bool) -> bool:
     if lists and isinstance(type_, Collection) and type_.kind == "list":
         type_ = type_.elements[0]
     return type_ == UNKNOWN or type_ in INTEGERS
-
-
-def _node(argument: Argument) -> tree.Node:
-    """Return the syntax-tree node of a parameter's value, the first of several."""
-    return argument.values[0] if isinstance(argument.values, tuple) else argument.values
 
 
 def nested_calls(kind: str, value: Expression) -> list[OutputCall]:

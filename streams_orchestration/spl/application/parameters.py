@@ -33,13 +33,8 @@ from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Argument, Invocation, OutputClause
 from streams_orchestration.spl.language.printing import text_of
-from streams_orchestration.spl.models.invocations import (
-    check_outputs,
-    check_parameters,
-    check_ports,
-    check_windows,
-    with_assumed_functions,
-)
+from streams_orchestration.spl.models.assigned_outputs import check_outputs, with_assumed_functions
+from streams_orchestration.spl.models.invocations import check_parameters, check_ports, check_windows
 from streams_orchestration.spl.models.operators import SplOperatorModel, is_single
 from streams_orchestration.spl.types.columns import beyond_column
 from streams_orchestration.spl.types.types import Tuple

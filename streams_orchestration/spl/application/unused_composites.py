@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams_orchestration.spl.application.expansion import Expansion
-from streams_orchestration.spl.application.names import CompositeOperator
+from streams_orchestration.spl.application.found_operators import CompositeOperator
 from streams_orchestration.spl.application.native_operators import NativeOperators
 from streams_orchestration.spl.application.submission import Submission
 from streams_orchestration.spl.toolkits.units import LoadedUnit

@@ -191,7 +191,7 @@ class OperationTyping(LiteralTyping):
             return self.wrong(written)
         if UNKNOWN in (left.type, right.type):
             return Typed(span, result)
-        if operator in ("/", "%") and right.type in INTEGERS and _is_constant(left) and _is_zero(right):
+        if operator in ("/", "%") and right.type in INTEGERS and isinstance(left, Constant) and _is_zero(right):
             self.report("CDISP0143E", f"'{operator}' has the divisor 0", written)
             return Typed(span, result)
         return folded(Binary(span, result, operator, left, right))
@@ -257,10 +257,6 @@ class OperationTyping(LiteralTyping):
             self.report(result.code, result.message, written.right)
             return Typed(span, VOID)
         return Assign(span, VOID, operator, target, value)
-
-
-def _is_constant(value: Expression) -> bool:
-    return isinstance(value, Constant)
 
 
 def _is_zero(value: Expression) -> bool:

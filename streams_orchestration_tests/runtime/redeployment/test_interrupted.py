@@ -17,8 +17,9 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.holds import end_expired_holds
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.errors import NotDeployableError, OperatorError
+from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.redeployment import carrying, draining, redeploying
 from streams_orchestration.runtime.redeployment.draining import units_on_hold
 from streams_orchestration.runtime.redeployment.redeploying import NotDrainedError, NotWrittenError

@@ -14,7 +14,7 @@ import pytest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
-from streams_orchestration.runtime.errors import OperatorFailure
+from streams_orchestration.runtime.operator_errors import OperatorFailure
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.segments import write_segment

@@ -8,7 +8,8 @@ import operator as python_operators
 
 from streams_orchestration.spl.programs.errors import ProgramError
 from streams_orchestration.spl.programs.loops.arithmetic import arithmetic
-from streams_orchestration.spl.programs.loops.expressions import Expressions, value_range
+from streams_orchestration.spl.programs.loops.code_scope import value_range
+from streams_orchestration.spl.programs.loops.expressions import Expressions
 from streams_orchestration.spl.programs.loops.writer import PythonCode
 from streams_orchestration.spl.programs.operations import operation, set_bounded, set_element
 from streams_orchestration.spl.types.types import Collection, Primitive, Tuple, Type, is_string

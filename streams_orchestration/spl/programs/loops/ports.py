@@ -11,7 +11,7 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from streams_orchestration.spl.programs.errors import RunError
-from streams_orchestration.spl.programs.loops.expressions import CodeScope
+from streams_orchestration.spl.programs.loops.code_scope import CodeScope
 from streams_orchestration.spl.programs.loops.names import Names
 from streams_orchestration.spl.programs.loops.statements import ReturnedError, Statements, returns
 from streams_orchestration.spl.programs.loops.writer import Writer

@@ -19,7 +19,8 @@ from streams_orchestration.runtime.engine.spark.owners import Worker
 from streams_orchestration.runtime.engine.spark.query import ScratchQuery, reason
 from streams_orchestration.runtime.engine.spark.session_settings import AUTHENTICATE, session_settings
 from streams_orchestration.runtime.engine.spark.stages import AGAIN
-from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.settings import OURS, EngineSettings, SettingError, Settings

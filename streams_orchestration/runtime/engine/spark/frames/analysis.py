@@ -33,9 +33,10 @@ from streams_orchestration.runtime.engine.spark.jvm import start_jvm
 from streams_orchestration.runtime.engine.spark.private_directory import PrivateDirectory
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, QUICK_COMPILER, session_settings
 from streams_orchestration.runtime.engine.spark.spark_home import spark_home
-from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hiding import hide_secrets
 from streams_orchestration.runtime.open_files import require_open_files
+from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.patience import Patience, machine_load
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home

@@ -28,11 +28,12 @@ from streams_orchestration.runtime.engine.spark.frames.progress import ProgressN
 from streams_orchestration.runtime.engine.spark.frames.reading import released_segments
 from streams_orchestration.runtime.engine.spark.frames.time_files import TimeFiles
 from streams_orchestration.runtime.engine.spark.frames.writing import mark_segments
-from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState, TaskInput, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts, add
+from streams_orchestration.runtime.queries.pe_view import PeView
 from streams_orchestration.runtime.queries.planner import Planner
-from streams_orchestration.runtime.queries.planning import PeView
 from streams_orchestration.runtime.storage.broken_disks import is_of_disk
 from streams_orchestration.runtime.tasks.answers import take_all_answers
 
