@@ -131,6 +131,7 @@ def cancel() -> None:
 @application_argument
 @click.option(
     "--unit",
+    metavar="UNIT",
     shell_complete=complete_unit,
     help="Reset only this unit: `region-0`, or `pe-3` for a PE in no region. [default: all units that have failed]",
 )
@@ -243,7 +244,9 @@ def metrics() -> None:
 @click.option(
     "--pe", type=click.IntRange(min=0), metavar="N", shell_complete=complete_pe, help="Show the log of this PE only."
 )
-@click.option("--lines", type=click.IntRange(min=0), default=40, show_default=True, help="Show this many last lines.")
+@click.option(
+    "--lines", type=click.IntRange(min=0), metavar="N", default=40, show_default=True, help="Show this many last lines."
+)
 @click.option("--follow", "-f", is_flag=True, help="Keep printing new lines as they are written, until Ctrl-C.")
 @format_option
 @loaded(f"{CLI}.logs:logs")

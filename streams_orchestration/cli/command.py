@@ -10,6 +10,8 @@ from streams_orchestration.cli.invocation import Verbosity, current
 from streams_orchestration.cli.options import CompilerOption
 
 COMPILER_OPTIONS = "Compiler options"
+_UNLIMITED = 1_000
+"""Characters that no first sentence has."""
 
 
 def _set_verbosity(_context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001  click calls it so
@@ -74,6 +76,12 @@ class CommandGroup(Command, click.Group):
         """Write the help on options, then the list of commands."""
         Command.format_options(self, ctx, formatter)
         self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  click calls it so
+        """Write the commands with the whole first sentence of each one's help, over as many lines as it takes."""
+        records = [(name, each.get_short_help_str(limit=_UNLIMITED)) for name, each in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(records)
 
 
 command = functools.partial(click.command, cls=Command)

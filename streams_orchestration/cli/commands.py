@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -63,6 +64,7 @@ def streams() -> None:
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
+    metavar="PORT",
     default=3000,
     show_default=True,
     help="Listen on this TCP port of 127.0.0.1.",
@@ -91,10 +93,17 @@ def ui() -> None:
 @command()
 @click.argument("shown", metavar="[APP|SPEC]...", nargs=-1, type=SpecOrApplication(), shell_complete=complete_shown)
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Listen on this address.")
-@click.option("--port", type=click.IntRange(1, 65535), default=3100, show_default=True, help="Listen on this TCP port.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    metavar="PORT",
+    default=3100,
+    show_default=True,
+    help="Listen on this TCP port.",
+)
 @click.option(
     "--token",
-    metavar="TEXT",
+    metavar="TOKEN",
     envvar="STREAMS_CONSOLE_TOKEN",
     help="Let in only users with this token, of at least 16 characters. Set it in STREAMS_CONSOLE_TOKEN, since "
     "others see command lines. Away from loopback, a token is generated if none is given.",
@@ -139,7 +148,10 @@ class _NewName(click.ParamType):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not value.isidentifier() or not value.isascii() or value.startswith("_"):
-            self.fail(f"{value!r} is not a name of an application: letters, digits and _, a letter first.", param, ctx)
+            message = f"{value!r} is not a name of an application: letters, digits and _, a letter first"
+            proposed = re.sub(r"[^A-Za-z0-9]+", "_", value).strip("_")
+            near = f"; for example {proposed}" if proposed[:1].isalpha() else ""
+            self.fail(f"{message}{near}.", param, ctx)
         return value
 
 

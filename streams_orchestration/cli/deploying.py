@@ -63,7 +63,9 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
     home = api.Home.default()
     facts: dict[str, Any] = {}
     with ready_to_start(home, name, command) as lock:
-        note(f"Starting {name} ...")
+        ran = _runs(home, name)
+        if not ran:
+            note(f"Starting {name} ...")
         restored = api.bring_up(home, lock, wanted, request).restored
         if restored is not None:
             for line in restored_lines(restored):
@@ -72,8 +74,17 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
         api.launch(api.Catalog(home), name, asked_at=api.this_process_began())
         record_deployment(home, spec, wanted)
     status = Jobs(home, name).status()
-    text = f"{name} is {status.shown_state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
+    state = f"was {status.shown_state} already" if ran else f"is {status.shown_state}"
+    text = f"{name} {state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
     return answer(lambda: {**facts, "state": status.shown_state, "status": status_document(home, status)}, text)
+
+
+def _runs(home: api.Home, application: str) -> bool:
+    """Return True if the application is deployed and its state is RUNNING."""
+    try:
+        return Jobs(home, application).status().shown_state == "RUNNING"
+    except api.NotDeployedError:
+        return False
 
 
 def record_deployment(home: api.Home, spec: Path, wanted: Deployable) -> None:

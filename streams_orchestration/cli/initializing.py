@@ -159,6 +159,9 @@ def init(name: str, directory: Path | None, *, python: bool) -> int:
     if there := sorted(each for each in files if (place / each).exists()):
         message = f"{place / there[0]} exists already. Choose another name, or another directory: --directory DIR."
         raise click.UsageError(message)
+    if place.exists() and not place.is_dir():
+        message = f"{place} is a file. Name a directory: --directory DIR."
+        raise click.UsageError(message)
     try:
         place.mkdir(parents=True, exist_ok=True)
         for file, text in files.items():

@@ -19,7 +19,6 @@ class LateSinks:
         self._since: dict[str, tuple[float | None, float]] = {}
         """Late sink -> its last delivery, and since when it has been late without another; both in unix seconds."""
         self._named: list[api.SinkStatus] = []
-        self._deployed_at = 0.0
 
     def add(self, status: api.ApplicationStatus, now: float) -> None:
         """Take a status into account that was read at a unix time; times must ascend."""
@@ -30,12 +29,8 @@ class LateSinks:
             delivered, since = before.get(sink.operator, (sink.delivered_at, now))
             self._since[sink.operator] = (sink.delivered_at, since if delivered == sink.delivered_at else now)
         ended = all(pe.state == "COMPLETED" for pe in status.pes)
-        self._deployed_at = status.deployed_at
         self._named = [
-            sink
-            for sink in status.sinks
-            if sink.error is not None
-            or (sink.late and (ended or now - self._since[sink.operator][1] >= HANGING_SECONDS))
+            sink for sink in status.sinks if sink.error is not None or (sink.late and (ended or self._hangs(sink, now)))
         ]
 
     def brief(self) -> str:
@@ -44,18 +39,20 @@ class LateSinks:
         return f"waiting for sinks: {sinks}" if sinks else ""
 
     def lines(self, now: float) -> list[str]:
-        """Return a line for each late sink: its waiting rows, the time since its last delivery, and the reason.
-
-        Before the first delivery, the time is counted from the deployment.
-        """
+        """Return a line for each late sink that hangs or fails: waiting rows, time since its last delivery, reason."""
         return [
-            _line(sink, f", nothing delivered for {duration(now - (sink.delivered_at or self._deployed_at))}")
+            _line(sink, f", nothing delivered {_how_long(sink, now)}")
             for sink in self._named
+            if sink.error is not None or self._hangs(sink, now)
         ]
 
     def reasons(self) -> list[str]:
         """Return a line for each late sink with the reason only, so that it changes only if the reason does."""
         return [f"{sink.operator}: {_reason(sink)}" for sink in self._named]
+
+    def _hangs(self, sink: api.SinkStatus, now: float) -> bool:
+        """Return True if a late sink has delivered nothing for `HANGING_SECONDS` while it was late."""
+        return now - self._since.get(sink.operator, (None, now))[1] >= HANGING_SECONDS
 
 
 def undelivered(status: api.ApplicationStatus) -> list[str]:
@@ -65,6 +62,11 @@ def undelivered(status: api.ApplicationStatus) -> list[str]:
         for sink in status.sinks
         if sink.error is not None or sink.late
     ]
+
+
+def _how_long(sink: api.SinkStatus, now: float) -> str:
+    """Return the time since the sink's last delivery as "for 5 s", or "yet" before the first one."""
+    return "yet" if sink.delivered_at is None else f"for {duration(now - sink.delivered_at)}"
 
 
 def _line(sink: api.SinkStatus, since: str, otherwise: str = "") -> str:

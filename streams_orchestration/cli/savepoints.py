@@ -50,7 +50,8 @@ def list_(application: str | None) -> int:
         if savepoints:
             write_table(_table(savepoints), None)
         else:
-            note("There is no savepoint. `streams savepoint create APP` takes one.")
+            whose = f" of {application}" if application else ""
+            note(f"There is no savepoint{whose}. `streams savepoint create {application or 'APP'}` takes one.")
     return answer(lambda: {"savepoints": [_listed(path, manifest) for path, manifest in savepoints]})
 
 

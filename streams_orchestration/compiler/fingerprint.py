@@ -57,9 +57,9 @@ def difference(old: Compilation, new: Compilation) -> str:
     if old.logical.time_zone != new.logical.time_zone:
         return f"the time zone was {old.logical.time_zone}, and now is {new.logical.time_zone}"
     before, after = identity(old), identity(new)
-    names = set(before["operators"]) ^ set(after["operators"])
-    if names:
-        return f"operators {', '.join(sorted(names)[:_NAMED])} were added or removed"
+    former_names, names = set(before["operators"]), set(after["operators"])
+    if former_names != names:
+        return "; ".join(_named("new", names - former_names) + _named("removed", former_names - names))
     for name, operator in after["operators"].items():
         former = before["operators"][name]
         for key in {**former, **operator}:
@@ -75,6 +75,12 @@ def difference(old: Compilation, new: Compilation) -> str:
     }
     changed = (text for key, text in sections.items() if before.get(key) != after.get(key))
     return next(changed, "the version of the product")
+
+
+def _named(change: str, names: set[str]) -> list[str]:
+    """Describe a change of operators: how they changed, and at most `_NAMED` of their names; empty without names."""
+    shown = sorted(names)[:_NAMED] + (["..."] if len(names) > _NAMED else [])
+    return [f"{change} operator{'s'[: len(names) - 1]}: {', '.join(shown)}"] if names else []
 
 
 def _widths(old: Compilation, new: Compilation) -> Iterator[str]:

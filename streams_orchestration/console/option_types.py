@@ -33,7 +33,8 @@ class WidthOption(click.ParamType):  # pyright: ignore[reportMissingTypeArgument
         """Return the pattern and the width; a width below 1 or another form is a usage error."""
         pattern, equals, text = value.rpartition("=")
         if not equals or not pattern or not re.fullmatch(r"\d{1,10}", text) or int(text) < 1:
-            self.fail(f"{value!r} is not PATTERN=N, N from 1. Write for example --width 'Out.*=4'.", param, ctx)
+            message = f"{value!r} is not PATTERN=N with a whole number N of at least 1"
+            self.fail(f"{message}. Write for example --width 'Out.*=4'.", param, ctx)
         return pattern, int(text)
 
 

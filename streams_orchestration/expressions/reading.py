@@ -159,8 +159,11 @@ class TokenReader:
         try:
             return parse_type(" ".join(words))
         except ValueError as error:
-            hint = type_hint(start.text) if str(error) == f"there is no type {start.text}" else ""
-            raise ExpressionError(str(error) + hint, start.offset) from error
+            message = str(error)
+            unknown = f"there is no type {start.text}"
+            if message.partition(";")[0] == unknown:
+                message = unknown + type_hint(start.text)
+            raise ExpressionError(message, start.offset) from error
 
     def _interval_type(self, offset: int) -> Type:
         words = ["interval", self.take().text.lower()]

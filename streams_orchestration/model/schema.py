@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
+from streams_orchestration.model.names import nearest
+
 _ALIASES = {
     "byte": "tinyint",
     "short": "smallint",
@@ -15,6 +17,7 @@ _ALIASES = {
     "dec": "decimal",
     "numeric": "decimal",
 }
+_COMPOUND = ("array", "map", "struct")
 _SIMPLE = frozenset(
     (
         *("string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp"),
@@ -140,7 +143,7 @@ class _Parser:
             return name
         if name == "decimal":
             return self.decimal()
-        if name in ("array", "map", "struct"):
+        if name in _COMPOUND:
             self.take("<")
             if name == "struct":
                 inner = ", ".join(f"{quoted(field)}: {type_}" for field, type_, _ in self.attributes(">", depth + 1))
@@ -151,7 +154,8 @@ class _Parser:
                 parts.append(self.type(depth + 1))
             self.take(">")
             return f"{name}<{', '.join(parts)}>"
-        return self.fail(f"there is no type {word}")
+        kinds = (*_SIMPLE, *_ALIASES, *_COMPOUND, "decimal")
+        return self.fail(f"there is no type {word}{nearest(word.lower(), kinds)}")
 
     def decimal(self) -> str:
         precision, scale = "10", "0"

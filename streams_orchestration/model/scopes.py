@@ -89,7 +89,7 @@ class _Graph:
             first = names.setdefault(invocation.name, invocation)
             if first is not invocation:
                 place = first.location("name")
-                since = f", as in line {place.line}" if place else ""
+                since = f" by the operator in line {place.line}" if place else ""
                 self.report("SO0103", f"the name {invocation.name} is taken{since}", invocation, "name")
             outputs = output_names(self.application, invocation)
             for position, stream in enumerate(outputs):

@@ -40,6 +40,7 @@ from streams_orchestration.orchestration.decoupling import GAIN
 from streams_orchestration.orchestration.jobs import reset_job
 from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.orchestration.resource import StreamsResource, resource_of
+from streams_orchestration.orchestration.schedules import check_times
 from streams_orchestration.orchestration.sensors import SENSOR, WORKERS, failed_units_sensor
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.spec_state import WatchedSpec, in_time, specs_sensor
@@ -124,6 +125,11 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         if self.home is not None and self.resource is not None:
             message = "home and resource are both given: put the state directory into resource"
             raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _times_of_schedules(self) -> StreamsApplicationComponent:
+        check_times({"redeploy": self.redeploy, "available": self.available, "measure": self.measure}, self.timezone)
         return self
 
     @classmethod

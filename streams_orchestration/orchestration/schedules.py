@@ -2,7 +2,7 @@
 
 # pyright: reportUnknownMemberType=false
 # Dagster reads the annotations of resources here, so they may not be turned into text.
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from zlib import crc32
 
 import dagster as dg
@@ -51,6 +51,31 @@ def _schedule(
         default_status=dg.DefaultScheduleStatus.STOPPED,
         description=description,
     )
+
+
+def check_times(crons: Mapping[str, str | None], timezone: str | None) -> None:
+    """Raise ValueError if a cron expression or the time zone is not valid; the message has its name and an example.
+
+    Args:
+        crons: the cron expressions by their names; None for one that is not given.
+        timezone: the time zone, an IANA name; None if it is not given.
+    """
+    for name, cron in crons.items():
+        if cron is not None and not _scheduled(cron, None):
+            message = f"{name}: {cron!r} is not a cron expression of five fields, such as '0 3 * * *'"
+            raise ValueError(message)
+    if not _scheduled("@daily", timezone):
+        message = f"timezone: {timezone!r} is not an IANA name of a time zone, such as 'Europe/Berlin'"
+        raise ValueError(message)
+
+
+def _scheduled(cron: str, timezone: str | None) -> bool:
+    """Return True if Dagster accepts a cron expression in a time zone."""
+    try:
+        dg.ScheduleDefinition(job_name="any", cron_schedule=cron, execution_timezone=timezone)
+    except dg.DagsterInvalidDefinitionError:
+        return False
+    return True
 
 
 def profile_schedule(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import dagster as dg
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.checking.deployable import findings_here
 from streams_orchestration.compiler.compilation import Compilation, Progress, Stages
 from streams_orchestration.compiler.compiling import compute
@@ -226,7 +227,7 @@ def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> d
     """Return the failure of a run, with every diagnostic; it is not retried, since no retry mends a spec."""
     errors = [str(error) for error in errors_of(diagnostics)]
     return dg.Failure(
-        description=f"{source.spec}: {len(errors)} error(s)\n" + in_dagster("\n".join(errors), source.name),
+        description=f"{source.spec}: {plural(len(errors), 'error')}\n" + in_dagster("\n".join(errors), source.name),
         metadata={"streams/diagnostics": diagnostics_table(diagnostics)},
         allow_retries=False,
     )

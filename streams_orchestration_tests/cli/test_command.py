@@ -19,6 +19,14 @@ from streams_orchestration_tests.cli.specs import TINY
 Capture = pytest.CaptureFixture[str]
 
 
+def test_the_list_of_commands_has_whole_sentences(capsys: Capture):
+    for group in ([], ["savepoint"], ["machines"], ["catalog"]):
+        assert main([*group, "--help"]) == 0
+        listed = capsys.readouterr().out.partition("\nCommands:\n")[2]
+        assert listed
+        assert "..." not in listed
+
+
 @pytest.fixture
 def talk(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that says something of everything."""

@@ -146,7 +146,7 @@ def test_the_table_shows_regions_pes_and_copies(tiny: str, capsys: Capture):
     [
         (["--set", "foo"], "'--set': 'foo' is not NAME=VALUE. Write for example --set width=4."),
         (["--set", "=4"], "'--set': '=4' is not NAME=VALUE."),
-        (["--width", "x=0"], "'--width': 'x=0' is not PATTERN=N, N from 1."),
+        (["--width", "x=0"], "'--width': 'x=0' is not PATTERN=N with a whole number N of at least 1."),
         (["--width", "=2"], "'--width': '=2' is not PATTERN=N"),
         (["--width", "x=two"], "'--width': 'x=two' is not PATTERN=N"),
         (["--fusion", "best"], "'--fusion': 'best' is not one of 'legacy', 'manual', 'automatic'."),

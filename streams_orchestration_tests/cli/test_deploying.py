@@ -85,6 +85,22 @@ def test_a_deployment_keeps_the_options_that_are_deployed(
     ]
 
 
+@pytest.mark.parametrize(("state", "said"), [("RUNNING", "app was RUNNING already. "), ("STOPPED", "app is STOPPED. ")])
+@pytest.mark.usefixtures("asked")
+def test_a_deployment_says_if_the_application_was_running_already(
+    state: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    monkeypatch.setattr(api, "require_java", lambda: None)
+    monkeypatch.setattr(deploying, "status_document", lambda *_: {})
+    monkeypatch.setattr(FakeJobs, "status", lambda _: status(state=state))
+    spec = tmp_path / "app.yaml"
+    spec.write_text(KEYED)
+    assert main(["deploy", str(spec)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith(said)
+    assert ("Starting app" in shown.err) == (state == "STOPPED")
+
+
 def test_a_deployment_upgrades_an_older_catalog_and_keeps_the_options_in_it(
     asked: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):

@@ -31,6 +31,20 @@ def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert [path.name for path in tmp_path.iterdir()] == ["readings.csv"]
 
 
+def test_a_file_in_place_of_the_directory_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "temps").write_text("mine")
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "temps"]) == 2
+    assert "temps is a file. Name a directory: --directory DIR." in capsys.readouterr().err
+
+
+def test_a_name_is_proposed_in_place_of_one_that_cannot_be(capsys: pytest.CaptureFixture[str]):
+    assert main(["init", "my-app"]) == 2
+    assert "a letter first; for example my_app." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["5x", "a-b", "_x", "ä", ""])
 def test_a_name_is_that_of_an_application_and_of_a_module(name: str, capsys: pytest.CaptureFixture[str]):
     assert main(["init", name]) == 2

@@ -65,11 +65,21 @@ def test_a_sink_that_hangs_is_named_after_a_while_and_one_that_is_slow_is_not():
 
 def test_a_complete_application_that_waits_for_a_sink_says_so():
     late = LateSinks()
-    late.add(status(pes=(pe(0, state="COMPLETED"),), sinks=(HANGING,)), NOW)
-    assert late.lines(NOW) == [
-        "sink Out: 7 rows not visible, nothing delivered for 1 min 5 s: the delivery is under way, and the target has "
+    complete = status(pes=(pe(0, state="COMPLETED"),), sinks=(HANGING,))
+    late.add(complete, NOW)
+    assert late.brief() == "waiting for sinks: Out (7 rows)"
+    assert late.lines(NOW) == [], "a delivery that has just begun needs no reason"
+    late.add(complete, NOW + HANGING_SECONDS)
+    assert late.lines(NOW + HANGING_SECONDS) == [
+        "sink Out: 7 rows not visible, nothing delivered for 1 min 15 s: the delivery is under way, and the target has "
         "not answered yet"
     ]
+
+
+def test_a_sink_that_never_delivered_has_no_time_since_its_last_delivery():
+    late = LateSinks()
+    late.add(status(sinks=(sink(operator="Out", late=1, waiting_rows=7, error="no space"),)), NOW)
+    assert late.lines(NOW) == ["sink Out: 7 rows not visible, nothing delivered yet: no space"]
 
 
 def test_at_the_end_every_sink_with_complete_epochs_that_are_not_visible_is_named():

@@ -60,6 +60,13 @@ def test_it_is_text_to_read_too(home: Home, capsys: Capture):
     assert "sink Snk" in capsys.readouterr().out
 
 
+def test_a_list_without_savepoints_names_the_application(home: Home, capsys: Capture):
+    answered(capsys, "savepoint", "create", "app", "first")
+    capsys.readouterr()
+    assert main(["savepoint", "list", "ap"]) == 0
+    assert "There is no savepoint of ap." in capsys.readouterr().err
+
+
 def test_one_that_is_damaged_does_not_hide_the_others(home: Home, capsys: Capture):
     for name in ("first", "second"):
         answered(capsys, "savepoint", "create", "app", name)

@@ -53,7 +53,7 @@ def test_a_width_is_changed_and_the_plans_are_compared(browser: Any, plans: str)
     assert seen.complaints == []
     width.fill("0")
     width.press("Enter")
-    seen.expect(".problems").to_contain_text("'P=0' is not PATTERN=N, N from 1")
+    seen.expect(".problems").to_contain_text("'P=0' is not PATTERN=N with a whole number N of at least 1")
     page.locator("#undo").click()
     seen.expect(".problems").to_be_hidden()
     seen.expect('[name="width:P"]').to_have_value("2")
@@ -72,7 +72,7 @@ def test_on_a_phone_what_comes_of_a_choice_is_seen(browser: Any, plans: str):
     assert page.evaluate(UNTOUCHABLE) == []
     width.fill("0")
     width.press("Enter")
-    seen.expect(".problems").to_contain_text("'P=0' is not PATTERN=N, N from 1")
+    seen.expect(".problems").to_contain_text("'P=0' is not PATTERN=N with a whole number N of at least 1")
     seen.expect(".problems").to_be_in_viewport(ratio=1)
     page.context.close()
 

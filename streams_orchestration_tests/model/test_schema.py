@@ -37,7 +37,8 @@ def test_simple_types(name: str) -> None:
     [
         ("", "at least one attribute"),
         ("a", "has no type"),
-        ("a strng", "there is no type strng"),
+        ("a strng", "there is no type strng; the nearest is string"),
+        ("a xyz", "there is no type xyz"),
         ("a string,", "at the end"),
         ("a string b int", "','"),
         ("a array<int", "at the end"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,19 @@ def test_options_have_types(tmp_path: Path, wrong: dict[str, object]):
     with create_defs_folder_sandbox() as sandbox:
         scaffolded(sandbox, tmp_path, "one", DEMO, **wrong)
         assert next(iter(wrong)) in loading(sandbox)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"redeploy": "0 3 * *"}, "redeploy: '0 3 * *' is not a cron expression of five fields"),
+        ({"measure": "61 * * * *"}, "measure: '61 * * * *' is not a cron expression"),
+        ({"timezone": "Europe/Berln"}, "timezone: 'Europe/Berln' is not an IANA name of a time zone"),
+    ],
+)
+def test_a_time_of_a_schedule_that_is_none_is_named(wrong: dict[str, Any], said: str):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        StreamsApplicationComponent(spec="application.yaml", **wrong)
 
 
 def test_schedules_are_in_the_time_zone_of_the_component(tmp_path: Path):

@@ -145,7 +145,8 @@ def outcome_rows(outcome: Redeployment) -> list[tuple[str, str, str, str, str, s
         names = short_list([each.operator for each in same], _NAMES_WIDTH)
         rows.append(("operator" if len(same) == 1 else "operators", names, action, *_amounts(same), reason))
     if stay:
-        rows.append(("operators", plural(len(stay), "other"), "kept", "", "", "they stay where they are"))
+        who = f"all {len(stay)}" if len(stay) == len(outcome.operators) else plural(len(stay), "other")
+        rows.append(("operators", who, "kept", "", "", "their state stays where it is"))
     return rows
 
 

@@ -107,8 +107,8 @@ def _stronger(kept: Widths, regions: Iterable[ParallelRegion]) -> Iterator[str]:
         counts = next((wide for pattern, wide in kept if region.matches(pattern)), region.width)
         if counts != region.width:
             yield (
-                f"{region.name} keeps its deployed width {counts}, as with --width; "
-                f"`streams redeploy` with --width {region.name}={region.width} takes the width of the spec"
+                f"{region.name} keeps its deployed width {counts} instead of {region.width}, its width in the spec; "
+                f"`streams redeploy` with --width {region.name}={region.width} changes it"
             )
 
 

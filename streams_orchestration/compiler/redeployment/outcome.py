@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from streams_orchestration.compiler.brief import short_list
 from streams_orchestration.compiler.changes.event_time import EventTimeChange, event_time_sentence
 from streams_orchestration.compiler.redeployment.feeds import Feed
 
@@ -219,9 +220,12 @@ class Redeployment:
 
     @property
     def losses(self) -> str:
-        """A line for each operator whose state is refused, or would be lost without permission, with the reason."""
-        lost = [each for each in self.operators if each.action == "refused" or each.lossy]
-        return "".join(f"\n  {each.operator}: {each.text}" for each in lost if each.operator not in self.allowed)
+        """A line for each reason why states are refused, or would be lost without permission, with the operators."""
+        operators: dict[str, list[str]] = {}
+        for each in self.operators:
+            if (each.action == "refused" or each.lossy) and each.operator not in self.allowed:
+                operators.setdefault(each.text, []).append(each.operator)
+        return "".join(f"\n  {short_list(names)}: {text}" for text, names in operators.items())
 
     def document(self) -> dict[str, Any]:
         """Return the redeploy as JSON; `timeZone` and `eventTime` are left out if they do not change."""

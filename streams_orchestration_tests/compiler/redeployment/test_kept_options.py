@@ -87,8 +87,8 @@ def test_a_width_that_is_wanted_now_needs_no_remark(spec: Path):
     spec.write_text(SPEC.replace("width: 2", "width: 3"))
     read = read_application(spec)
     assert fit(read, KEPT).remarks == (
-        "P keeps its deployed width 2, as with --width; "
-        "`streams redeploy` with --width P=3 takes the width of the spec",
+        "P keeps its deployed width 2 instead of 3, its width in the spec; "
+        "`streams redeploy` with --width P=3 changes it",
     )
     for width in (2, 3):
         assert fit(read, KEPT, lambda kept, width=width: kept.with_widths([("P", width)])).remarks == ()

@@ -186,7 +186,7 @@ CHANGES: dict[str, tuple[tuple[str, str], str]] = {
     "a parameter": (("n > 3", "n > 4"), "the parameters of operator Kept changed"),
     "a schema": (('"k string, n bigint"', '"k string, n int"'), "the schemas of operator Rows changed"),
     "a width": (("width: 2", "width: 3"), "Kept has width 2, and the new width is 3"),
-    "an operator": (("name: Kept", "name: Keep"), "operators Keep, Kept were added or removed"),
+    "an operator": (("name: Kept", "name: Keep"), "new operator: Keep; removed operator: Kept"),
     "a period": (("period: 1.0", "period: 2.0"), "the consistent regions"),
     "a place": (('{filter: "n > 3"}', '{filter: "n > 3"}\n    config: {placement: {partitionIsolation: true}}'),
                 "the fusion into PEs"),
