@@ -43,9 +43,9 @@ def watermark(application: str, sink: str, at_least: float | None, within: float
         if at_least is None or found.is_complete or (found.complete_until or float("-inf")) >= at_least:
             return answer(partial(_document, status, found), f"{sink} is {_text(found)}")
         if status.state in ("STOPPED", "COMPLETED"):
-            return _refused(status, f"{application} is {status.state}, and {sink} is {_text(found)}")
+            return _refused(status, f"{application} is {status.state}, and {sink} is {_short(found, at_least)}")
         if within is not None and time.monotonic() - began >= within:
-            return _refused(status, f"{sink} is {_text(found)} after {within:g} s")
+            return _refused(status, f"{sink} is {_short(found, at_least)}, after {within:g} s")
         time.sleep(POLL_SECONDS)
 
 
@@ -60,6 +60,11 @@ def _text(sink: api.SinkStatus) -> str:
     if sink.complete_until is None:
         return "without a watermark: none of its streams has event time, or none has sent a watermark yet"
     return f"complete up to {moment(sink.complete_until)}"
+
+
+def _short(sink: api.SinkStatus, at_least: float) -> str:
+    """Return the completeness of a sink that has not reached a time, in words."""
+    return f"{_text(sink)}, and not up to {moment(at_least)}"
 
 
 def _document(status: api.ApplicationStatus, sink: api.SinkStatus) -> dict[str, Any]:

@@ -132,7 +132,8 @@ def _shown(home: api.Home, application: str | None, *, measured: bool) -> Render
 
 
 def _nothing(home: api.Home) -> str:
-    return f"Nothing is deployed in {home.root}. `streams run SPEC` runs an application."
+    missing = "" if home.root.exists() else ", which does not exist yet"
+    return f"Nothing is deployed in {home.root}{missing}. `streams run SPEC` runs an application."
 
 
 def _watch(

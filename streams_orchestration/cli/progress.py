@@ -127,7 +127,8 @@ def _unit(unit: api.UnitStatus, state: str) -> Text:
     if unit.period is not None:
         line.append(f", one every {unit.period:g} s")
     if unit.attempts:
-        line.append(f"  {plural(unit.attempts, 'reset')} since, of {unit.max_attempts} allowed", "yellow")
+        limit = f", of {unit.max_attempts} allowed" if unit.give_up_at is None else ""
+        line.append(f"  {plural(unit.attempts, 'reset')} since{limit}", "yellow")
     return line
 
 

@@ -52,16 +52,21 @@ def _cuts(unit: api.UnitStatus, now: float) -> str:
         parts.append("no cut yet")
     times = unit.drain_times
     if times.average is not None:
-        parts.append(f"drain {times.seconds[-1]:.2f} s, {times.average:.2f} s on average of {len(times.seconds)}")
+        parts.append(f"drain {_last_and_average(times.seconds[-1], times.average, len(times.seconds))}")
     return "; ".join(parts)
 
 
+def _last_and_average(last: float, average: float, number: int) -> str:
+    return f"{last:.2f} s" + (f" (average of the last {number}: {average:.2f} s)" if number > 1 else "")
+
+
 def _resets(unit: api.UnitStatus, now: float, *, say_why: bool) -> str:
-    parts = [f"{plural(unit.resets, 'reset')}, {unit.attempts} of {unit.max_attempts} since the last epoch"]
+    limit = f" of {unit.max_attempts}" if unit.give_up_at is None else ""
+    parts = [f"{plural(unit.resets, 'reset')}, {unit.attempts}{limit} since the last epoch"]
     times = unit.reset_times
     if times.at is not None and times.average is not None:
         parts.append(f"the last {duration(now - times.at)} ago, to epoch {times.sequence}")
-        parts.append(f"took {times.seconds[-1]:.2f} s, {times.average:.2f} s on average of {len(times.seconds)}")
+        parts.append(f"took {_last_and_average(times.seconds[-1], times.average, len(times.seconds))}")
     if unit.phases:
         parts.append(", ".join(f"{name} {seconds:.1f} s" for name, seconds in unit.phases.items()))
     last = unit.events[-1] if unit.events else None

@@ -6,6 +6,9 @@ import datetime as dt
 import re
 from collections.abc import Iterable
 
+_MOST_HOURS = 72
+"""Hours from which a duration is written in days."""
+
 
 def without_channels(name: str) -> str:
     """Return the logical name: `Out[0].A` -> `Out.A`."""
@@ -45,13 +48,15 @@ def plural(number: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return the duration in words: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`; `0.0 s` if it is negative."""
+    """Return the duration in words: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`, `3 d 7 h`; `0.0 s` if it is negative."""
     if seconds < 10:
         return f"{max(seconds, 0):.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes == 0:
         return f"{rest} s"
     hours, minutes_left = divmod(minutes, 60)
+    if hours >= _MOST_HOURS:
+        return f"{hours // 24} d {hours % 24} h"
     return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"
 
 

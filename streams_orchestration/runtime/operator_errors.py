@@ -45,6 +45,8 @@ class OperatorFailure:
     outside: bool = False
     """True if the cause is outside of the application, such as a service that is down or a full disk; it passes by
     itself."""
+    exception: str = ""
+    """The name of the exception's type; empty if `cause` begins with it."""
 
     def is_again(self, before: OperatorFailure) -> bool:
         """Return True if the same line failed with the same type of exception at the same tuples as before.
@@ -65,7 +67,7 @@ class OperatorFailure:
     @property
     def code(self) -> tuple[str, str, str, int]:
         """The operator, type of exception, file and line, which identify the kind of the failure."""
-        return self.operator, self.cause.partition(":")[0], self.file, self.line
+        return self.operator, self.exception or self.cause.partition(":")[0], self.file, self.line
 
     @property
     def kind(self) -> str:

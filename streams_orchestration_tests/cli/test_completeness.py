@@ -34,7 +34,7 @@ def test_a_sink_is_complete_up_to_a_time_and_then_to_its_end(
     assert main(["watermark", local.name, "Out", "--at-least", "1970-01-01T00:00:20"]) == 0
     assert capsys.readouterr().out == "Out is complete up to 1970-01-01 00:00:28.000 UTC\n"
     assert main(["watermark", local.name, "Out", "--at-least", "30", "--within", "0"]) == 1
-    assert "after 0 s" in capsys.readouterr().err
+    assert "28.000 UTC, and not up to 1970-01-01 00:00:30.000 UTC, after 0 s" in capsys.readouterr().err
     assert main(["status", local.name]) == 0
     assert "complete up to 1970-01-01 00:00:28.000 UTC" in " ".join(capsys.readouterr().out.split())
     local.run()

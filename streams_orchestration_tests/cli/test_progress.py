@@ -30,6 +30,9 @@ def test_the_unit_shows_its_epochs_and_its_resets():
     text = shown(status(units=(unit(state="RESETTING", attempts=2),)))
     assert "region-0  RESETTING" in text
     assert "2 resets since, of 5 allowed" in text
+    outside = shown(status(units=(unit(state="RESETTING", attempts=2, max_attempts=7, give_up_at=NOW),)))
+    assert "2 resets since" in outside
+    assert "allowed" not in outside, "resets for a cause outside are limited by time"
 
 
 def test_an_autonomous_pe_needs_no_line_of_its_own_while_it_is_well():

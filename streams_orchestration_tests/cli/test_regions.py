@@ -28,10 +28,15 @@ def test_a_region_that_was_reset_says_why_and_what_it_took():
         events=(UnitEvent(NOW, "unhealthy", 1, 3, 0, 1.0, "host 0 (pid 7) is gone"),),
     )
     assert (
-        "2 resets, 1 of 5 since the last epoch; the last 30 s ago, to epoch 3; took 1.50 s, 1.75 s on average" in output
+        "2 resets, 1 of 5 since the last epoch; the last 30 s ago, to epoch 3; "
+        "took 1.50 s (average of the last 2: 1.75 s)" in output
     )
     assert "detect 1.0 s, decide 2.0 s, hosts 7.0 s, restart 1.5 s, first commit 0.5 s" in output
     assert "cause: host 0 (pid 7) is gone" in output
+
+
+def test_resets_for_a_cause_outside_have_no_greatest_number():
+    assert "2 resets, 2 since the last epoch" in text(resets=2, attempts=2, max_attempts=7, give_up_at=NOW + 60)
 
 
 def test_a_long_cause_is_cut_short():

@@ -22,7 +22,15 @@ def test_logical_name():
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(-1, "0.0 s"), (0.44, "0.4 s"), (59.4, "59 s"), (60, "1 min 0 s"), (185, "3 min 5 s"), (7440, "2 h 4 min")],
+    [
+        (-1, "0.0 s"),
+        (0.44, "0.4 s"),
+        (59.4, "59 s"),
+        (60, "1 min 0 s"),
+        (185, "3 min 5 s"),
+        (7440, "2 h 4 min"),
+        (18_399_000, "212 d 22 h"),
+    ],
 )
 def test_duration(seconds: float, text: str):
     assert duration(seconds) == text

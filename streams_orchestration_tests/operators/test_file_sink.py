@@ -103,7 +103,7 @@ def test_a_full_disk_is_a_cause_outside_that_names_the_file_and_leaves_none(
     bench = sink(tmp_path, format=format).send(ROWS)
     monkeypatch.setattr(file_formats, "durable", full)
     with pytest.raises(
-        OutsideError, match=r"/out/_pending/000-.* cannot be written: No space left on device; nothing is lost"
+        OutsideError, match=r"/out/_pending cannot be written: No space left on device; nothing is lost"
     ):
         bench.operator.prepare_commit()
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

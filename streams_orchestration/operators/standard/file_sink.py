@@ -288,7 +288,7 @@ class FileSink(GatheringSink):
             else:
                 write_file(pending, settings.format, pa.Table.from_batches(batches), settings.dialect())
         except OSError as error:
-            reason = f"{pending} cannot be written: {error.strerror or error}"
+            reason = f"{pending.parent} cannot be written: {error.strerror or error}"
             if error.errno in REFUSED_BY_SYSTEM:
                 message = f"{reason}; check the path, and the rights of the user that runs the hosts"
                 raise RefusedError(message) from error

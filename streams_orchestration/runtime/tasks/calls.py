@@ -78,12 +78,16 @@ class OperatorCalls:
     def failure(self, program: OperatorProgram, raised: BaseException) -> OperatorFailure:
         """Return the failure of an operator that raised an exception in this batch."""
         in_words = isinstance(raised, DataError | OutsideError | RefusedError)
-        text = str(raised) if in_words else f"{type(raised).__name__}: {raised}"
+        name = type(raised).__name__
+        text = str(raised) if in_words else f"{name}: {raised}"
         instance = self._instances.get(program.index)
         modules = instance.operator.code_modules() if instance else (program.implementation.partition(":")[0],)
         file, line = own_line(raised, modules)
         pure = instance is not None and instance.operator.pure
-        return OperatorFailure(program.name, text, file, line, pure=pure, outside=is_outside(raised), batch=self._batch)
+        outside = is_outside(raised)
+        return OperatorFailure(
+            program.name, text, file, line, pure=pure, outside=outside, batch=self._batch, exception=name
+        )
 
 
 def at_mark(port: int, mark: str) -> Callable[[OperatorFailure, BaseException], OperatorFailure]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration.operators.standard import STANDARD, file_sink
 from streams_orchestration.runtime.operator_errors import OperatorFailure
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.storage.home import Home
@@ -49,6 +50,23 @@ def failed(graph: list[dict[str, Any]], home: Path, pes: int = 1, limit: int = 2
                 return bad[0]
             local.step(program)
     raise AssertionError
+
+
+def test_a_full_disk_is_one_kind_of_cause_whatever_its_message_names(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def full(path: Path, *_: object) -> None:
+        raise OSError(errno.ENOSPC, f"no room for {path.name}")
+
+    monkeypatch.setattr(file_sink, "write_file", full)
+    monkeypatch.setattr(file_sink, "write_lines_file", full)
+    graph = [source("Rows", file), sink("Out", "Rows")]
+    first, second = (failed(graph, tmp_path / home).failure for home in ("one", "two"))
+    assert first is not None
+    assert second is not None
+    assert first.outside
+    assert first.cause != second.cause
+    assert first.kind == second.kind, "each reset waits longer than the one before only if the kind is the same"
 
 
 def test_an_operator_that_ends_the_program_has_failed_as_any(file: Path, tmp_path: Path):
