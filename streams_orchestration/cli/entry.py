@@ -24,6 +24,12 @@ _ended: list[int] = []
 """The exit status of the command for which this process was started, once the command has ended."""
 
 
+def _keep_s3() -> None:
+    """Leave Arrow's client of S3 as it is if a thread still runs, which would crash in a finalized client."""
+    if threading.active_count() > 1 and (files := sys.modules.get("pyarrow.fs")) is not None:
+        atexit.unregister(files.ensure_s3_finalized)
+
+
 def _leave() -> None:
     """End the process without finalizing the interpreter if a thread still runs, such as a late record in Dagster.
 
@@ -54,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     status = _run(sys.argv[1:] if arguments is None else list(arguments))
     if arguments is None:
         _ended[:] = [status]
+        atexit.register(_keep_s3)  # it is called before what the command has registered, such as Arrow's finalization
     return status
 
 

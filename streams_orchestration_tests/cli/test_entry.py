@@ -83,11 +83,14 @@ def test_an_interrupt_has_its_own_status(monkeypatch: pytest.MonkeyPatch):
 
 
 PROGRAM = """
-import os, sys, threading
+import atexit, os, sys, threading, types
 from streams_orchestration.cli import main
 
 leave = os._exit
 os._exit = lambda status: print("left at once", flush=True) or leave(status)
+files = sys.modules["pyarrow.fs"] = types.ModuleType("pyarrow.fs")
+files.ensure_s3_finalized = lambda: print("finalized", flush=True)
+atexit.register(files.ensure_s3_finalized)  # as the module does it when a command loads it
 if "{thread}":
     threading.Thread(target=threading.Event().wait, daemon=True).start()
 sys.argv[1:] = ["{command}"]
@@ -109,3 +112,4 @@ def test_a_process_ends_with_its_status_and_leaves_at_once_if_a_thread_runs_on(
     assert done.returncode == status
     assert said in done.stdout + done.stderr
     assert ("left at once" in done.stdout) is bool(thread)
+    assert ("finalized" in done.stdout) is not bool(thread), "the thread may be in Arrow's client of S3"
