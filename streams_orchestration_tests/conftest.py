@@ -35,7 +35,9 @@ SERVERS = {"postgresql", "mariadb", "s3", "gs", "kafka"}
 """Fixtures."""
 JAVA_GROUPS = {"kafka": "kafka", "no_host_stays": "hosts"}
 """Fixtures of tests that start Java elsewhere than in Spark's driver in this process -> the worker that they share."""
-LONG_GROUPS = ("simulation", "hosts", "java", "kafka")
+SERVER_GROUPS = ("mariadb", "postgresql", "s3")
+"""Fixtures with a server that would be started in each worker; the tests of each are in one."""
+LONG_GROUPS = ("simulation", "hosts", "java", "kafka", "postgresql")
 """Groups whose tests keep a worker busy for minutes."""
 CATALOG_MODULES = {f"streams_orchestration.runtime.catalog.{name}" for name in ("postgresql", "sqlite")}
 GARBAGE_THRESHOLDS = (20_000, 20, 20)
@@ -83,7 +85,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure() -> None:
+    """Note the end, and leave Arrow's client of S3 as it is in a worker: a thread that a test has left may be in it.
+
+    A worker ends without a finalization of anything (`_end`). A thread in a finalized client crashes the process.
+    """
     crashes.note_end("the tests are over")
+    if WORKER in os.environ and (files := sys.modules.get("pyarrow.fs")) is not None:
+        atexit.unregister(files.ensure_s3_finalized)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -124,7 +132,7 @@ def _end(registered: int) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give every test its kind, and keep those with Spark, with hosts, with Kafka and with MariaDB in one worker each.
+    """Give every test its kind, and keep those with Spark, with hosts, with Kafka and with a server in one worker each.
 
     Tests that share a worker come first, then other slow tests, so that at the end no worker waits for another.
     """
@@ -135,8 +143,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("java"):
             group = next((name for need, name in JAVA_GROUPS.items() if need in needs(item)), "java")
             item.add_marker(pytest.mark.xdist_group(group))
-        elif "mariadb" in needs(item):
-            item.add_marker(pytest.mark.xdist_group("mariadb"))
+        elif (server := next((each for each in SERVER_GROUPS if each in needs(item)), None)) is not None:
+            item.add_marker(pytest.mark.xdist_group(server))
     if WORKER in os.environ:
         items.sort(key=turn)
 
@@ -150,10 +158,20 @@ def turn(item: pytest.Item) -> tuple[int, bool]:
     return LONG_GROUPS.index(group) if group in LONG_GROUPS else len(LONG_GROUPS), False
 
 
-def pytest_runtest_teardown() -> None:
-    """Forget the secrets of a test, which may be words of the next one's messages."""
-    if (secrets := sys.modules.get("streams_orchestration.model.secrets")) is not None:
-        secrets._Known.secrets = ()
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """Forget what the next test must not know; a fixture for it would take a tenth of the time of a short test.
+
+    The secrets of a test may be words of the next one's messages. That compares with the clock of this machine, and
+    not with the clock of a database that this test has read.
+    """
+    try:
+        yield
+    finally:
+        if (secrets := sys.modules.get("streams_orchestration.model.secrets")) is not None:
+            secrets._Known.secrets = ()
+        if (clock := sys.modules.get("streams_orchestration.runtime.clock")) is not None:
+            clock.forget()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -256,14 +274,6 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     path = tmp_path_factory.getbasetemp() / f"{name}{next(_numbers)}"
     path.mkdir(mode=0o700)
     return path
-
-
-@pytest.fixture(autouse=True)
-def clock_of_this_machine() -> Iterator[None]:
-    """Forget the clock of a database that a test has read: the next test compares with the clock of this machine."""
-    yield
-    if (clock := sys.modules.get("streams_orchestration.runtime.clock")) is not None:
-        clock.forget()
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ def leave_out(config: pytest.Config) -> None:
     """Have the worker of this process send only what is shown.
 
     Most tests have a setup and a teardown of microseconds. Sending and receiving their reports takes two thirds of a
-    second for each thousand tests.
+    second for each thousand tests. Only `--verbose` shows that a test begins.
     """
-    if config.option.xmlpath:  # the file in XML is made from all reports
+    if config.option.xmlpath or config.option.verbose > 0:  # the file in XML is made from all reports
         return
     for plugin in config.pluginmanager.get_plugins():
         if (send := getattr(plugin, "sendevent", None)) is not None:
@@ -31,8 +31,8 @@ def _send(send: Callable[..., None], name: str, **content: Any) -> None:
 
 
 def is_shown(name: str, content: dict[str, Any]) -> bool:
-    """Return False for the report of a quick setup or teardown that has passed."""
+    """Return False for the begin and end of a test, and for the report of a quick setup or teardown that has passed."""
     if name != "testreport":
-        return True
+        return name not in ("logstart", "logfinish")
     report = content["data"]
     return report["when"] == "call" or report["outcome"] != "passed" or report["duration"] >= QUICK_SECONDS

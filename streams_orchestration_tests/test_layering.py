@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import networkx
@@ -77,6 +79,18 @@ graph:
   - {name: Parts, operator: Split, inputs: [New], outputs: [P0, P1], parameters: {index: LENGTH(sensor)}}
   - {name: Snk, operator: FileSink, inputs: [[P0, P1]], parameters: {file: out}}
 """
+WRONG = ("file: out, format: parket", "file: out, quoteStrings: maybe", "file: [out]")
+"""Wrong parameters in the place of those of the sink."""
+RUNNING = """
+import json, sys
+from streams_orchestration.cli import main
+
+for arguments, status in json.loads(sys.argv[1]):
+    assert main(arguments) == status, arguments
+    loaded = {name.partition(".")[0].partition("_")[0] for name in sys.modules}
+    assert loaded.isdisjoint(sys.argv[2:]), (arguments, loaded.intersection(sys.argv[2:]))
+"""
+"""A process that runs commands one after the other, since each start of the interpreter takes a second."""
 
 
 def layer(module: str) -> tuple[int, ...] | None:
@@ -282,6 +296,13 @@ def loaded_by(script: str, *arguments: str) -> set[str]:
     return set(done.stderr.splitlines()[-1].split())
 
 
+def check_commands(commands: Sequence[tuple[list[str], int]], unwanted: Collection[str]) -> None:
+    """Have a fresh interpreter run commands, each with its exit status, and look for what it has loaded after each."""
+    arguments = [sys.executable, "-c", RUNNING, json.dumps(commands), *unwanted]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_command_line_alone_loads_nothing_heavy():
     loaded = loaded_by("import streams_orchestration.cli")
     assert loaded.isdisjoint({*HEAVY, "networkx", "pulp", "rich"})
@@ -293,42 +314,25 @@ def test_the_shared_conftest_loads_nothing_heavy():
 
 
 @pytest.mark.slow
-def test_compiling_loads_nothing_heavy(tmp_path: Path):
-    spec = tmp_path / "tiny.yaml"
-    spec.write_text(SPEC)
-    script = "import sys; from streams_orchestration.cli import main; assert main(['compile', sys.argv[1]]) == 0"
-    assert loaded_by(script, str(spec)).isdisjoint(HEAVY)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["compile", "explain Groups", "graph", "check"])
-def test_a_command_that_needs_no_host_loads_neither_spark_nor_dagster(tmp_path: Path, command: str):
-    spec = tmp_path / "standard.yaml"
-    spec.write_text(STANDARD)
-    name, *subject = command.split()
-    script = "import sys; from streams_orchestration.cli import main; assert main(sys.argv[1:]) == 0"
-    loaded = {each.partition("_")[0] for each in loaded_by(script, name, str(spec), *subject)}
-    assert loaded.isdisjoint({"pyspark", "py4j", "dagster"})
-
-
-@pytest.mark.slow
-def test_plain_parameters_of_standard_operators_are_checked_without_arrow_and_polars(tmp_path: Path):
-    spec = tmp_path / "standard.yaml"
-    spec.write_text(STANDARD)
-    script = "import sys; from streams_orchestration.cli import main; assert main(['compile', sys.argv[1]]) == 0"
-    assert loaded_by(script, str(spec)).isdisjoint({*HEAVY, "networkx"})
-    compilation = compile_spec(spec)
+def test_compiling_loads_nothing_heavy_whether_parameters_are_right_or_wrong(tmp_path: Path):
+    texts = [SPEC, *(STANDARD.replace("file: out", wrong) for wrong in WRONG), STANDARD]
+    specs = [tmp_path / f"{number}.yaml" for number in range(len(texts))]
+    for spec, text in zip(specs, texts, strict=True):
+        spec.write_text(text)
+    statuses = [0, *(1 for _ in WRONG), 0]
+    commands = [(["compile", str(spec)], status) for spec, status in zip(specs, statuses, strict=True)]
+    check_commands(commands, {*HEAVY, "networkx"})
+    compilation = compile_spec(specs[-1])
     assert compilation.deployment is not None
     assert not compilation.deployment.refusal, "the programs of the PEs are made, too"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wrong", ["file: out, format: parket", "file: out, quoteStrings: maybe", "file: [out]"])
-def test_wrong_values_of_standard_operators_are_found_without_arrow_and_polars(tmp_path: Path, wrong: str):
+def test_a_command_that_needs_no_host_loads_neither_spark_nor_dagster(tmp_path: Path):
     spec = tmp_path / "standard.yaml"
-    spec.write_text(STANDARD.replace("file: out", wrong))
-    script = "import sys; from streams_orchestration.cli import main; assert main(['compile', sys.argv[1]]) == 1"
-    assert loaded_by(script, str(spec)).isdisjoint(HEAVY)
+    spec.write_text(STANDARD)
+    commands = [(["graph", str(spec)], 0), (["explain", str(spec), "Groups"], 0), (["compile", str(spec)], 0)]
+    check_commands([*commands, (["check", str(spec)], 0)], {"pyspark", "py4j", "dagster"})
 
 
 def test_java_is_looked_for_with_the_standard_library_alone():

@@ -9,7 +9,7 @@ import pytest
 
 from streams_orchestration_tests.conftest import LONG_GROUPS, turn
 from streams_orchestration_tests.reports import QUICK_SECONDS, is_shown
-from streams_orchestration_tests.scheduling import QuickGroupScheduling
+from streams_orchestration_tests.scheduling import LEAST_PARTS, MOST_TESTS, QuickGroupScheduling
 
 TESTS = ["a.py::one", "a.py::two@java", "a.py::three", "b.py::four@java", "b.py::five[x@y]", "b.py::six"]
 
@@ -52,6 +52,29 @@ def test_each_test_runs_once_a_group_in_one_worker_and_what_is_over_is_forgotten
     assert all(worker.shutting_down for worker in workers)
 
 
+def test_a_worker_gets_several_tests_of_a_module_at_once_and_few_at_the_end():
+    option = SimpleNamespace(loadscopereorder=False, maxprocesses=None)
+    config: Any = SimpleNamespace(getvalue=lambda _: ["popen", "popen"], option=option)
+    scheduling, workers = QuickGroupScheduling(config), [Worker(), Worker()]
+    tests = ["a.py::one@java", *(f"{module}.py::{number}" for module in "bcd" for number in range(400))]
+    for worker in workers:
+        scheduling.add_node(worker)  # type: ignore[arg-type]
+        scheduling.add_node_collection(worker, tests)  # type: ignore[arg-type]
+    scheduling.schedule()
+    parts: list[list[str]] = []
+    while scheduling.workqueue:
+        worker = min(workers, key=lambda worker: len(worker.waiting))
+        for index in worker.waiting[:]:
+            known = len(worker.waiting)
+            scheduling.mark_test_complete(worker, index)  # type: ignore[arg-type]
+            parts.append([tests[each] for each in worker.waiting[known:]])
+            worker.waiting.remove(index)
+    parts = [part for part in parts if part]
+    assert all(len({name.partition("::")[0] for name in part}) == 1 for part in parts)
+    assert max(map(len, parts)) == MOST_TESTS
+    assert all(len(part) == 1 for part in parts[-LEAST_PARTS:])
+
+
 def test_groups_of_tests_begin_before_slow_tests_and_these_before_quick_ones():
     def item(*marks: pytest.MarkDecorator) -> Any:
         named = {mark.name: mark.mark for mark in marks}
@@ -79,3 +102,4 @@ def test_a_worker_reports_what_is_shown(when: str, outcome: str, seconds: float,
     report = {"when": when, "outcome": outcome, "duration": seconds}
     assert is_shown("testreport", {"data": report}) is wanted
     assert is_shown("runtest_protocol_complete", {})
+    assert not is_shown("logstart", {})

@@ -27,6 +27,7 @@ from streams_orchestration.runtime.observing.watching import Pulse
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.unit_status import Cut
+from streams_orchestration_tests.orchestration.dagster_page import new_project
 from streams_orchestration_tests.orchestration.statuses import NOW, measured, running
 from streams_orchestration_tests.quick_storages import quick_storages
 
@@ -62,6 +63,12 @@ def quickly() -> Iterator[None]:
     """Most tests have a storage of Dagster's, or several."""
     with quick_storages():
         yield
+
+
+@pytest.fixture(scope="session")
+def scaffolded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project of the page of Dagster before anything is added; tests copy it."""
+    return new_project(tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture

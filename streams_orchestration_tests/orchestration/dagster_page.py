@@ -19,6 +19,8 @@ import yaml
 
 PAGE = Path(__file__).parents[2] / "docs" / "dagster.md"
 DEFS = "reports/defs/numbers/defs.yaml"
+SCAFFOLDED = pytest.mark.xdist_group("dagster page")
+"""The mark of tests that use the fixture `scaffolded`: they are in one worker, which makes the project once."""
 
 COPIES = """\
 specVersion: 1
@@ -124,14 +126,21 @@ def loaded(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.Defini
             del sys.modules[name]
 
 
-def two_applications(project: Path, copies: str) -> Path:
+def copied(scaffolded: Path, project: Path) -> Path:
+    """Copy a project without the state of its commands, and return the copy."""
+    return shutil.copytree(scaffolded, project, ignore=shutil.ignore_patterns("home", "dagster"))
+
+
+def two_applications(scaffolded: Path, project: Path, copies: str) -> Path:
     """Make a project with two applications in state directories of their own; the scaffolded one ends soon.
 
     Args:
+        scaffolded: the project as `new_project` makes it.
         project: a directory that does not exist.
         copies: the spec of the application `copies`, in which FILE is a file of three numbers.
     """
-    new_project(project)
+    copied(scaffolded, project)
+    (project / "dagster").mkdir()
     write(project, "reports/defs/results.py", "reports/defs/after_epochs.py")
     spec = project / DEFS.replace("defs.yaml", "application.yaml")
     assert ENDLESS in spec.read_text()

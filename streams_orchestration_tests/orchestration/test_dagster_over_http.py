@@ -12,7 +12,6 @@ from typing import Any
 import dagster as dg
 import polars as pl
 import pytest
-from dagster_graphql import DagsterGraphQLClient
 
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import POLL_SECONDS, TIMEOUT_SECONDS, wait_for
@@ -53,6 +52,8 @@ class Page:
     """Dagster's web server, as a program sees it."""
 
     def __init__(self, port: int) -> None:
+        from dagster_graphql import DagsterGraphQLClient  # half a second in each worker otherwise
+
         self.client = DagsterGraphQLClient("127.0.0.1", port_number=port)
 
     def ask(self, query: str, **variables: Any) -> Any:
@@ -93,11 +94,11 @@ def numbers(home: Path) -> list[int]:
     return sorted(pl.concat([pl.read_csv(file) for file in files])["n"].to_list()) if files else []
 
 
-def test_graphql_runs_heals_and_stops_a_kafka_and_a_file_application(tmp_path: Path, kafka: Broker):
+def test_graphql_runs_heals_and_stops_a_kafka_and_a_file_application(scaffolded: Path, tmp_path: Path, kafka: Broker):
     topic = kafka.topic()
     kafka.send(topic, [f'{{"n": {number}}}' for number in range(100)])
     spec = CLICKS.format(brokers=kafka.address, topic=topic)
-    project = two_applications(tmp_path / "project", spec)
+    project = two_applications(scaffolded, tmp_path / "project", spec)
     home, other = project / "home", project / "other"
     (project / "workspace.yaml").write_text(WORKSPACE)
     run(project, "dg", "check", "defs")

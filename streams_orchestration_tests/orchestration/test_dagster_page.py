@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import sys
 import traceback
@@ -23,10 +22,11 @@ from streams_orchestration_tests.commands import POLL_SECONDS, TIMEOUT_SECONDS
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.dagster_page import (
     DEFS,
+    SCAFFOLDED,
     commands,
+    copied,
     files,
     loaded,
-    new_project,
     run,
     started,
     write,
@@ -34,23 +34,17 @@ from streams_orchestration_tests.orchestration.dagster_page import (
 from streams_orchestration_tests.orchestration.statuses import running
 from streams_orchestration_tests.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dagster page")]  # the tests scaffold one project
+pytestmark = [pytest.mark.slow, SCAFFOLDED]
 
 OWN = ["results", "after_epochs", "alerts"]
 RESULTS = dg.AssetKey(["numbers", "sinks", "Results"])
 MENDED = dg.AssetCheckKey(dg.AssetKey(["numbers", "deployment"]), "failures_are_mended")
 
 
-@pytest.fixture(scope="module")
-def scaffolded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project before anything is added."""
-    return new_project(tmp_path_factory.mktemp("project"))
-
-
 @pytest.fixture
 def project(scaffolded: Path, tmp_path: Path) -> Path:
     """A project of its own for each test, with the files of the page."""
-    copy = shutil.copytree(scaffolded, tmp_path / "project", ignore=shutil.ignore_patterns("home", "dagster"))
+    copy = copied(scaffolded, tmp_path / "project")
     write(copy, *(f"reports/defs/{name}.py" for name in OWN), "test_reports.py", "workspace.yaml")
     return copy
 

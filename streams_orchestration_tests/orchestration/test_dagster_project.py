@@ -11,9 +11,15 @@ import pytest
 from streams_orchestration.orchestration import StreamsResource
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import wait_for
-from streams_orchestration_tests.orchestration.dagster_page import COPIES, loaded, run, two_applications
+from streams_orchestration_tests.orchestration.dagster_page import (
+    COPIES,
+    SCAFFOLDED,
+    loaded,
+    run,
+    two_applications,
+)
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_host_stays", "engine_of_hosts")]
+pytestmark = [pytest.mark.slow, SCAFFOLDED, pytest.mark.usefixtures("no_host_stays", "engine_of_hosts")]
 
 RESULTS, LARGEST = dg.AssetKey(["numbers", "sinks", "Results"]), dg.AssetKey("largest")
 
@@ -27,8 +33,10 @@ def record(defs: dg.Definitions, instance: dg.DagsterInstance, key: str, home: P
         instance.report_runless_asset_event(event)
 
 
-def test_a_project_runs_two_applications_and_what_follows_their_sinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    project = two_applications(tmp_path / "project", COPIES)
+def test_a_project_runs_two_applications_and_what_follows_their_sinks(
+    scaffolded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    project = two_applications(scaffolded, tmp_path / "project", COPIES)
     home, other = project / "home", project / "other"
     with dg.DagsterInstance.from_config(str(project / "dagster")) as instance, loaded(project, monkeypatch) as defs:
         cursor = dg.evaluate_automation_conditions(defs, instance).cursor
