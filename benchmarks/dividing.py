@@ -20,7 +20,7 @@ from streams_orchestration.compiler.redeployment.preview import preview
 from streams_orchestration.operators.durable_files import write_durably
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.runtime.programs.batches import StoredState
-from streams_orchestration.runtime.redeployment.carrying import Carrier, CommonCut
+from streams_orchestration.runtime.redeployment.state_migration import Carrier, CommonCut
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.routing import hash_channels
 from streams_orchestration.runtime.tasks.state_files import state_data, store_dump

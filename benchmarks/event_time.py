@@ -89,7 +89,7 @@ def run(items: list[TupleBatch], window: str, *, event_time: bool, **more: Any) 
             Aggregate, [SCHEMA], [RESULT], parameters=given, event_time="at" if event_time else None
         )
         for number, batch in enumerate(items):
-            harness.send(batch if event_time else batch.bare())
+            harness.send(batch if event_time else batch.without_watermarks())
             harness.sent.clear()
             if number % 10 == 9:
                 harness.checkpoint()
@@ -109,7 +109,7 @@ def through(
     def take() -> None:
         harness.reset()
         for batch in items:
-            harness.send(batch if event_time else batch.bare())
+            harness.send(batch if event_time else batch.without_watermarks())
             harness.sent.clear()
 
     return take

@@ -40,7 +40,7 @@ def run(
         )
         for number, batch in enumerate(items):
             for port in range(ports):
-                harness.send(batch if event_time else batch.bare(), port)
+                harness.send(batch if event_time else batch.without_watermarks(), port)
             harness.sent.clear()
             if number % 10 == 9:
                 harness.checkpoint()

@@ -69,7 +69,7 @@ def hourly(seconds_: int) -> tuple[float, float]:
     fresh = _counting()
     for batch in given:
         times = batch.arrow.column("moment").cast(pa.int64()).to_numpy()
-        fresh.send(batch.bare().filter(times >= first))
+        fresh.send(batch.without_watermarks().filter(times >= first))
     fresh.send(given[-1].slice(0, 0).with_watermarks(Watermarks.of((0, now))))
     return tuple(float(len(_stored(each.operator.checkpoint()))) for each in (lived, fresh))  # type: ignore[return-value]
 

@@ -7,8 +7,8 @@ LAYERS = (
 )
 """A package imports from itself and from those before it."""
 OPERATOR_LAYERS = (
-    *("libraries", "errors", "mentions", "packages", "region", "import_path"),
-    *("durable_files", "background", "metrics", "references", "outside", "read_ahead", "faults"),
+    *("libraries", "errors", "mentioned_attributes", "packages", "region", "import_path"),
+    *("durable_files", "background", "metrics", "references", "external_errors", "read_ahead", "faults"),
     *("arrow_types", "encoding", "keys"),
     *("expression", "spl"),
     *(
@@ -31,11 +31,11 @@ OPERATOR_LAYERS = (
         "failed_tuples",
         "logic",
         "implementation",
-        "reaching",
+        "watermark_calls",
     ),
-    *("event_time_input", "sinks", "frames", "matching", "waiting", "window_results"),
+    *("event_time_input", "sinks", "frames", "matching", "tuple_queues", "window_results"),
     *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
-    *("standard", "toolkits", "parameter_errors", "enrich", "tokenize", "trial", "replay", "testing"),
+    *("standard", "toolkits", "parameter_errors", "enrich", "tokenize", "harness_watermarks", "replay", "testing"),
 )
 """The same within the operators: values and states, the contract, bases, what is outside, the standard operators."""
 COMPILER_LAYERS = (
@@ -60,9 +60,18 @@ COMPILER_LAYERS = (
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 RUNTIME_LAYERS = (
-    *("limits", "errors", "operator_errors", "hiding", "log_rotation", "logs", "printed_lines", "recurring"),
-    *("promises", "clock", "forks", "open_files"),
-    *("patience", "processes", "settings"),
+    *(
+        "limits",
+        "errors",
+        "operator_errors",
+        "secret_redaction",
+        "log_rotation",
+        "logs",
+        "printed_lines",
+        "loop_errors",
+    ),
+    *("invariants", "clock", "forks", "open_files"),
+    *("load_adjusted_clock", "processes", "settings"),
     *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "lineage", "queries", "engine"),
     *("hosts", "machines", "deployment", "stepping", "redeployment", "savepoints"),
     *("bringing_up", "reverting", "observing", "api"),

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.preview import preview
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests import mariadb
-from streams_orchestration_tests.chaos import arena
+from streams_orchestration_tests.chaos import chaos_run
 from streams_orchestration_tests.chaos.__main__ import CATALOGS, main
 from streams_orchestration_tests.chaos.fed_panes import FED, FedPanes
 from streams_orchestration_tests.chaos.healers import HEALERS
@@ -115,10 +115,10 @@ def test_the_last_firing_of_a_pane_counts_and_each_comes_once(
 def test_panes_of_partitions_that_were_never_idle_prove_nothing(
     idle: int, wrong: list[str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(arena, "outcome", lambda *_: Outcome({"Out": []}, {}))
-    monkeypatch.setattr(arena, "_left", lambda *_: [])
-    verdict = arena.Verdict("kafka_panes", 1, "hand", "local", "sqlite", "home", wanted=1, pes=3, idle=idle)
-    arena.judge(FedPanes("panes", []), Home(Path()), verdict, (), None)
+    monkeypatch.setattr(chaos_run, "outcome", lambda *_: Outcome({"Out": []}, {}))
+    monkeypatch.setattr(chaos_run, "_left", lambda *_: [])
+    verdict = chaos_run.Verdict("kafka_panes", 1, "hand", "local", "sqlite", "home", wanted=1, pes=3, idle=idle)
+    chaos_run.judge(FedPanes("panes", []), Home(Path()), verdict, (), None)
     assert verdict.wrong == wrong
 
 

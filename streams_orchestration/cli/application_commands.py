@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from streams_orchestration.cli.command import command
-from streams_orchestration.cli.completing import complete_application, complete_pe, complete_unit
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import (
     ListenAddress,
@@ -25,6 +24,7 @@ from streams_orchestration.cli.options import (
     spec_or_name_argument,
     within_option,
 )
+from streams_orchestration.cli.shell_completion import complete_application, complete_pe, complete_unit
 from streams_orchestration.console.option_types import FiniteRange
 
 CLI = "streams_orchestration.cli"
@@ -167,7 +167,7 @@ def route() -> None:
     help="Wait at most this many seconds. [default: without limit]",
 )
 @document_option
-@loaded(f"{CLI}.completeness:watermark")
+@loaded(f"{CLI}.watermarks:watermark")
 def watermark() -> None:
     """Show up to which event time the visible outputs of a SINK are complete.
 
@@ -234,7 +234,7 @@ def top() -> None:
     help="Send the metrics by OpenTelemetry's protocol until Ctrl-C, as the OTEL_... variables say. This needs the "
     "extra `otlp`.",
 )
-@loaded(f"{CLI}.exposing:metrics")
+@loaded(f"{CLI}.metrics_export:metrics")
 def metrics() -> None:
     """Write the metrics of all applications in Prometheus' text format, or serve or send them."""
 

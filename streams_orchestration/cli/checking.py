@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from streams_orchestration.cli.failing import APPLICATION
+from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, report_diagnostics

@@ -33,11 +33,11 @@ from streams_orchestration.cli.compiler_commands import (
     graph,
     lineage,
 )
-from streams_orchestration.cli.completing import complete_shown
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.machine_commands import agent, machines
 from streams_orchestration.cli.options import SpecOrApplication, compile_options, document_option
 from streams_orchestration.cli.savepoint_commands import savepoint
+from streams_orchestration.cli.shell_completion import complete_shown
 
 CLI = "streams_orchestration.cli"
 _COMPLETION_HELP = """Print a script that lets a shell complete commands, options, applications, specs and operators.
@@ -85,7 +85,7 @@ def streams() -> None:
     help="Accept requests for this host name, too, which a proxy in front passes on in the header Host. Requests for "
     "names other than this and localhost are refused.",
 )
-@loaded(f"{CLI}.serving:ui")
+@loaded(f"{CLI}.dagster_ui:ui")
 def ui() -> None:
     """Serve Dagster's UI and daemon on this machine until Ctrl-C."""
 
@@ -172,7 +172,7 @@ def init_() -> None:
 
 @command("completion", help=_COMPLETION_HELP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@loaded(f"{CLI}.completing:completion")
+@loaded(f"{CLI}.shell_completion:completion")
 def completion_() -> None:
     """Print the completion script of a shell; users see `_COMPLETION_HELP` as its help."""
 

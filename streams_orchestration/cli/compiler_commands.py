@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from streams_orchestration.cli.command import command
-from streams_orchestration.cli.completing import complete_operator, complete_spec
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import (
     Spec,
@@ -17,6 +16,7 @@ from streams_orchestration.cli.options import (
     spec_argument,
     spec_or_code_argument,
 )
+from streams_orchestration.cli.shell_completion import complete_operator, complete_spec
 from streams_orchestration.console.option_types import WIDTH, FiniteRange
 
 CLI = "streams_orchestration.cli"

@@ -6,7 +6,7 @@ import shlex
 import time
 from pathlib import Path
 
-from streams_orchestration.cli.failing import APPLICATION
+from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import current, write_json, write_output
 from streams_orchestration.cli.messages import detail, note, report_diagnostics
 from streams_orchestration.cli.summary import summary

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from streams_orchestration.cli.failing import APPLICATION
+from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import write_output
 from streams_orchestration.cli.messages import report_diagnostics
 from streams_orchestration.compiler.options import Options

@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from streams_orchestration.cli.compiling import compiled_and_reported
+from streams_orchestration.cli.decoupling_report import decision_table
 from streams_orchestration.cli.invocation import write_json
 from streams_orchestration.cli.messages import note, report_diagnostics, warning
-from streams_orchestration.cli.parting import decision_table
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.brief import plural, short_list
 from streams_orchestration.compiler.compilation import Compilation

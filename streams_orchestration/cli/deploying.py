@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.cli.failing import APPLICATION
+from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.foreground import START_SECONDS
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.jobs import UNRECORDED, Jobs
@@ -136,7 +136,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
     home = api.Home.default()
     current().application = application
     api.read_status(home, application)
-    api.await_unheard(home, application, note)
+    api.await_silent_machines(home, application, note)
     status = api.read_status(home, application)
     units = (unit,) if unit else api.failed_units(status, api.now())
     jobs = Jobs(home, application)

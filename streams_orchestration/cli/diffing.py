@@ -11,7 +11,7 @@ from rich.text import Text
 
 from streams_orchestration.cli.compiling import as_it_runs, compiled_and_reported, compiled_with_checked_parameters
 from streams_orchestration.cli.invocation import write_json
-from streams_orchestration.cli.outcomes import outcome_table
+from streams_orchestration.cli.redeploy_table import outcome_table
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.reading import read_application

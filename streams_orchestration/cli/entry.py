@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import click
 
 from streams_orchestration.cli.commands import streams
-from streams_orchestration.cli.failing import APPLICATION, COMMAND_LINE, INTERRUPTED, report
+from streams_orchestration.cli.failures import APPLICATION, COMMAND_LINE, INTERRUPTED, report
 from streams_orchestration.cli.invocation import CommandInvocation, ErrorKind, Verbosity, begun, write_json
 from streams_orchestration.cli.output import write
 from streams_orchestration.model.secrets import masked

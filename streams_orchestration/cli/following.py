@@ -82,7 +82,7 @@ class Follower:
                 self._record_all(status)
             if status.state in ("COMPLETED", "STOPPED"):
                 return status
-            self._heal(status, now)
+            self._reset_failed(status, now)
             if self.pause(POLL_SECONDS):
                 return status
 
@@ -109,23 +109,23 @@ class Follower:
                 lost = None
                 self.pause(api.SETTLE_SECONDS)
 
-    def _heal(self, status: api.ApplicationStatus, now: float) -> None:
+    def _reset_failed(self, status: api.ApplicationStatus, now: float) -> None:
         """Report new failures, and begin a reset of every unit that needs one now.
 
         Raises:
             ResetsExhaustedError: a unit has failed and must no longer be reset.
         """
-        healing = api.heal(status, now, self._known, patience=SENSOR_GRACE_SECONDS)
-        self._known = healing.known
-        for failure in healing.exhausted:
+        decisions = api.decide_resets(status, now, self._known, patience=SENSOR_GRACE_SECONDS)
+        self._known = decisions.known
+        for failure in decisions.exhausted:
             raise ResetsExhaustedError(failure)
-        for failure in healing.met:
+        for failure in decisions.met:
             known = self._reasons.get(failure.unit) == failure.reason
             waits = f". It is reset in {failure.due_at - now:.0f} s" if failure.due_at - now >= SAID_SECONDS else ""
             what = " as before" if known else f": {failure.reason}{failure.log_hint}"
             self.say(f"{failure.unit} failed{what}{waits}")
             self._reasons[failure.unit] = failure.reason
-        for failure in (request.failure for request in healing.resets):
+        for failure in (request.failure for request in decisions.resets):
             attempt = f"attempt {failure.attempts + 1}" + ("" if failure.outside else f" of {failure.max_attempts}")
             self.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}) ...")
             self._beginning.append((failure.unit, self.reset(failure)))

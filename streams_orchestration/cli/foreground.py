@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from streams_orchestration.cli.display import Display
-from streams_orchestration.cli.failing import INTERRUPTED
+from streams_orchestration.cli.failures import INTERRUPTED
 from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsExhaustedError
 from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
 from streams_orchestration.cli.output import write

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Generic, TypeVar
 
-from streams_orchestration.cli.failing import INTERRUPTED, TERMINATED
+from streams_orchestration.cli.failures import INTERRUPTED, TERMINATED
 
 T = TypeVar("T")
 POLL_SECONDS = 0.05

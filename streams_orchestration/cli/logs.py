@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from streams_orchestration.cli.failing import APPLICATION
+from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import error as show_error

@@ -45,16 +45,16 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
     settings = api.Settings.from_environment()
     engine = settings.engine(carried)
     launcher = api.Standbys(home.prepare(), machine.name, standbys, engine, api.LocalLauncher(), settings.log_size)
-    running, tending = api.Agent(home, machine, launcher), api.Tending(home, machine.name)
+    running, rescheduler = api.Agent(home, machine, launcher), api.HostRescheduler(home, machine.name)
 
     def end(_signal: int, _frame: FrameType | None) -> None:
-        tending.end()
+        rescheduler.end()
         running.end()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
     note(f"This is machine {machine.name}. Hosts that are started here keep running when its agent ends (Ctrl-C).")
-    tending.start()
+    rescheduler.start()
     running.run()
     return 0
 

@@ -194,8 +194,8 @@ def details(status: api.ApplicationStatus, now: float, metrics: api.ApplicationM
         process = host.process + ("" if host.alive or host.pid is None else " (gone)")
         took = f"; start-up {api.in_words(host.start_up)}" if host.start_up else ""
         lines.append(Text(f"host {host.id}  {host.shown_state}, {process}{took}", "dim"))
-        if (trouble := host.storage_trouble(now)) is not None:
-            lines.append(Text(f"{trouble}.", "red"))
+        if (problem := host.storage_problem(now)) is not None:
+            lines.append(Text(f"{problem}.", "red"))
         lines += [Text(f"{reason}; the host is moved as soon as machines allow.", "red") for reason in host.misplaced]
     for sink in status.sinks:
         lines.append(Text.assemble((sink.operator, "bold"), f"  {_visible(sink, now)}  {sink.path or sink.place}"))

@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 import click
 from click.core import ParameterSource
 
-from streams_orchestration.cli.completing import complete_application, complete_savepoint, complete_spec
 from streams_orchestration.cli.loading import load
+from streams_orchestration.cli.shell_completion import complete_application, complete_savepoint, complete_spec
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.console.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH, FiniteRange
 from streams_orchestration.model.diagnostics import ApplicationError

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from streams_orchestration.cli.deploying import bring_up_in_background, record_deployment
-from streams_orchestration.cli.failing import APPLICATION
+from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
 from streams_orchestration.cli.jobs import Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, report_diagnostics
 from streams_orchestration.cli.observing import status_document, status_if_deployed
-from streams_orchestration.cli.outcomes import outcome_table
+from streams_orchestration.cli.redeploy_table import outcome_table
 from streams_orchestration.cli.starting import (
     checked_to_run,
     compiled_to_run,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams_orchestration.cli.failing import APPLICATION
+from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.observing import status_document

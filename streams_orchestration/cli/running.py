@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.cli.failing import APPLICATION
+from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.late_sinks import undelivered
 from streams_orchestration.cli.messages import note

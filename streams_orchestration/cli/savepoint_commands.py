@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from streams_orchestration.cli.command import CommandGroup
-from streams_orchestration.cli.completing import complete_application, complete_savepoint
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import application_argument, document_option, within_option
+from streams_orchestration.cli.shell_completion import complete_application, complete_savepoint
 
 WORK = "streams_orchestration.cli.savepoints"
 savepoint_argument = click.argument("reference", metavar="SAVEPOINT", shell_complete=complete_savepoint)

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.console.access import Access
-from streams_orchestration.console.answers import Answer, WrongRequestError, body_of, json_answer, wrong_request
+from streams_orchestration.console.detail_panel import requested, subject
 from streams_orchestration.console.graphs import graph_of
 from streams_orchestration.console.guard import AccessGuard
 from streams_orchestration.console.histories import History
 from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.plans.routes import plan_routes
 from streams_orchestration.console.reader import SnapshotReader
+from streams_orchestration.console.responses import Answer, WrongRequestError, body_of, json_answer, wrong_request
 from streams_orchestration.console.samples import Samples
-from streams_orchestration.console.subjects import requested, subject
 from streams_orchestration.runtime import api
 
 if TYPE_CHECKING:

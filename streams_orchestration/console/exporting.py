@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.console.detail_panel import Kind, subject
 from streams_orchestration.console.graphs import graph_of
-from streams_orchestration.console.subjects import Kind, subject
 
 STATIC = Path(__file__).parent / "static"
 EXPLAINED = 300

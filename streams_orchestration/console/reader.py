@@ -54,7 +54,7 @@ class SnapshotReader:
     """Processor seconds of the last look at an application."""
     _latest: dict[str, tuple[float, str]] = field(default_factory=dict[str, tuple[float, str]])
     """Application -> the time of its last event by `time.monotonic`, and that event."""
-    _errors: api.RecurringErrors = field(default_factory=lambda: api.RecurringErrors(log))
+    _errors: api.LoopErrors = field(default_factory=lambda: api.LoopErrors(log))
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _reading: threading.Lock = field(default_factory=threading.Lock)
     _closed: bool = False

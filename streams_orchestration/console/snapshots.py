@@ -76,17 +76,17 @@ def _pes(status: api.ApplicationStatus, metrics: api.ApplicationMetrics, now: fl
     for operator in metrics.operators:
         busy[operator.pe] = busy.get(operator.pe, 0.0) + (operator.cores or 0.0)
     rates = {pe.pe: pe.rows_per_second for pe in metrics.pes}
-    troubles = _troubles(status, now)
+    problems = _problems(status, now)
     for pe in status.pes:
         yield _chosen(pe, *_OF_PE) | {
             "state": status.state_of(pe),
-            "trouble": troubles.get(pe.id),
+            "trouble": problems.get(pe.id),
             "rate": _rounded(rates.get(pe.id)),
             "cores": _rounded(busy.get(pe.id)),
         }
 
 
-def _troubles(status: api.ApplicationStatus, now: float) -> dict[int, str]:
+def _problems(status: api.ApplicationStatus, now: float) -> dict[int, str]:
     """Return PE -> why it does not work although it should: its own error, or the failure of its host.
 
     The result is empty if the application has ended.

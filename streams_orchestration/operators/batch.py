@@ -266,7 +266,7 @@ class TupleBatch:
         marks = None if self.watermarks is None else self.watermarks.sliced(start, part.num_rows)
         return TupleBatch(part, watermarks=marks)
 
-    def bare(self) -> TupleBatch:
+    def without_watermarks(self) -> TupleBatch:
         """Return the tuples without watermarks."""
         return self if self.watermarks is None else self.with_watermarks(None)
 

@@ -14,7 +14,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext, Punctuation
 from streams_orchestration.operators.errors import ResultError
 from streams_orchestration.operators.event_time.access import EventTime
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.parameters import Parameters
 from streams_orchestration.operators.results import (
     Offset,

@@ -52,6 +52,6 @@ class Evaluated:
         """Return the tuples with some of their attributes and without watermarks, with their known values."""
         return Evaluated(TupleBatch(self.arrow.select(names)), self._values)
 
-    def bare(self) -> Evaluated:
+    def without_watermarks(self) -> Evaluated:
         """Return the tuples without watermarks, with their known values."""
-        return self if self.batch.watermarks is None else Evaluated(self.batch.bare(), self._values)
+        return self if self.batch.watermarks is None else Evaluated(self.batch.without_watermarks(), self._values)

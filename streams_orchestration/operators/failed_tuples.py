@@ -75,7 +75,7 @@ def check_failure_port(
             report(ValueError(message))
 
 
-def sift(
+def split_failures(
     batch: TupleBatch,
     expressions: Iterable[Expression],
     condition: Expression | None = None,
@@ -116,7 +116,7 @@ def sift(
     return Evaluated(passed, known), dict(sorted(found.items()))
 
 
-class Sieve:
+class FailureFilter:
     """Sets aside the tuples for which an operator's expressions have no value.
 
     With `onError: fail` no tuple is set aside; the operator fails when it needs the value.
@@ -154,11 +154,11 @@ class Sieve:
         Raises:
             DataError: with `onError: fail`, the condition has no value, or a null is in a NOT NULL attribute.
         """
-        passed, failures = self.sift(batch)
+        passed, failures = self.split(batch)
         self.set_aside(batch.arrow, failures, batch.watermarks)
         return passed
 
-    def sift(self, batch: TupleBatch) -> tuple[Evaluated, dict[int, str]]:
+    def split(self, batch: TupleBatch) -> tuple[Evaluated, dict[int, str]]:
         """Return the tuples that pass, with computed values, and the reason for each failed tuple by its position.
 
         Raises:
@@ -166,7 +166,7 @@ class Sieve:
         """
         if not self._idle:
             unfit = _nulls(batch.arrow, self._required, 0)
-            return sift(batch, self.expressions, self._condition, unfit)
+            return split_failures(batch, self.expressions, self._condition, unfit)
         batch.refuse_nulls(self._required)
         passed = Evaluated(batch)
         return (passed if self._condition is None else passed.filter(truth(passed.value(self._condition)))), {}
@@ -182,7 +182,7 @@ class Sieve:
         self,
         batch: TupleBatch,
         masks: Sequence[np.ndarray | pa.BooleanArray],
-        sifted: tuple[Evaluated, dict[int, str]],
+        separated: tuple[Evaluated, dict[int, str]],
         assignments: Assignments | None = None,
     ) -> None:
         """Submit tuples with the attributes of each port, unchanged except on port 0 with `assignments`.
@@ -190,15 +190,15 @@ class Sieve:
         Failed tuples, and tuples with a null that an output port forbids, are set aside.
 
         Args:
-            batch: the tuples from which `sift` made `sifted`, without a condition.
+            batch: the tuples from which `split` made `separated`, without a condition.
             masks: for each output port, a mask of the passed tuples that go to it, or how often each of them does.
-            sifted: the tuples that passed, and the reasons of the others.
+            separated: the tuples that passed, and the reasons of the others.
             assignments: the output of port 0, if it computes any attribute.
 
         Raises:
-            DataError: an expression of `assignments` that `sift` has not evaluated has no value for a tuple.
+            DataError: an expression of `assignments` that `split_failures` has not evaluated has no value for a tuple.
         """
-        tuples, failures = sifted
+        tuples, failures = separated
         unfit: dict[int, str] = {}
         for port, mask in enumerate(masks):
             if found := self.unfit(tuples.arrow, port):
@@ -225,7 +225,7 @@ class Sieve:
     ) -> None:
         """Skip and count failed tuples, or submit them to the last output port, in their order.
 
-        The sieve logs the first `LOGGED` reasons, counted over all calls.
+        The filter logs the first `LOGGED` reasons, counted over all calls.
 
         Args:
             tuples: the batch that contains them.

@@ -13,7 +13,7 @@ from streams_orchestration import world
 from streams_orchestration.model.secrets import masked, names_secret
 from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.errors import OutsideError, RefusedError
-from streams_orchestration.operators.outside import status_passes
+from streams_orchestration.operators.external_errors import status_passes
 from streams_orchestration.operators.references import REFERENCE, ReferenceError, is_reference, resolved
 
 LONGEST_WAIT = 300.0

@@ -11,7 +11,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import Operator, OperatorContext, SourceOperator
 from streams_orchestration.operators.errors import ResultError
 from streams_orchestration.operators.import_path import LOGIC_SUFFIX, ImplementationError, import_name, is_class
-from streams_orchestration.operators.spl.surroundings import setting_up
+from streams_orchestration.operators.spl.program_environment import setting_up
 from streams_orchestration.operators.states.timers import Timers
 
 log = logging.getLogger("streams.operator")

@@ -19,12 +19,12 @@ from streams_orchestration.operators.contract import (
     SourceOperator,
 )
 from streams_orchestration.operators.event_time.role import EventTimeRole
+from streams_orchestration.operators.harness_watermarks import HarnessWatermarks, declared_role, in_ticks
 from streams_orchestration.operators.implementation import make_operator, wrong_method
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.region import RegionRole
 from streams_orchestration.operators.results import check_files, check_nothing, check_produced, check_state
 from streams_orchestration.operators.states.state import dump_state, load_state, plain_digest
-from streams_orchestration.operators.trial import TrialWatermarks, declared_role, in_ticks
 from streams_orchestration.operators.watermarks import END, IDLE, Idle, Watermark, Watermarks
 
 Row = tuple[Any, ...]
@@ -105,7 +105,7 @@ class OperatorHarness:
             self.context.make_consistent = self._make_consistent
         self.kind = kind
         self.sent: list[tuple[int, TupleBatch | Punctuation]] = []
-        self._watermarks = TrialWatermarks(self.context, self._send_watermarks)
+        self._watermarks = HarnessWatermarks(self.context, self._send_watermarks)
         self._version = 0
         self._stored: Checkpoint = ()
         self._plain = b""

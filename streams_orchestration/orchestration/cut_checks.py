@@ -105,7 +105,7 @@ def judge(
         for machine in machines
         if status.state not in ENDED and machine.state in _WHY_NOT_UP
     )
-    away = tuple(trouble for host in status.hosts if (trouble := host.storage_trouble(now)) is not None)
+    away = tuple(problem for host in status.hosts if (problem := host.storage_problem(now)) is not None)
     nowhere = tuple(f"host {host.id} waits: {host.error}" for host in status.hosts if host.state == "WAITING")
     misplaced = tuple(reason for host in status.hosts for reason in host.misplaced)
     return (

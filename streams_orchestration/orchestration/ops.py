@@ -268,13 +268,13 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
     known, until = dict[str, api.Known](), time.monotonic() + timeout
     catalog = api.opened_catalog(home, application)
     while (status := api.observed_status(catalog, application)).state not in ENDED:
-        healing = api.heal(status, api.now(), known, patience=SENSOR_GRACE_SECONDS)
-        known = healing.known
-        for request in healing.resets:
+        decisions = api.decide_resets(status, api.now(), known, patience=SENSOR_GRACE_SECONDS)
+        known = decisions.known
+        for request in decisions.resets:
             api.reset(home, application, request.failure.unit, generation=request.failure.generation, force=False)
-        if healing.exhausted or time.monotonic() > until:
+        if decisions.exhausted or time.monotonic() > until:
             status_when_stopped(home, application, STOP_TIMEOUT_SECONDS)
-            reasons = [f"{each.unit}: {each.reason}" for each in healing.exhausted]
+            reasons = [f"{each.unit}: {each.reason}" for each in decisions.exhausted]
             late = f"it did not process all available input within {timeout:g} s"
             message = f"{application} was stopped: {'; '.join(reasons) or late}. The next run continues from there."
             raise dg.Failure(description=message, allow_retries=False)

@@ -148,18 +148,18 @@ class _Tick:
         record_until = time.monotonic() + RECORD_SHARE * seconds
         with ThreadPoolExecutor(RESETS_AT_ONCE) as pool:
             resets: list[Future[None]] = []
-            for pulses in api.watch(self.home, seconds):
-                self.deployed = set(pulses)
+            for summaries in api.watch(self.home, seconds):
+                self.deployed = set(summaries)
                 if self.all_deployed:
-                    self.memories |= {name: Memory() for name in pulses if name not in self.memories}
+                    self.memories |= {name: Memory() for name in summaries if name not in self.memories}
                 late = time.monotonic() >= record_until
                 if late and self.records:
                     break
-                for application in to_look_at(self.memories, pulses, api.now()):
-                    pulse = pulses[application]
-                    if pulse.troubled or not late:
+                for application in to_look_at(self.memories, summaries, api.now()):
+                    summary = summaries[application]
+                    if summary.suspected or not late:
                         looked_at.add(application)
-                        due = self.look_alone(application, pulse.mark, late=late)
+                        due = self.look_alone(application, summary.mark, late=late)
                         resets += [pool.submit(self.begin, failure) for failure in due]
         for reset in resets:
             reset.result()
@@ -188,7 +188,7 @@ class _Tick:
             self.memories[name] = replace(memory, checked_run=last.run_id)
             due.add(name)
         for name in sorted(due):
-            with suppress(api.NotDeployedError):  # undeployed after the pulses were read
+            with suppress(api.NotDeployedError):  # undeployed after the summaries were read
                 judged = judge(api.read_status(self.home, name), api.now(), api.read_machines(self.home))
                 self.events += [evaluation(self.keys_of(name), name, each) for each in judged]
         again = (said_again(self.context.instance, check) for check in still_open if check.name not in CHECKS)
@@ -222,7 +222,7 @@ class _Tick:
         """
         try:
             status = api.observed_status(api.opened_catalog(self.home, application), application)
-        except api.NotDeployedError:  # undeployed after the pulse was read
+        except api.NotDeployedError:  # undeployed after the summary was read
             return []
         before = self.memories[application]
         seen = look(status, api.now(), before)
@@ -238,7 +238,7 @@ class _Tick:
 
         Args:
             application: the application's name.
-            mark: the mark of the application's pulse, to recognise later news.
+            mark: the mark of the application's summary, to recognise later news.
 
         Raises:
             StreamsRuntimeError: see `observed_status`.
@@ -246,7 +246,7 @@ class _Tick:
         """
         try:
             status = api.observed_status(api.opened_catalog(self.home, application), application)
-        except api.NotDeployedError:  # undeployed after the pulse was read
+        except api.NotDeployedError:  # undeployed after the summary was read
             return []
         now, before = api.now(), self.memories[application]
         seen = look(status, now, before, api.read_machines(self.home))

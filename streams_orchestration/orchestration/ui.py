@@ -129,7 +129,7 @@ def _start(command: list[str], environment: Mapping[str, str], log: Path) -> sub
 
 
 def _await_ready(port: int, children: Mapping[Path, subprocess.Popen[bytes]]) -> None:
-    patience, passed = api.Patience(), 0.0
+    patience, passed = api.LoadAdjustedClock(), 0.0
     while patience.used < START_LIMIT:
         passed = patience.look()
         _require_alive(children)

@@ -13,8 +13,8 @@ from streams_orchestration.runtime import api
 
 REPORT_INTERVAL = 60.0
 """Seconds between two records of progress; Dagster keeps events for ever."""
-TROUBLED_SECONDS, AMISS_SECONDS = 1.0, 5.0
-"""Seconds between two looks at an application in trouble, whose reset may be due, and between two looks at an
+SUSPECTED_SECONDS, AMISS_SECONDS = 1.0, 5.0
+"""Seconds between two looks at an application with suspected units, whose reset may be due, and between two looks at an
 application with a failed check.
 """
 FAILING = "FAILING"
@@ -45,7 +45,7 @@ class Memory:
     owed: dict[str, OwedRun] = field(default_factory=dict[str, OwedRun])
     """Unit -> the run that is still to be requested for its last reset."""
     mark: str = ""
-    """The mark of the application's pulse at the last look; a pulse with another mark is news."""
+    """The mark of the application's summary at the last look; a summary with another mark is news."""
     looked_at: float = 0.0
     remark: str = ""
     """The reason why no reset is due; empty if nothing has failed."""
@@ -65,13 +65,13 @@ class Memory:
     late_at: float = 0.0
     """The unix time at which the next cut becomes late unless it completes; 0 if none can."""
 
-    def has_news(self, pulse: api.Pulse, now: float) -> bool:
-        """Return True if a look cannot wait: the pulse has changed since the last look, or shows trouble.
+    def has_news(self, summary: api.StatusSummary, now: float) -> bool:
+        """Return True if a look cannot wait: the summary has changed since the last look, or names suspected units.
 
-        An application in trouble waits until `TROUBLED_SECONDS` after the last look.
+        An application with suspected units waits until `SUSPECTED_SECONDS` after the last look.
         """
-        changed = bool(self.mark) and pulse.mark != self.mark
-        return changed or (bool(pulse.troubled) and now - self.looked_at >= TROUBLED_SECONDS)
+        changed = bool(self.mark) and summary.mark != self.mark
+        return changed or (bool(summary.suspected) and now - self.looked_at >= SUSPECTED_SECONDS)
 
     def is_due(self, now: float) -> bool:
         """Return True if a look is due without news: to record progress, for a failed check, or for a late cut."""
@@ -102,15 +102,15 @@ class Look:
 
 
 def look(status: api.ApplicationStatus, now: float, memory: Memory, machines: Sequence[api.MachineStatus] = ()) -> Look:
-    """Decide which resets of an application to begin (see `heal`), which events to record, and what to remember.
+    """Decide which resets of an application to begin (see `decide_resets`), the events to record, and the next memory.
 
     Progress is to be recorded if the state has changed, unless a reset has just made the application run again; and if
     epochs, PEs or sinks have changed, at most every `REPORT_INTERVAL`. The function itself has no effects.
     """
-    healing = api.heal(status, now, memory.known)
+    decisions = api.decide_resets(status, now, memory.known)
     judged = judge(status, now, machines)
     checks = tuple(check for check in judged if memory.checks.get(check.name) != check.outcome)
-    state = _state(status, healing.exhausted)
+    state = _state(status, decisions.exhausted)
     epochs = {unit.name: unit.completed_epoch for unit in status.units}
     pes, sinks = _changed(status, memory)
     changed = state != memory.state
@@ -122,10 +122,10 @@ def look(status: api.ApplicationStatus, now: float, memory: Memory, machines: Se
     report = (changed and not back) or (due and (epochs != memory.epochs or bool(pes or sinks)))
     kept = replace(
         memory,
-        known=healing.known,
-        owed=memory.owed | {reset.failure.unit: _owed(status, reset) for reset in healing.resets},
+        known=decisions.known,
+        owed=memory.owed | {reset.failure.unit: _owed(status, reset) for reset in decisions.resets},
         looked_at=now,
-        remark=printable(_remark(status, healing.exhausted)),
+        remark=printable(_remark(status, decisions.exhausted)),
         checks={check.name: check.outcome for check in judged},
         late_at=late_at(status, now),
     )
@@ -133,10 +133,10 @@ def look(status: api.ApplicationStatus, now: float, memory: Memory, machines: Se
     if report:
         kept = replace(kept, epochs=epochs, reported_at=now)
     if not report or not ends_due:
-        return Look(healing.resets, healing.exhausted, report, (), (), checks, judged, kept)
+        return Look(decisions.resets, decisions.exhausted, report, (), (), checks, judged, kept)
     shown = {_pe_name(pe): _pe_facts(status, pe) for pe in pes} | {sink.operator: str(sink.rows) for sink in sinks}
     kept = replace(kept, recorded=memory.recorded | shown, recorded_at=now)
-    return Look(healing.resets, healing.exhausted, report, pes, sinks, checks, judged, kept)
+    return Look(decisions.resets, decisions.exhausted, report, pes, sinks, checks, judged, kept)
 
 
 def _state(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...]) -> str:
@@ -188,13 +188,13 @@ def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...
     return f"{status.application} is on the way back to its last cut: {', '.join(waiting)}" if waiting else ""
 
 
-def to_look_at(memories: Mapping[str, Memory], pulses: Mapping[str, api.Pulse], now: float) -> list[str]:
+def to_look_at(memories: Mapping[str, Memory], summaries: Mapping[str, api.StatusSummary], now: float) -> list[str]:
     """Return the applications to look at now: all with news, or else the due one that was looked at longest ago.
 
     Of the due ones only one is returned, because many looks in a row would delay news.
     """
-    known = [name for name in memories if name in pulses]
-    news = [name for name in known if memories[name].has_news(pulses[name], now)]
+    known = [name for name in memories if name in summaries]
+    news = [name for name in known if memories[name].has_news(summaries[name], now)]
     due = sorted((name for name in known if memories[name].is_due(now)), key=lambda name: memories[name].looked_at)
     return news or due[:1]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
     from streams_orchestration.runtime.deployment.reset import reset
     from streams_orchestration.runtime.deployment.run_kinds import RunKind, sources_with_more
-    from streams_orchestration.runtime.deployment.unheard import await_unheard
+    from streams_orchestration.runtime.deployment.silent_machines import await_silent_machines
     from streams_orchestration.runtime.engine.spark.java import require_java
     from streams_orchestration.runtime.errors import (
         CATALOG,
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
         StreamsRuntimeError,
         WaitingForMachineError,
     )
-    from streams_orchestration.runtime.hiding import hide_secrets
     from streams_orchestration.runtime.hosts.launcher import LocalLauncher
     from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
     from streams_orchestration.runtime.hosts.start_up import in_words
@@ -59,8 +58,10 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.lineage.client import missing_client
     from streams_orchestration.runtime.lineage.failure_report import report_failure
     from streams_orchestration.runtime.lineage.graph import data_format, lineage_graph, stage_lineage
+    from streams_orchestration.runtime.load_adjusted_clock import LoadAdjustedClock
     from streams_orchestration.runtime.log_rotation import rotate
     from streams_orchestration.runtime.logs import LogEnd, log_names, read_end, read_ends
+    from streams_orchestration.runtime.loop_errors import LoopErrors
     from streams_orchestration.runtime.machines.agent import Agent, Machine
     from streams_orchestration.runtime.machines.register import MachineStatus, forget, read_machines, set_state
     from streams_orchestration.runtime.machines.standbys import Standbys
@@ -90,17 +91,15 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.observing.samples import NoSampleError, NothingPassesError, Sample, read_sample
     from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot, read_snapshot
     from streams_orchestration.runtime.observing.status import ApplicationStatus, ConnectionStatus
-    from streams_orchestration.runtime.observing.watching import Pulse, observed_status, watch
+    from streams_orchestration.runtime.observing.status_summaries import StatusSummary, observed_status, watch
     from streams_orchestration.runtime.open_files import raise_open_files, require_open_files
-    from streams_orchestration.runtime.patience import Patience
     from streams_orchestration.runtime.printed_lines import Printed, PrintedFollower, read_printed
     from streams_orchestration.runtime.processes import this_process_began
     from streams_orchestration.runtime.programs.spread import Share
-    from streams_orchestration.runtime.recurring import RecurringErrors
-    from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
+    from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
     from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
-    from streams_orchestration.runtime.redeployment.moving import drain_machine
-    from streams_orchestration.runtime.redeployment.tending import Tending
+    from streams_orchestration.runtime.redeployment.host_moves import drain_machine
+    from streams_orchestration.runtime.redeployment.host_rescheduling import HostRescheduler
     from streams_orchestration.runtime.reverting import (
         BY_HAND,
         TakenBack,
@@ -110,12 +109,13 @@ if TYPE_CHECKING:
         restore_previous_plan,
         taken_back,
     )
+    from streams_orchestration.runtime.savepoints.atomic_places import remove_savepoint, saved, savepoint_of
     from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
     from streams_orchestration.runtime.savepoints.creating import create_savepoint
     from streams_orchestration.runtime.savepoints.manifest import Manifest, SavepointError, read_manifest
-    from streams_orchestration.runtime.savepoints.place import SavepointPlace
-    from streams_orchestration.runtime.savepoints.places import remove_savepoint, saved, savepoint_of
     from streams_orchestration.runtime.savepoints.restoring import Restored
+    from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
+    from streams_orchestration.runtime.secret_redaction import hide_secrets
     from streams_orchestration.runtime.settings import MASTER, MEMORY, SPARK_CONF, SettingError, Settings
     from streams_orchestration.runtime.sinks.results import first_rows, published_rows
     from streams_orchestration.runtime.sinks.sinks import SinkStatus, route_sink
@@ -130,10 +130,10 @@ if TYPE_CHECKING:
         host_failure,
         pe_failure,
     )
-    from streams_orchestration.runtime.units.healing import Known, ResetRequest, heal
     from streams_orchestration.runtime.units.reading import deployed_applications, has_ended, opened_catalog, read_units
     from streams_orchestration.runtime.units.recoveries import Recovery, recoveries
     from streams_orchestration.runtime.units.region_record import Times
+    from streams_orchestration.runtime.units.reset_decisions import Known, ResetRequest, decide_resets
     from streams_orchestration.runtime.units.status import LOST, UNHEALTHY, PeStatus
     from streams_orchestration.runtime.units.unit_status import (
         LOST_REMEDY,

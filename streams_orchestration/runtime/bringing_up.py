@@ -12,7 +12,7 @@ from streams_orchestration.runtime.deployment.deployment import deploy, go_on
 from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
 from streams_orchestration.runtime.redeployment.redeploying import REDEPLOY_TIMEOUT_SECONDS, redeploy
-from streams_orchestration.runtime.savepoints.places import savepoint_of
+from streams_orchestration.runtime.savepoints.atomic_places import savepoint_of
 from streams_orchestration.runtime.savepoints.restoring import Restored, restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.trial import record_taken_back

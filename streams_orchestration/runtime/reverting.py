@@ -57,7 +57,7 @@ def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
 
     Raises:
         NotDeployedError: the catalog does not know the application.
-        BrokenPromiseError: see `revert_open`.
+        InvariantError: see `revert_open`.
         HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: see `launch`; the previous plan is restored
             all the same.
     """
@@ -101,7 +101,7 @@ def begin_revert(catalog: Catalog, application: str) -> Deployable | None:
 
     Raises:
         NotRevertedError, NotDeployedError, OtherVersionError, ApplicationError: see `previous_plan`.
-        BrokenPromiseError, HostLaunchError, JavaError, StreamsRuntimeError: see `end_trial_by_hand`.
+        InvariantError, HostLaunchError, JavaError, StreamsRuntimeError: see `end_trial_by_hand`.
     """
     return None if end_trial_by_hand(catalog, application) else previous_plan(catalog, application)
 

@@ -42,7 +42,7 @@ from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publishing import outstanding, publish_files
 from streams_orchestration.runtime.storage.directories import Directories, directories_of
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.tasks.answers import take_answers
+from streams_orchestration.runtime.tasks.task_results import take_answers
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
 from streams_orchestration.runtime.units.reading import has_ended
 from streams_orchestration.runtime.units.watch import observe
@@ -169,7 +169,7 @@ class SteppedApplication:
         Raises:
             StepError: the query has failed, or makes no batch within `QUERY_SECONDS`.
             StaleGenerationError: the PE is no longer deployed.
-            OutputError, BrokenPromiseError, OSError: see `publish`.
+            OutputError, InvariantError, OSError: see `publish`.
         """
         before = read_view(self.catalog, program)
         if before.waits or plan_batch(program, before, source_limit=self.source_limit, now=world.now()) is None:
@@ -205,7 +205,7 @@ class SteppedApplication:
 
         Raises:
             OutputError: an output cannot become visible or cannot be removed, or a directory cannot be marked.
-            BrokenPromiseError, OSError: see `publish_files`.
+            InvariantError, OSError: see `publish_files`.
         """
         waiting = outstanding(self.catalog, self.name, deliveries=True).deliveries
         for sink, rows in itertools.groupby(waiting, key=lambda row: row.operator):
@@ -312,7 +312,7 @@ def publish(catalog: Catalog, application: str) -> int:
 
     Raises:
         OutputError: a file cannot become visible, or a retracted output cannot be removed.
-        BrokenPromiseError, OSError: see `publish_files`.
+        InvariantError, OSError: see `publish_files`.
     """
     published, errors = publish_files(catalog, application)
     if errors:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from streams_orchestration_tests.chaos.arena import Case, Verdict, as_document, run
+from streams_orchestration_tests.chaos.chaos_run import Case, Verdict, as_document, run
 from streams_orchestration_tests.chaos.fed_panes import FED
 from streams_orchestration_tests.chaos.healers import HEALERS
 from streams_orchestration_tests.chaos.pairs import PAIRS

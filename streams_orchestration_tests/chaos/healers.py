@@ -22,7 +22,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import FIRST_PLAN
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.observing.watching import observed_status
+from streams_orchestration.runtime.observing.status_summaries import observed_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
 

@@ -16,7 +16,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment import draining, redeploying
-from streams_orchestration.runtime.redeployment.carrying import Carrier
+from streams_orchestration.runtime.redeployment.state_migration import Carrier
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime import locked
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.documents import dump
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
+from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
 from streams_orchestration_tests.chaos.faults import (
     EVERYTHING,
     FAULTS,

@@ -9,7 +9,7 @@ from click.shell_completion import ShellComplete
 
 from streams_orchestration.cli import main
 from streams_orchestration.cli.commands import streams
-from streams_orchestration.cli.completing import VARIABLE
+from streams_orchestration.cli.shell_completion import VARIABLE
 from streams_orchestration_tests.cli.specs import TINY
 
 Capture = pytest.CaptureFixture[str]

@@ -54,7 +54,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
 
 def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "read_status", lambda _home, _application: current)
-    monkeypatch.setattr(api, "await_unheard", lambda *_: None)
+    monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
 
 
 def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture):

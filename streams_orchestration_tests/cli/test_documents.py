@@ -75,7 +75,7 @@ def test_a_reset_names_every_unit(capsys: Capture, monkeypatch: pytest.MonkeyPat
     pes = tuple(pe(number, unit=f"pe-{number}", state="FAILED", error="boom") for number in range(2))
     units = tuple(unit(name=each.unit, region=None, pes=(each.id,)) for each in pes)
     monkeypatch.setattr(api, "read_status", lambda _home, _name: status(pes=pes, units=units))
-    monkeypatch.setattr(api, "await_unheard", lambda *_: None)
+    monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
     monkeypatch.setattr(FakeJobs, "reset", reset)
     written = document(capsys, "reset", "flights", exit_status=1)
     assert written["units"] == [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.cli import main, serving
+from streams_orchestration.cli import dagster_ui, main
 from streams_orchestration_tests.cli.specs import TINY
 
 Capture = pytest.CaptureFixture[str]
@@ -44,7 +44,7 @@ def test_lineage_of_the_spec_and_of_a_name(tiny: str, capsys: Capture):
 
 def test_ui_is_served_for_a_directory_of_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     served: list[object] = []
-    monkeypatch.setattr(serving, "serve", lambda *arguments: served.append(arguments) or 0)
+    monkeypatch.setattr(dagster_ui, "serve", lambda *arguments: served.append(arguments) or 0)
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     assert main(["ui", "--port", "3100", "--specs", str(tmp_path)]) == 0
     assert [arguments[1:] for arguments in served] == [(3100, tmp_path, ())]  # pyright: ignore[reportIndexIssue]

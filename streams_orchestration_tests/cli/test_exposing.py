@@ -16,8 +16,8 @@ import pytest
 from rich.text import Text
 
 from streams_orchestration.cli import main, observing
-from streams_orchestration.cli.exposing import CONNECTIONS, _serve, metrics
 from streams_orchestration.cli.interrupts import Interrupts
+from streams_orchestration.cli.metrics_export import CONNECTIONS, _serve, metrics
 from streams_orchestration.operators.serving.http_server import HttpServer
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 from streams_orchestration.runtime.observing.exposition import opentelemetry

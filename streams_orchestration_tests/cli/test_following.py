@@ -17,8 +17,8 @@ from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS,
 from streams_orchestration.runtime.errors import CatalogLostError, HostLaunchError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
-from streams_orchestration.runtime.units.healing import RETRIES
 from streams_orchestration.runtime.units.region_record import Tries
+from streams_orchestration.runtime.units.reset_decisions import RETRIES
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 
 DONE = status(state="COMPLETED", pes=(pe(0, state="COMPLETED"),))

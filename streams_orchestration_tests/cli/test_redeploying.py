@@ -25,7 +25,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.programs.stored_compilation import stored
-from streams_orchestration.runtime.redeployment import deployed
+from streams_orchestration.runtime.redeployment import deployed_plan
 from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.specs import KEYED
@@ -362,8 +362,8 @@ def test_a_state_that_is_collected_meanwhile_is_looked_up_again(
         seen.add_many({"k": ["a", "b"]})
         return {"seen": seen, "position": 3}
 
-    monkeypatch.setattr(deployed, "_state_chains", chains)
-    monkeypatch.setattr(deployed, "read_state", read)
+    monkeypatch.setattr(deployed_plan, "_state_chains", chains)
+    monkeypatch.setattr(deployed_plan, "read_state", read)
     assert main(["redeploy", str(spec), "--dry-run", "--format", "json"]) == 0
     assert {each["operator"]: each["rows"] for each in document(capsys)["operators"]}["New[0]"] == 2
     assert newest == [6]
@@ -371,7 +371,7 @@ def test_a_state_that_is_collected_meanwhile_is_looked_up_again(
 
 def test_a_state_whose_file_is_lost_is_an_error(spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     lost = StoredState("New[0]", (StateFile("nowhere", 1, 0, 1),))
-    monkeypatch.setattr(deployed, "_state_chains", lambda *_: {"New[0]": lost})
+    monkeypatch.setattr(deployed_plan, "_state_chains", lambda *_: {"New[0]": lost})
     assert main(["redeploy", str(spec), "--dry-run"]) == 1
     assert f"New[0]: its state {Home.default().root}/nowhere cannot be read" in capsys.readouterr().err
 
@@ -384,7 +384,7 @@ def test_the_preview_says_how_long_what_changes_will_stand_still(
     command = ["redeploy", str(spec), "--dry-run"]
     assert main(command) == 0
     assert "units pause" not in capsys.readouterr().out, "nothing was measured"
-    monkeypatch.setattr(deployed, "read_prediction", lambda *_: 1.26)
+    monkeypatch.setattr(deployed_plan, "read_prediction", lambda *_: 1.26)
     assert main(command) == 0
     assert "All state is kept. Changed units pause for about 1.3 s." in capsys.readouterr().out
     assert main([*command, "--format", "json"]) == 0

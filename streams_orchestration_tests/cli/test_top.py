@@ -91,10 +91,10 @@ def test_operators_that_were_not_measured_have_no_figures():
 
 def test_the_row_of_a_failed_pe_has_the_cause_and_the_remedy():
     rows = {row.name: row for row in rows_of(FAILED)}
-    assert "boom" in rows["PE 1"].trouble
-    assert "streams reset flights --unit pe-1" in rows["PE 1"].trouble
-    assert rows["flights"].trouble == "1 of 2 units have failed"
-    assert rows["region-0"].trouble == ""
+    assert "boom" in rows["PE 1"].problem
+    assert "streams reset flights --unit pe-1" in rows["PE 1"].problem
+    assert rows["flights"].problem == "1 of 2 units have failed"
+    assert rows["region-0"].problem == ""
 
 
 @pytest.mark.parametrize(
@@ -252,10 +252,10 @@ def test_a_held_screen_is_not_refreshed():
     async def play(pilot: Pilot[None], screen: Screen) -> None:
         await pilot.press("Z")
         await looked(pilot, screen)
-        assert not any(row.trouble for row in screen.shown)
+        assert not any(row.problem for row in screen.shown)
         await pilot.press("Z")
         await looked(pilot, screen)
-        assert any(row.trouble for row in screen.shown)
+        assert any(row.problem for row in screen.shown)
 
     played(play, snapshot(), FAILED)
 
@@ -270,7 +270,7 @@ def test_no_control_character_of_a_name_or_an_error_reaches_the_terminal():
 
     async def play(pilot: Pilot[None], screen: Screen) -> None:
         screen.show(shown, f"the catalog is away {hostile}")
-        screen.table.move_cursor(row=next(place for place, row in enumerate(screen.shown) if "boom" in row.trouble))
+        screen.table.move_cursor(row=next(place for place, row in enumerate(screen.shown) if "boom" in row.problem))
         await pilot.pause()
         lines = ["".join(each.text for each in strip) for strip in screen.screen._compositor.render_strips()]
         assert any("boom" in line for line in lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streams_orchestration.builder.operators as op
 from streams_orchestration.builder import Application, col, functions
-from streams_orchestration.console.subjects import subject
+from streams_orchestration.console.detail_panel import subject
 
 
 def test_an_operator_shows_the_types_of_its_expressions():

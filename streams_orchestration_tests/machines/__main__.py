@@ -13,7 +13,7 @@ from pathlib import Path
 
 from streams_orchestration_tests.chaos.shapes import Shape, shape_of
 from streams_orchestration_tests.machines.faults import CLOCKS, FAULTS, LAST, Fault, drawn
-from streams_orchestration_tests.machines.field import Field, apart, field_of
+from streams_orchestration_tests.machines.machine_cluster import Field, apart, field_of
 
 SHAPES = ("chain", "diamond", "two_regions", "fan_in", "join")
 FAULT_SECONDS = 45.0

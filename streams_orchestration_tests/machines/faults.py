@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from streams_orchestration_tests.machines.field import Field
+from streams_orchestration_tests.machines.machine_cluster import Field
 from streams_orchestration_tests.machines.namespaces import SERVERS, STORAGE, Machine
 
 CLOCKS = (-300.0, 0.0, 300.0)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration_tests.chaos.shapes import Make, Shape, node, sink
-from streams_orchestration_tests.machines.field import Field, apart, field_of
+from streams_orchestration_tests.machines.machine_cluster import Field, apart, field_of
 from streams_orchestration_tests.machines.namespaces import why_not
 from streams_orchestration_tests.postgresql import why_not as why_no_server
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
-from streams_orchestration.operators.files.csv_sieve import CsvSieve
+from streams_orchestration.operators.files.tolerant_csv import TolerantCsvFile
 from streams_orchestration.operators.formats.checks import NULL
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.standard.file_source import FileSource
@@ -164,7 +164,7 @@ def test_a_replay_from_any_offset_gives_the_same_rows(
     path = tmp_path_factory.getbasetemp() / "replayed.csv"
     path.write_text(("n,s\n" if header else "") + "".join(f"{row}\n" for row in rows))
     good = [row.partition(",")[0] for row in rows if row in GOOD]
-    pieces = list(CsvSieve(CsvFile(path, CsvDialect(), header, block), arrow_schema(SCHEMA)).read())
+    pieces = list(TolerantCsvFile(CsvFile(path, CsvDialect(), header, block), arrow_schema(SCHEMA)).read())
     assert [str(n) for piece in pieces for n in piece.batch.column("n").to_pylist()] == good
     assert [row.text for piece in pieces for row in piece.malformed] == [row for row in rows if row in BAD]
     whole = source(path, "text string", hasHeaderLine=header)
@@ -185,8 +185,8 @@ def test_a_quote_without_its_pair_costs_one_row(tmp_path: Path):
     path = tmp_path / "rows.csv"
     rows = "".join(f"{i},ok\n" for i in range(2000))
     path.write_text(f'n,s\n1,"never closed\n{rows}')
-    sieve = CsvSieve(CsvFile(path, CsvDialect(), has_header_line=True, block_bytes=512), arrow_schema(SCHEMA))
-    pieces = list(sieve.read())
+    tolerant = TolerantCsvFile(CsvFile(path, CsvDialect(), has_header_line=True, block_bytes=512), arrow_schema(SCHEMA))
+    pieces = list(tolerant.read())
     assert sum(piece.batch.num_rows for piece in pieces) == 2000
     assert [(row.line, row.text) for piece in pieces for row in piece.malformed] == [(2, '1,"never closed')]
 

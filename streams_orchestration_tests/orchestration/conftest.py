@@ -23,7 +23,7 @@ from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.observing.watching import Pulse
+from streams_orchestration.runtime.observing.status_summaries import StatusSummary
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.unit_status import Cut
@@ -186,15 +186,15 @@ class Runtime(SimpleNamespace):
     def observed_status(self, catalog: Catalog, application: str) -> Any:
         return self.read_status(catalog.home, application)
 
-    def watch(self, home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
+    def watch(self, home: Home, seconds: float) -> Iterator[dict[str, StatusSummary]]:
         """One view, and the next one if `status` was changed meanwhile."""
         self._called("watch", seconds)
         shown = None
         while self.status is not None and self.status != shown:  # the product looks until the time is over
             shown = self.status
             units = tuple((unit.name, unit.state, unit.generation, unit.resets) for unit in shown.units)
-            troubled = tuple(failure.unit for failure in failures(shown, NOW))
-            yield {shown.application: Pulse(shown.state, shown.deployed_at, units, troubled)}
+            suspected = tuple(failure.unit for failure in failures(shown, NOW))
+            yield {shown.application: StatusSummary(shown.state, shown.deployed_at, units, suspected)}
 
     def look_at_cuts(self, home: Home, application: str) -> None:
         self._called("look_at_cuts", application)

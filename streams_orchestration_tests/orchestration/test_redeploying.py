@@ -25,7 +25,7 @@ from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import CatalogError, RedeployRefusedError, RevertedError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment import redeploying, trying
+from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
 from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.trial import read_trial, revert
@@ -291,7 +291,7 @@ def test_the_schedule_leaves_what_was_never_deployed_or_was_stopped(spec: Path, 
 def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_another_one(
     spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(trying, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(trial_supervision, "launch", lambda *_, **__: ())
     deploy(home, deployable(compile_spec(spec)))
     edit(spec, "width: 2", "width: 3")
     locked.begin_redeploy(home, deployable(compile_spec(spec)))
@@ -313,7 +313,7 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
 @pytest.mark.slow
 @pytest.mark.parametrize("trial", ["OPEN", "PASSED"])
 def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch, trial: str):
-    for where in (trying, reverting):
+    for where in (trial_supervision, reverting):
         monkeypatch.setattr(where, "launch", lambda *_, **__: ())
     monkeypatch.setattr(api, "launch", lambda *_, **__: ())
     monkeypatch.setattr(api, "await_running", lambda *_: None)

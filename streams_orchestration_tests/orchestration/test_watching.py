@@ -15,8 +15,8 @@ from streams_orchestration.orchestration.watching import (
     look,
     to_look_at,
 )
-from streams_orchestration.runtime.observing.watching import Pulse
-from streams_orchestration.runtime.units.healing import RETRIES
+from streams_orchestration.runtime.observing.status_summaries import StatusSummary
+from streams_orchestration.runtime.units.reset_decisions import RETRIES
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
 
@@ -214,24 +214,26 @@ def test_a_completed_pe_is_recorded_at_once():
     assert [pe.state for pe in seen.pes] == ["COMPLETED"] * 2
 
 
-def pulse(mark: str = "RUNNING", troubled: tuple[str, ...] = ()) -> Pulse:
-    return Pulse(mark, NOW, (), troubled)
+def summary(mark: str = "RUNNING", suspected: tuple[str, ...] = ()) -> StatusSummary:
+    return StatusSummary(mark, NOW, (), suspected)
 
 
 def test_news_come_first_and_one_routine_look_at_a_time():
     names = [f"app{number}" for number in range(50)]
-    looked = {name: Memory(mark=pulse().mark, looked_at=NOW - 61 - number) for number, name in enumerate(names)}
-    pulses = {name: pulse() for name in names}
-    assert to_look_at(looked, pulses, NOW) == ["app49"], "the one that waited longest"
-    assert to_look_at(looked, pulses | {"app7": pulse("COMPLETED"), "app9": pulse(troubled=("pe-0",))}, NOW) == [
+    looked = {name: Memory(mark=summary().mark, looked_at=NOW - 61 - number) for number, name in enumerate(names)}
+    summaries = {name: summary() for name in names}
+    assert to_look_at(looked, summaries, NOW) == ["app49"], "the one that waited longest"
+    assert to_look_at(
+        looked, summaries | {"app7": summary("COMPLETED"), "app9": summary(suspected=("pe-0",))}, NOW
+    ) == [
         "app7",
         "app9",
     ]
-    assert to_look_at(dict.fromkeys(names, Memory()), pulses, NOW) == ["app0"], "a first look is a routine one"
-    assert to_look_at({"gone": Memory()}, pulses, NOW) == []
+    assert to_look_at(dict.fromkeys(names, Memory()), summaries, NOW) == ["app0"], "a first look is a routine one"
+    assert to_look_at({"gone": Memory()}, summaries, NOW) == []
 
 
 def test_a_unit_in_trouble_is_looked_at_every_second():
-    memory = Memory(mark=pulse(troubled=("pe-0",)).mark, looked_at=NOW)
-    assert not memory.has_news(pulse(troubled=("pe-0",)), NOW + 0.9)
-    assert memory.has_news(pulse(troubled=("pe-0",)), NOW + 1.0)
+    memory = Memory(mark=summary(suspected=("pe-0",)).mark, looked_at=NOW)
+    assert not memory.has_news(summary(suspected=("pe-0",)), NOW + 0.9)
+    assert memory.has_news(summary(suspected=("pe-0",)), NOW + 1.0)

@@ -30,7 +30,7 @@ from streams_orchestration.runtime.programs.batches import (
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.pe_view import PeView
 from streams_orchestration.runtime.queries.views import read_view
-from streams_orchestration.runtime.redeployment.carrying import Carried, read_cut
+from streams_orchestration.runtime.redeployment.state_migration import Carried, read_cut
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, switch
 from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.stepping import publish

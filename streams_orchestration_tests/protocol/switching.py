@@ -1,6 +1,6 @@
 """A redeploy as the model takes it: units are held, drained to their cuts, carried over, and switched to another plan.
 
-What the functions do is what `draining.py`, `carrying.py` and `switching.py` do. Operators, PEs and units stay as they
+The functions do what `draining.py`, `state_migration.py` and `switching.py` do. Operators, PEs and units stay as they
 are; where a topology has channels, the splitter of the next plan sends every tuple to another one.
 """
 
@@ -66,7 +66,7 @@ def _rows(topology: Topology, world: World) -> tuple[Pe, ...]:
 
 
 def _cut(rows: Iterable[Pe]) -> list[Pe]:
-    """`carrying.CommonCut`: a reset that takes nothing back gives other numbers to epochs, and leaves the cut."""
+    """`state_migration.CommonCut`: a reset that takes nothing back renumbers epochs, and leaves the cut."""
     return [row._replace(epoch=0) for row in rows]
 
 

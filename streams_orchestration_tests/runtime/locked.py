@@ -15,8 +15,8 @@ from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.savepoints import creating, restoring
 from streams_orchestration.runtime.savepoints.creating import Created
-from streams_orchestration.runtime.savepoints.place import SavepointPlace
 from streams_orchestration.runtime.savepoints.restoring import Restored
+from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.queries.planner import Planner
-from streams_orchestration.runtime.tasks.answers import give_answer
+from streams_orchestration.runtime.tasks.task_results import give_answer
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 

@@ -17,7 +17,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS
-from streams_orchestration.runtime.redeployment.deployed import deployed_plan, preview_redeploy
+from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import give_up_epochs
 from streams_orchestration.runtime.redeployment.redeploying import PlanChange
 from streams_orchestration.runtime.settings import Settings

@@ -11,7 +11,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.engine.port import Engine
 from streams_orchestration.runtime.savepoints import creating
 from streams_orchestration.runtime.savepoints.creating import Created
-from streams_orchestration.runtime.savepoints.place import SavepointPlace
+from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.locked import create_savepoint, restore

@@ -19,8 +19,8 @@ from streams_orchestration.model.spl_options import SplOptions, spl_options
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.queries.commits import commit_batch
-from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
-from streams_orchestration.runtime.redeployment.trying import revert_open
+from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
+from streams_orchestration.runtime.redeployment.trial_supervision import revert_open
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.runtime.hosts.confirming import Confirmer, confirming
+from streams_orchestration.runtime.hosts.confirmer import Confirmer, confirming
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests import postgresql
 from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, published, sink

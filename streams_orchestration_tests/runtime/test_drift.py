@@ -13,7 +13,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
-from streams_orchestration.runtime.hosts.relay import units_awaited_by
+from streams_orchestration.runtime.hosts.planner_notifier import units_awaited_by
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.combinations import often

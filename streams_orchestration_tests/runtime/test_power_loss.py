@@ -18,7 +18,7 @@ from streams_orchestration.operators.standard.consumed_files import ConsumedFile
 from streams_orchestration.operators.standard.sql_sink import SqlSink
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.hosts.host import Host
-from streams_orchestration.runtime.savepoints.places import savepoint_of
+from streams_orchestration.runtime.savepoints.atomic_places import savepoint_of
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks import state_files

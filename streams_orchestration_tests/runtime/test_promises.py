@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import insert, select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.invariants import InvariantError
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
-from streams_orchestration.runtime.promises import BrokenPromiseError
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.sinks import publishing
 from streams_orchestration.runtime.storage.home import Home
@@ -49,7 +49,7 @@ def test_a_batch_that_breaks_a_rule_is_not_committed(
     plan = application.plan(program)
     assert plan is not None
     plan, results = faulty(plan, application.execute(program, plan))
-    with pytest.raises(BrokenPromiseError, match=rf"rule {rule} .* nothing was changed"):
+    with pytest.raises(InvariantError, match=rf"rule {rule} .* nothing was changed"):
         commit_batch(application.catalog, program, plan, results, 0.0)
     with application.catalog.read() as connection:
         assert connection.execute(select(tables.commit)).all() == []
@@ -61,7 +61,7 @@ def test_an_epoch_that_a_pe_has_not_closed_is_not_complete(application: LocalApp
         (row,) = connection.execute(select(tables.pe)).mappings()
         connection.execute(insert(tables.pe).values(**dict(row) | {"id": 7, "epoch": 9}))
     application.trigger()
-    with pytest.raises(BrokenPromiseError, match=r"its PEs \[7\] have not closed"):
+    with pytest.raises(InvariantError, match=r"its PEs \[7\] have not closed"):
         application.step(program)
     with application.catalog.read() as connection:
         assert connection.scalar(select(tables.unit.c.completed_epoch)) == 0
@@ -79,6 +79,6 @@ def test_a_file_is_not_shown_before_its_epoch_is_complete(
         return [replace(row, complete=False) for row in due(*args, **options)]
 
     monkeypatch.setattr(publishing, "_due", early)
-    with pytest.raises(BrokenPromiseError, match=r"before epoch \d is complete. This breaks rule B32 "):
+    with pytest.raises(InvariantError, match=r"before epoch \d is complete. This breaks rule B32 "):
         publishing.publish_files(application.catalog, program.application)
     assert application.published("Out") == []

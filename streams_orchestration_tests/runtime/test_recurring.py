@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from streams_orchestration.runtime.catalog.changes import Changes, CommitListener
-from streams_orchestration.runtime.engine.spark import progress
-from streams_orchestration.runtime.engine.spark.progress import StandstillWatch
+from streams_orchestration.runtime.engine.spark import progress_watchdog
+from streams_orchestration.runtime.engine.spark.progress_watchdog import ProgressWatchdog
 from streams_orchestration.runtime.hosts import storage_watch
 from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
-from streams_orchestration.runtime.recurring import RecurringErrors
-from streams_orchestration.runtime.redeployment import draining, tending
+from streams_orchestration.runtime.loop_errors import LoopErrors
+from streams_orchestration.runtime.redeployment import draining, host_rescheduling
 from streams_orchestration.runtime.sinks import publisher as publishing
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
@@ -45,7 +45,7 @@ class Reached:
 
 
 def test_an_error_is_logged_once_until_it_is_another_one_or_gone(caplog: pytest.LogCaptureFixture):
-    errors = RecurringErrors(logging.getLogger("test"))
+    errors = LoopErrors(logging.getLogger("test"))
     for error in (OSError("a"), OSError("a"), OSError("b"), None, OSError("b")):
         with errors.survived("it does not work"):
             if error is not None:
@@ -66,9 +66,9 @@ def test_the_storage_is_looked_at_again_after_an_unexpected_error(monkeypatch: p
 
 def test_tasks_are_looked_at_again_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
     looked = Reached()
-    monkeypatch.setattr(progress, "HANG_CHECK_SECONDS", 0.001)
-    monkeypatch.setattr(progress, "thread_runs", looked)
-    with StandstillWatch(lambda _: None).task(100):
+    monkeypatch.setattr(progress_watchdog, "HANG_CHECK_SECONDS", 0.001)
+    monkeypatch.setattr(progress_watchdog, "thread_runs", looked)
+    with ProgressWatchdog(lambda _: None).task(100):
         assert looked.is_reached()
 
 
@@ -85,10 +85,10 @@ def test_a_hold_is_renewed_after_an_unexpected_error(monkeypatch: pytest.MonkeyP
 def test_hosts_are_tended_again_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
     looked = Reached()
     changes = SimpleNamespace(mark=lambda: 0, wait=lambda *_: True)
-    monkeypatch.setattr(tending, "MIN_INTERVAL_SECONDS", 0.001)
-    monkeypatch.setattr(tending, "Catalog", lambda _home: SimpleNamespace(changes=changes))
-    monkeypatch.setattr(tending.Tending, "look", looked)
-    thread = tending.Tending(Home(Path("home")), "m")
+    monkeypatch.setattr(host_rescheduling, "MIN_INTERVAL_SECONDS", 0.001)
+    monkeypatch.setattr(host_rescheduling, "Catalog", lambda _home: SimpleNamespace(changes=changes))
+    monkeypatch.setattr(host_rescheduling.HostRescheduler, "look", looked)
+    thread = host_rescheduling.HostRescheduler(Home(Path("home")), "m")
     thread.start()
     try:
         assert looked.is_reached()
@@ -161,7 +161,7 @@ def test_the_publisher_goes_on_when_it_cannot_wait_for_changes(monkeypatch: pyte
             def wait(*_: object) -> bool:
                 return True
 
-    monkeypatch.setattr(publishing, "troubled", lambda *_: ())
+    monkeypatch.setattr(publishing, "failing_sinks", lambda *_: ())
     monkeypatch.setattr(Publisher, "turn", lambda _self: turns())
     monkeypatch.setattr(Publisher, "_last_turn", lambda _self: None)
     publisher = Publisher(Catalog(), "app")  # type: ignore[arg-type]

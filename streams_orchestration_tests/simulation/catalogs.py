@@ -24,7 +24,7 @@ from streams_orchestration.runtime.catalog.address import BUSY_SECONDS
 from streams_orchestration.runtime.catalog.changes import ANYTHING, CommitListener
 from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
 from streams_orchestration.runtime.catalog.tables import metadata
-from streams_orchestration.runtime.hosts import relay
+from streams_orchestration.runtime.hosts import planner_notifier
 from streams_orchestration_tests.simulation.connections import LightConnection, Statements
 from streams_orchestration_tests.simulation.scheduler import Scheduler, Signal, SimulatedProcess
 from streams_orchestration_tests.simulation.worlds import EPOCH, Local
@@ -353,7 +353,7 @@ def installed(
         patch.object(catalogs, "_turns", Local(scheduler)),
         patch.object(catalogs, "file_listener", notifications.open),
         patch.object(changes, "file_listener", notifications.open),
-        patch.object(relay, "notify", notifications.send),
+        patch.object(planner_notifier, "notify", notifications.send),
     ):
         yield shared
     shared.close()

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.hosts import host_process
 from streams_orchestration.runtime.machines import agent, standbys
 from streams_orchestration.runtime.machines.agent import Agent, Machine
 from streams_orchestration.runtime.machines.standbys import Standbys
-from streams_orchestration.runtime.redeployment.tending import Tending
+from streams_orchestration.runtime.redeployment.host_rescheduling import HostRescheduler
 from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.simulation.catalogs import opened
@@ -81,7 +81,7 @@ class Machines:
         def run() -> None:
             settings = EngineSettings("1g")
             launcher = Standbys(self.home, machine.name, 1, settings, self.cluster)
-            tending = Tending(self.home, machine.name)
+            tending = HostRescheduler(self.home, machine.name)
             tending.start()
             Agent(self.home, Machine(machine.name, (), CORES), launcher).run()
 

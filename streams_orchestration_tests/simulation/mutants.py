@@ -13,12 +13,12 @@ from typing import Any
 
 from streams_orchestration.operators import durable_files
 from streams_orchestration.operators.databases.table import DatabaseTable
-from streams_orchestration.operators.event_time.entries import Entries
+from streams_orchestration.operators.event_time.combined_watermark import CombinedWatermark
 from streams_orchestration.operators.journal.writing import Journal
 from streams_orchestration.operators.kafka.producer import TransactionalProducer
 from streams_orchestration.runtime import clock, processes
 from streams_orchestration.runtime.catalog import start_lock
-from streams_orchestration.runtime.deployment import control, leaving, reset
+from streams_orchestration.runtime.deployment import control, host_relocation, reset
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.queries import Queries
@@ -27,8 +27,8 @@ from streams_orchestration.runtime.machines.agent import Agent
 from streams_orchestration.runtime.queries import commits, views
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.redeployment import redeploying, switching
-from streams_orchestration.runtime.redeployment.carrying import Carrier
-from streams_orchestration.runtime.savepoints import creating, places
+from streams_orchestration.runtime.redeployment.state_migration import Carrier
+from streams_orchestration.runtime.savepoints import atomic_places, creating
 from streams_orchestration.runtime.sinks import delivering, publishing, retraction
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.tasks import stored_states
@@ -159,7 +159,7 @@ MUTANTS: dict[str, Mutant] = {
         "with catalog.write_unit(application, min(names)) as connection:",
     ),
     "an operator has the greatest watermark of its streams": Mutant(
-        Entries.enter, "steps = np.minimum(values, bound)", "steps = values"
+        CombinedWatermark.enter, "steps = np.minimum(values, bound)", "steps = values"
     ),
     "results are forgotten in an outage": Mutant(
         Planner._commit,
@@ -250,7 +250,7 @@ MUTANTS: dict[str, Mutant] = {
         "pass",
     ),
     "a savepoint has its name before those of its files are on disk": Mutant(
-        places._filled_beside, "sync_directory(path)", "pass"
+        atomic_places._filled_beside, "sync_directory(path)", "pass"
     ),
     "states are carried over without a look at the cut": Mutant(
         switching.switch, "if read_cut(connection, application, programs, changed) != new.cut:", "if False:"
@@ -334,7 +334,7 @@ MUTANTS: dict[str, Mutant] = {
     "a claim for an agent that was lost counts as made": Mutant(
         control.launch, "(chosen.elsewhere or len(begun) < len(chosen.here))", "len(begun) < len(chosen.here)"
     ),
-    "a host stays on a machine whose files it cannot use": Mutant(leaving._decide, ">= MOVE_AFTER", ">= 10**9"),
+    "a host stays on a machine whose files it cannot use": Mutant(host_relocation._decide, ">= MOVE_AFTER", ">= 10**9"),
     "garbage is collected by a plan that was replaced": Mutant(
         garbage._is_deployed, "return plan is None or", "return True or"
     ),

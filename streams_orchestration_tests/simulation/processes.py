@@ -13,7 +13,7 @@ import psutil
 
 from streams_orchestration.runtime import processes
 from streams_orchestration.runtime.catalog import start_lock
-from streams_orchestration.runtime.hosts import heart
+from streams_orchestration.runtime.hosts import heartbeat
 from streams_orchestration.runtime.storage import in_use
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 from streams_orchestration_tests.simulation.worlds import EPOCH
@@ -26,7 +26,7 @@ def installed(scheduler: Scheduler) -> Iterator[None]:
     with (
         patch.object(processes, "psutil", table),
         patch.object(processes, "_since_boot", table.since_boot),
-        patch.object(heart, "psutil", table),
+        patch.object(heartbeat, "psutil", table),
         patch.object(in_use, "fcntl", locks),
         patch.object(start_lock, "fcntl", locks),
     ):

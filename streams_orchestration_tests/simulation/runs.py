@@ -19,16 +19,16 @@ from sqlalchemy import select
 
 from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.runtime import clock, promises
+from streams_orchestration.runtime import clock, invariants
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
-from streams_orchestration.runtime.observing.watching import observed_status, read_pulses
+from streams_orchestration.runtime.invariants import InvariantError
+from streams_orchestration.runtime.observing.status_summaries import observed_status, read_summaries
 from streams_orchestration.runtime.operator_errors import OperatorError
-from streams_orchestration.runtime.promises import BrokenPromiseError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.failures import LAUNCHES, failures
@@ -217,9 +217,9 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
 
         def broken(rule: str, otherwise: str) -> NoReturn:
             checks.wrong.append(f"rule {rule} does not hold: {otherwise}")
-            raise BrokenPromiseError(otherwise)
+            raise InvariantError(otherwise)
 
-        stack.enter_context(patch.object(promises, "broken", broken))
+        stack.enter_context(patch.object(invariants, "broken", broken))
         redeploys = Redeploys(scheduler, home, disk, redeployed, checks.wrong)
         tables = tables_of(shape)
         judge = (wanted.results, shape.ordered, "redeploy" in case.kinds, checks.delivered)
@@ -313,8 +313,8 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                 if not launched:
                     launch(catalog, name)
                     launched = True
-                pulse = read_pulses(catalog)[name]
-                if pulse.state == "COMPLETED":
+                summary = read_summaries(catalog)[name]
+                if summary.state == "COMPLETED":
                     over.append("completed")
                     return
                 calm = scheduler.now - faults.over_at > REFUSED_SECONDS
@@ -322,7 +322,7 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                 if _names_damage(words, faults) and damage.is_last_word(checks.epochs, scheduler.now):
                     over.append(f"it is given up: {words}")
                     return
-                status = observed_status(catalog, name) if pulse.troubled else None
+                status = observed_status(catalog, name) if summary.suspected else None
                 for failure in failures(status, clock.now()) if status else ():
                     recent = scheduler.now - faults.over_at < RECENT_SECONDS
                     often = failure.exhausted and (failure.launches >= LAUNCHES or recent)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.savepoints.place import SavepointPlace
-from streams_orchestration.runtime.savepoints.places import saved
+from streams_orchestration.runtime.savepoints.atomic_places import saved
+from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.shapes import Shape
 from streams_orchestration_tests.chaos.undisturbed import Outcome, outcome

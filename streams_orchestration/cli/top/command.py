@@ -47,7 +47,7 @@ def once(snapshot: api.Snapshot) -> RenderableType:
         table.add_column(column.title, justify="left" if column.title in ("name", "state") else "right", no_wrap=True)
     for row in rows:
         table.add_row(*cells(row, tree=True))
-    wrong = [Text(f"{' / '.join(row.path)}: {row.trouble.splitlines()[0]}", "red") for row in rows if row.trouble]
+    wrong = [Text(f"{' / '.join(row.path)}: {row.problem.splitlines()[0]}", "red") for row in rows if row.problem]
     return Group(table, *wrong)
 
 
@@ -61,7 +61,7 @@ def cells(row: Row, *, tree: bool) -> list[Text]:
 
     The name is indented in a tree; in a list the application's name precedes it.
     """
-    style = "bold red" if row.trouble else "bold" if row.kind == "application" else ""
+    style = "bold red" if row.problem else "bold" if row.kind == "application" else ""
     texts = [printable_text(Text(column.text(row), style)) for column in COLUMNS]
     name = f"{indent(row)}{row.name}" if tree else "/".join((row.path[0], row.name))
     return [printable_text(Text(name, style, overflow="ellipsis")), *texts[1:]]

@@ -21,7 +21,7 @@ class Row:
     """The names of the row's containers, from the application inwards, then its own name."""
     kind: Literal["application", "region", "pe", "operator"]
     state: str = ""
-    trouble: str = ""
+    problem: str = ""
     """Description of a problem; empty if there is none."""
     cores: float | None = None
     """Processors that are kept busy."""
@@ -72,7 +72,7 @@ def _number(number: float | None) -> str:
 
 COLUMNS = (
     ShownColumn("name", lambda row: _natural(row.name), lambda row: row.name),
-    ShownColumn("state", lambda row: f"{0 if row.trouble else 1} {row.state}", lambda row: row.state),
+    ShownColumn("state", lambda row: f"{0 if row.problem else 1} {row.state}", lambda row: row.state),
     ShownColumn("CPU", lambda row: row.cores, _percent),
     ShownColumn("CPU s", lambda row: row.cpu_seconds, _seconds),
     ShownColumn("tuples/s", lambda row: row.rate, lambda row: _number(row.rate)),
@@ -151,10 +151,10 @@ def _application(observed: api.Observed) -> Iterator[Row]:
     measured = _by_pe(observed.metrics)
     pes = [_pe(observed, pe, failed, measured[pe.id]) for pe in status.pes]
     whole = _sum(pes)
-    trouble = f"{len(failed)} of {len(status.units)} units have failed" if failed else ""
+    problem = f"{len(failed)} of {len(status.units)} units have failed" if failed else ""
     resets = sum(unit.resets for unit in status.units)
     yield replace(
-        whole, path=(observed.name,), kind="application", state=status.shown_state, trouble=trouble, resets=resets
+        whole, path=(observed.name,), kind="application", state=status.shown_state, problem=problem, resets=resets
     )
     for unit in status.units:
         if unit.region is None:
@@ -166,7 +166,7 @@ def _application(observed: api.Observed) -> Iterator[Row]:
             kind="region",
             state=status.state_of_unit(unit),
             resets=unit.resets,
-            trouble=_trouble(failed.get(unit.name)),
+            problem=_problem(failed.get(unit.name)),
         )
     yield from pes
     for row, pe in zip(pes, status.pes, strict=True):
@@ -203,7 +203,7 @@ def _by_pe(metrics: api.ApplicationMetrics) -> dict[int, _Measured]:
     return measured
 
 
-def _trouble(failure: api.UnitFailure | None) -> str:
+def _problem(failure: api.UnitFailure | None) -> str:
     return "" if failure is None else f"{failure.reason.rstrip('.')}. {failure.remedy}"
 
 
@@ -217,7 +217,7 @@ def _pe(observed: api.Observed, pe: api.PeStatus, failed: dict[str, api.UnitFail
         path=(*above, f"PE {pe.id}"),
         kind="pe",
         state=observed.status.state_of(pe),
-        trouble=_trouble(alone) or (pe.error or "").strip(),
+        problem=_problem(alone) or (pe.error or "").strip(),
         cores=sum(known) if known else None,
         cpu_seconds=sum(each.cpu_ns for each in operators) / 1e9 if operators else None,
         rate=measured.rows_per_second,

@@ -170,8 +170,8 @@ class Screen(App[None]):
 
     def _detail(self) -> None:
         row = self.selected
-        trouble = f"{' / '.join(row.path)}: {row.trouble}" if row is not None and row.trouble else ""
-        self.query_one("#detail", Static).update(Text(HELP, "dim") if self._keys else printable_text(Text(trouble)))
+        problem = f"{' / '.join(row.path)}: {row.problem}" if row is not None and row.problem else ""
+        self.query_one("#detail", Static).update(Text(HELP, "dim") if self._keys else printable_text(Text(problem)))
 
     def _arrange(self, **changes: object) -> None:
         self.view = replace(self.view, **changes)  # type: ignore[arg-type]

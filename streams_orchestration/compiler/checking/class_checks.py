@@ -22,7 +22,7 @@ from streams_orchestration.operators.contract import Operator, Parameters
 from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
 from streams_orchestration.operators.faults import all_faults
 from streams_orchestration.operators.implementation import ImplementationError, wrong_method
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.parameter_errors import parameter_errors
 from streams_orchestration.operators.storage.input_files import resolve_inputs
 

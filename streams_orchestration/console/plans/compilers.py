@@ -20,9 +20,9 @@ from typing import Any
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.console.answers import UnknownPlanError
 from streams_orchestration.console.plans.choices import ChoiceError, Choices
 from streams_orchestration.console.plans.task import PlanRequest
+from streams_orchestration.console.responses import UnknownPlanError
 from streams_orchestration.runtime import api
 
 COMPILE_TIMEOUT_SECONDS = 60.0

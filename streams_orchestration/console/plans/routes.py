@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.compiler.stages import BY_NAME
-from streams_orchestration.console.answers import UnknownPlanError, WrongRequestError, body_of, json_answer
+from streams_orchestration.console.detail_panel import requested, subject
 from streams_orchestration.console.graphs import graph_of
 from streams_orchestration.console.plans.choices import ChoiceError
 from streams_orchestration.console.plans.compilers import BusyError, Compilers
 from streams_orchestration.console.plans.documents import stages_document
 from streams_orchestration.console.reader import SnapshotReader
-from streams_orchestration.console.subjects import requested, subject
+from streams_orchestration.console.responses import UnknownPlanError, WrongRequestError, body_of, json_answer
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -42,7 +42,7 @@ def call_between(
         process: calls the operator with tuples.
         reached: called with the watermarks that follow the tuples of the last call, all at position 0.
     """
-    steps, tuples = batch.watermarks, batch.bare()
+    steps, tuples = batch.watermarks, batch.without_watermarks()
     if steps is None:
         process(tuples)
         return

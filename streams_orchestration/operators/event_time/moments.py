@@ -167,7 +167,7 @@ def between_idle(batch: TupleBatch) -> Iterator[tuple[TupleBatch, bool]]:
     if marks is None or not len(rests):
         yield batch, False
         return
-    tuples = batch.bare()
+    tuples = batch.without_watermarks()
     done = 0
     first = 0
     for at in rests.tolist():

@@ -9,7 +9,7 @@ from typing import Any
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.clock import Clock
-from streams_orchestration.operators.event_time.entries import Entries
+from streams_orchestration.operators.event_time.combined_watermark import CombinedWatermark
 from streams_orchestration.operators.event_time.holder import Holder
 from streams_orchestration.operators.event_time.partition_time import NO_TIME, AheadGuard
 from streams_orchestration.operators.event_time.partitions import WHOLE
@@ -39,7 +39,7 @@ class OperatorWatermark:
             connections: the names of the operator's event-time connections.
         """
         self.role = role
-        self.entries = Entries(connections, imports=bool(role.imports))
+        self.entries = CombinedWatermark(connections, imports=bool(role.imports))
         self.clock = Clock(role.lag, role.minimum_gap, _guard_of(role)) if role.mode == "outputEventTime" else None
         self.orders_ports = self.clock is not None and len(role.outputs) > 1
         """True if the operator makes watermarks of the tuples of several output ports, in the order of all of them.
@@ -140,7 +140,7 @@ class OperatorWatermark:
             self._rests = self._rests and not len(batch)
             return batch
         if port not in self.role.outputs:
-            return batch.bare()
+            return batch.without_watermarks()
         if self.clock is None:
             return self._placed(port, batch)
         before, tuples, codes = self.clock.emitted, batch.arrow, None

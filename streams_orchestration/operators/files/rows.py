@@ -72,7 +72,7 @@ class FileRows(NamedTuple):
         return count + sum(1 for number, row in enumerate(self.malformed) if row.position - number <= count)
 
 
-def sift(
+def parse_leniently(
     rows: Sequence[RawRow],
     parse: Callable[[Sequence[RawRow]], pa.RecordBatch],
     suspects: Iterable[tuple[int, bool]],

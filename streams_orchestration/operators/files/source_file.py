@@ -14,12 +14,12 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.columnar_rows import ColumnarFormat, columnar_schema, read_columnar
 from streams_orchestration.operators.files.csv_blocks import CsvBlocks
 from streams_orchestration.operators.files.csv_file import CsvFile
-from streams_orchestration.operators.files.csv_sieve import CsvSieve
 from streams_orchestration.operators.files.json_lines import read_json_lines
 from streams_orchestration.operators.files.row_options import RowOptions
 from streams_orchestration.operators.files.rows import BEGIN, FilePosition, FileRows, Malformed
 from streams_orchestration.operators.files.spl_binary_rows import read_binary
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS, read_blocks, read_rows
+from streams_orchestration.operators.files.tolerant_csv import TolerantCsvFile
 from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
@@ -118,7 +118,7 @@ class SourceFile:
     def _rows(self, start: FilePosition) -> Iterator[FileRows]:
         match self.format:
             case "csv":
-                return CsvSieve(self._csv, self.schema).read(start)
+                return TolerantCsvFile(self._csv, self.schema).read(start)
             case "line" if self.options == RowOptions():
                 return self._lines(start)
             case "line" | "splCsv" | "splTxt":

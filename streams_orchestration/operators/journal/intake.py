@@ -113,8 +113,8 @@ class Intake:
         if self._place:
             self._report()
 
-    def _report(self, **trouble: object) -> None:
-        facts = {"place": self._place, "counts": dict(self.counts), **trouble}
+    def _report(self, **failure: object) -> None:
+        facts = {"place": self._place, "counts": dict(self.counts), **failure}
         try:
             self.journal.files.report(facts)
         except OSError as error:  # a full disk: the log has it

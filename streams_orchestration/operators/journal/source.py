@@ -21,7 +21,7 @@ from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.reading import JournalReader, TrimmedError
 from streams_orchestration.operators.journal.records import JournalMessage
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.messages.decoders import (
     Bad,
     Decoded,

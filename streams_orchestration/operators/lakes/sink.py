@@ -18,7 +18,7 @@ from streams_orchestration.operators.files.partitions import check_partitions
 from streams_orchestration.operators.lakes.data_files import DataFileWriter, gathered
 from streams_orchestration.operators.lakes.fitting import WantedTable
 from streams_orchestration.operators.libraries import import_modules, pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, waiting_directory

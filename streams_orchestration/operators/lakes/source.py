@@ -29,7 +29,7 @@ from streams_orchestration.operators.lakes.history import (
 from streams_orchestration.operators.lakes.part_reader import FEED, PartReader
 from streams_orchestration.operators.lakes.source_parameters import LakeSourceParameters
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.packages import require_package
 
 

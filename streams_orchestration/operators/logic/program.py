@@ -17,7 +17,7 @@ from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.logic.variables import from_json, restored, stored, to_json
 from streams_orchestration.operators.spl.natives import NativeEntry, native_functions
-from streams_orchestration.operators.spl.surroundings import run_of
+from streams_orchestration.operators.spl.program_environment import run_of
 from streams_orchestration.operators.spl.text import SplText, place_of
 from streams_orchestration.operators.spl.types import written_tuple_type
 from streams_orchestration.operators.states.dict_state import DictState

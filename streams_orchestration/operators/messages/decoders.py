@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from streams_orchestration.operators.arrow_types import nulls_in
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files.rows import RawRow, sift
+from streams_orchestration.operators.files.rows import RawRow, parse_leniently
 from streams_orchestration.operators.formats.checks import NULL, UnfitValueError, utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.csv_reading import read_rows, reader_options
@@ -122,9 +122,9 @@ def _csv_rows(texts: Sequence[bytes], schema: pa.Schema, dialect: CsvDialect) ->
         return misfit_of_row(row.text, schema, dialect, error)
 
     rows = [RawRow(number, text) for number, text in enumerate(texts)]
-    sifted = sift(rows, lambda part: parse([row.text for row in part]), (), explain, schema)
+    parsed = parse_leniently(rows, lambda part: parse([row.text for row in part]), (), explain, schema)
     return Decoded(
-        sifted.batch, tuple(Bad(row.line, reason_of_column(row.column, row.reason)) for row in sifted.malformed)
+        parsed.batch, tuple(Bad(row.line, reason_of_column(row.column, row.reason)) for row in parsed.malformed)
     )
 
 

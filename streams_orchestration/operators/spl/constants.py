@@ -77,7 +77,7 @@ def _constant(program: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator
     Raises:
         ValueError: the evaluation of the program ends with an error.
     """
-    from streams_orchestration.operators.spl.surroundings import run_of_expression
+    from streams_orchestration.operators.spl.program_environment import run_of_expression
     from streams_orchestration.spl.application.values import parts_of
     from streams_orchestration.spl.programs.expression import compiled
     from streams_orchestration.spl.programs.outcome import FailedError

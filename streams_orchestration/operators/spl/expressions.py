@@ -22,7 +22,7 @@ from streams_orchestration.operators.spl.keys import (
     unequal_to_themselves,
 )
 from streams_orchestration.operators.spl.natives import native_functions
-from streams_orchestration.operators.spl.surroundings import run_of_expression
+from streams_orchestration.operators.spl.program_environment import run_of_expression
 from streams_orchestration.operators.spl.text import SplText, place_of
 from streams_orchestration.operators.spl.types import tuple_type, written_tuple_type
 from streams_orchestration.spl.programs.errors import ProgramError, RunError

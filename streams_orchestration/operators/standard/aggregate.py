@@ -9,11 +9,11 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.clock import ClockOperator
 from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.evaluated import Evaluated
-from streams_orchestration.operators.failed_tuples import Sieve
+from streams_orchestration.operators.failed_tuples import FailureFilter
 from streams_orchestration.operators.key_columns import KeyColumns, expressions_of, names_of
 from streams_orchestration.operators.keys.comparison import canonical, distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.standard.aggregate_columns import compile_aggregate
 from streams_orchestration.operators.standard.aggregate_parameters import AggregateParameters, aggregate_window
 from streams_orchestration.operators.standard.event_time_groups import (
@@ -105,8 +105,8 @@ class Aggregate(ClockOperator):
         self.context.inputs = self.columns.inputs
         compiled = compile_aggregate(self.context, self.parameters)
         self.measures = compiled.measures
-        self.sieve = Sieve(self, [each for measure in self.measures.values() for each in measure.expressions])
-        self.results = GroupResults(self, self.sieve, compiled.columns)
+        self.failure_filter = FailureFilter(self, [each for one in self.measures.values() for each in one.expressions])
+        self.results = GroupResults(self, self.failure_filter, compiled.columns)
         partition = self.parameters.partition_by
         names = list(dict.fromkeys([*partition, *self.parameters.group_by]))
         self.keys = pa.schema([self.context.inputs[0].field(name) for name in names])
@@ -197,7 +197,7 @@ class Aggregate(ClockOperator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add tuples to windows, submit those that are due, set failed tuples aside; see the class for DataErrors."""
         batch = self.columns.extended(port, batch)
-        tuples, failures = self.sieve.sift(batch) if len(batch) else (Evaluated(batch), {})
+        tuples, failures = self.failure_filter.split(batch) if len(batch) else (Evaluated(batch), {})
         take_in = self._take_in if self.timed is None else self.timed.process
         take_in(tuples)
         self.results.set_aside(batch.arrow, failures)

@@ -10,12 +10,12 @@ from pydantic import Field
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
 from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.key_columns import KeyColumns
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.matching import MatchingOperator, MatchingParameters
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.spl.types import columns_of_ports, over_ports, variable_columns
 from streams_orchestration.operators.standard.refused import REFUSED
@@ -84,7 +84,7 @@ class Barrier(MatchingOperator):
     def compile_outputs(self) -> None:
         """Compile the output expressions. Raises ValueError as `check` does."""
         self.schema, self.assignments = self._compile(self.context, self.parameters)
-        self.sieve = Sieve(self, self.assignments.expressions)
+        self.failure_filter = FailureFilter(self, self.assignments.expressions)
 
     def submit_matched(self, port: int, matched: Sequence[pa.RecordBatch]) -> None:
         """Submit one combined tuple for each match, with the variables of the logic as of its last tuple.
@@ -97,4 +97,4 @@ class Barrier(MatchingOperator):
         columns = [column for part in matched for column in part.columns]
         columns += matched[port].select(list(variable_columns(self.parameters))).columns
         together = TupleBatch(pa.RecordBatch.from_arrays(columns, schema=self.schema))
-        self.submit(self.assignments.of(self.sieve(together)))
+        self.submit(self.assignments.of(self.failure_filter(together)))

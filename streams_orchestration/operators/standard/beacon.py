@@ -21,7 +21,7 @@ from streams_orchestration.operators.contract import (
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.logic.program import SplLogic, state_signature
 from streams_orchestration.operators.logic.source_logic import SourceLogic
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText, SplText, call_as_name
 
 COUNTER = "IterationCount()"

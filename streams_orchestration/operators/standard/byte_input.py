@@ -9,7 +9,7 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.spl.text import SplText
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.standard.byte_input import bytes_read, mentions_of_bytes
 from streams_orchestration.operators.states.rescaling import Sharding
 

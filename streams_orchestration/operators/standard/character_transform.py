@@ -13,7 +13,7 @@ from streams_orchestration.operators.errors import DataError, UnknownAttributeEr
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.formats.transcoding import Transcoder
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State

@@ -16,7 +16,7 @@ from streams_orchestration.operators.errors import ResultError, TupleError
 from streams_orchestration.operators.function import FunctionOperator, as_batch
 from streams_orchestration.operators.implementation import NO_WATERMARK, import_name
 from streams_orchestration.operators.logic.program import LogicProgram, SplLogic, state_signature
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.results import described, parts_of
 from streams_orchestration.operators.standard.custom_timers import CustomTimers
 from streams_orchestration.operators.standard.refused import REFUSED

@@ -11,7 +11,7 @@ from streams_orchestration import world
 from streams_orchestration.operators.contract import OperatorContext, Parameters, SourceOperator
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.logic.program import LogicProgram, SplLogic, data_error
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.results import Offset, ProducedTo
 
 if TYPE_CHECKING:

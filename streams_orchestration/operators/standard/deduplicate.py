@@ -14,10 +14,10 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.event_time_input import check_late_port
 from streams_orchestration.operators.expressions import parse_expression, unequal_to_all
-from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
+from streams_orchestration.operators.failed_tuples import FailureFilter, check_failure_port, own_outputs
 from streams_orchestration.operators.key_columns import has_expressions, plain_attribute
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.standard.deduplicate_parameters import DeDuplicateParameters
 from streams_orchestration.operators.standard.deduplicate_within import KeysWithin
 from streams_orchestration.operators.standard.remembered_keys import RememberedKeys
@@ -150,7 +150,9 @@ class DeDuplicate(Operator):
         parameters = self.parameters
         self.keys, self.types = self._compile(self.context, parameters)
         self.assignments = self._outputs(self.context, parameters)
-        self.sieve = Sieve(self, [*self.keys, *([] if self.assignments is None else self.assignments.expressions)])
+        self.failure_filter = FailureFilter(
+            self, [*self.keys, *([] if self.assignments is None else self.assignments.expressions)]
+        )
         self.ports = len(own_outputs(self.context, parameters))
         self.remembered: RememberedKeys | KeysWithin = (
             RememberedKeys(self.context, parameters, self.types)
@@ -172,12 +174,12 @@ class DeDuplicate(Operator):
             DataError: `deltaAttribute` is null or NaN, or with `within` a time is null that may not be, or with
                 `onError: fail` a key or an output has no value.
         """
-        tuples, failures = self.sieve.sift(batch)
+        tuples, failures = self.failure_filter.split(batch)
         columns = [tuples.value(key) for key in self.keys]
         keys = {str(i): column for i, column in enumerate(columns)}
         unequal = unequal_to_all(self.keys, columns)
-        masks = self.remembered.judge(tuples.batch, keys, self.sieve.unfit(tuples.arrow, 0), unequal)
-        self.sieve.distribute(batch, masks[: self.ports], (tuples, failures), self.assignments)
+        masks = self.remembered.judge(tuples.batch, keys, self.failure_filter.unfit(tuples.arrow, 0), unequal)
+        self.failure_filter.distribute(batch, masks[: self.ports], (tuples, failures), self.assignments)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Forget all keys at a window marker, under `flushOnPunctuation`."""

@@ -13,12 +13,12 @@ from streams_orchestration.operators.event_time.moments import Moments, between_
 from streams_orchestration.operators.event_time.times import times_of
 from streams_orchestration.operators.event_time_input import EventTimeInput, least_watermark
 from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
-from streams_orchestration.operators.waiting import Waiting, WaitingOperator, divided_queues
+from streams_orchestration.operators.tuple_queues import TupleQueue, WaitingOperator, divided_queues
 from streams_orchestration.operators.windows.clause import Policy
 from streams_orchestration.operators.windows.deltas import comparable
 
@@ -106,7 +106,7 @@ class Delay(WaitingOperator):
             ValueError: as for `check`; or with `by: watermark` the stream has no event time, or `delay` is not a whole
                 number of its ticks.
         """
-        self.waiting = Waiting(self.context.inputs[0], {_TIME: np.int64})
+        self.waiting = TupleQueue(self.context.inputs[0], {_TIME: np.int64})
         self.timed: EventTimeInput | None = None
         """The event time for `by: watermark`; None otherwise."""
         if self.parameters.by == "watermark":

@@ -6,8 +6,8 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, SinceLast, WrittenMark, check_lines, lines_of
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.spl.surroundings import PrintedLines
+from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.spl.program_environment import PrintedLines
 from streams_orchestration.operators.standard.file_sink_parameters import FileSinkParameters
 
 

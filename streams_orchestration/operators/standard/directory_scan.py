@@ -20,7 +20,7 @@ from streams_orchestration.operators.errors import OutsideError, UnknownAttribut
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.logic.program import SplLogic
 from streams_orchestration.operators.logic.source_logic import SourceLogic, over_columns, produced, without_variables
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.options import StorageOptions

@@ -10,11 +10,16 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.expressions import parse_expression, unequal_to_all
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
+from streams_orchestration.operators.failed_tuples import (
+    ExpressionParameters,
+    FailureFilter,
+    check_failure_port,
+    own_outputs,
+)
 from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import Sharding
@@ -96,7 +101,7 @@ class DynamicFilter(Operator):
     def setup(self) -> None:
         """Compile the expressions; begin without keys, so that no tuple passes. Raises ValueError as `check` does."""
         self.keys = self._compile(self.context, self.parameters)
-        self.sieves = [Sieve(self, keys) for keys in self.keys]
+        self.failure_filters = [FailureFilter(self, keys) for keys in self.keys]
         self.divides = len(own_outputs(self.context, self.parameters)) > 1
         self.passing = KeyedState(key_schema([key.arrow_type for key in self.keys[0]]))
 
@@ -112,7 +117,7 @@ class DynamicFilter(Operator):
         """
         if not len(batch):
             return
-        tuples, failures = self.sieves[port].sift(batch)
+        tuples, failures = self.failure_filters[port].split(batch)
         columns = [tuples.value(key) for key in self.keys[port]]
         heads, codes = distinct(columns, len(tuples))
         keys = key_batch(columns, heads)
@@ -125,9 +130,9 @@ class DynamicFilter(Operator):
             passes = self.passing.has_many(keys)[codes]
             passes = passes if unequal is None else passes & ~unequal
             masks = [passes, ~passes] if self.divides else [passes]
-            self.sieves[port].distribute(batch, masks, (tuples, failures))
+            self.failure_filters[port].distribute(batch, masks, (tuples, failures))
             return
-        self.sieves[port].set_aside(batch.arrow, failures, batch.watermarks)
+        self.failure_filters[port].set_aside(batch.arrow, failures, batch.watermarks)
 
     def checkpoint(self) -> State:
         """Return the keys that the filter lets pass."""

@@ -123,7 +123,7 @@ class EventTimeGroups:
         self._sender.begin(tuples.batch.watermarks)
         source, count = tuples.arrow, len(tuples)
         times, seen, kept = self._arrivals.kept(tuples.batch, steps)
-        passed = tuples.bare()
+        passed = tuples.without_watermarks()
         if kept is not None:
             passed = (passed if self._used is None else passed.only(self._used)).filter(pa.array(kept))
             source = passed.arrow

@@ -16,6 +16,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, PendingFile, Punctuation
 from streams_orchestration.operators.errors import OutsideError, RefusedError, UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate
+from streams_orchestration.operators.external_errors import REFUSED_BY_SYSTEM
 from streams_orchestration.operators.files.part_formats import header_line, merge_files, write_file
 from streams_orchestration.operators.files.partitions import check_partitions, partitioned
 from streams_orchestration.operators.files.spl_lines import (
@@ -31,8 +32,7 @@ from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
 from streams_orchestration.operators.formats.spl_texts import check_types
 from streams_orchestration.operators.libraries import import_modules, pa
-from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.outside import REFUSED_BY_SYSTEM
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.sinks.epoch_sink import waiting_directory
 from streams_orchestration.operators.sinks.gathering import SUCCESS, GatheringSink, Roll
 from streams_orchestration.operators.standard.file_sink_names import NAME, divided_by_name, named_items, names_of_files

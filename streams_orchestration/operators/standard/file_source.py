@@ -25,7 +25,7 @@ from streams_orchestration.operators.files.identity import (
 from streams_orchestration.operators.files.rows import FilePosition, FileRows
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.logic.source_logic import produced
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.standard.file_rows import (
     Delays,

@@ -10,12 +10,12 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Condition, parse_condition
-from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs, truth
+from streams_orchestration.operators.failed_tuples import FailureFilter, check_failure_port, own_outputs, truth
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.logic.operator import LogicOperator, LogicParameters, check_policy
 from streams_orchestration.operators.logic.program import LogicProgram
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.spl.text import program_of
 
 
@@ -80,7 +80,7 @@ class Filter(LogicOperator):
             return
         source, zone = self.context.inputs[0], self.context.zone
         self.condition: Any = None if text is None else parse_condition(text, source, "filter", zone)
-        self.sieve = Sieve(self, [] if self.condition is None else [self.condition])
+        self.failure_filter = FailureFilter(self, [] if self.condition is None else [self.condition])
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit each tuple to port 0 if the condition is true, otherwise to port 1 if that is connected.
@@ -95,11 +95,11 @@ class Filter(LogicOperator):
             self._run(self.logic, batch)
             return
         if self.condition is None:
-            self.sieve.distribute(batch, [np.ones(len(batch), bool)], (Evaluated(batch), {}))
+            self.failure_filter.distribute(batch, [np.ones(len(batch), bool)], (Evaluated(batch), {}))
             return
-        tuples, failures = self.sieve.sift(batch)
+        tuples, failures = self.failure_filter.split(batch)
         mask = truth(tuples.value(self.condition))
-        self.sieve.distribute(batch, [mask, pc.invert(mask)] if self.divides else [mask], (tuples, failures))
+        self.failure_filter.distribute(batch, [mask, pc.invert(mask)] if self.divides else [mask], (tuples, failures))
 
     def _run(self, logic: LogicProgram, batch: TupleBatch) -> None:
         """Run the logic for tuples, and submit each to port 0 or 1 by the condition; to port 0 without a condition.

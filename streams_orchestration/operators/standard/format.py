@@ -15,7 +15,7 @@ from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
 from streams_orchestration.operators.files.spl_lines import LineWriting, binary_of
 from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
@@ -131,7 +131,7 @@ class Format(Operator):
     def setup(self) -> None:
         """Compile the expressions. Raises ValueError as `check` does."""
         self.written, self.row, self.others = self._compile(self.context, self.parameters)
-        self.sieve = Sieve(self, self.others.expressions)
+        self.failure_filter = FailureFilter(self, self.others.expressions)
         to_text = bool(self.row) and pa.types.is_string(self.context.output_schema().field(self.row).type)
         source = self.context.inputs[0]
         of_bytes = self.parameters.format == "line" and not pa.types.is_string(source.field(self.written[0]).type)
@@ -146,9 +146,9 @@ class Format(Operator):
         Raises:
             DataError: with `onError: fail`, a tuple has no row, or an expression has no value.
         """
-        passed, failures = self.sieve.sift(batch)
+        passed, failures = self.failure_filter.split(batch)
         if not self.row:
-            self.sieve.set_aside(batch.arrow, failures, batch.watermarks)
+            self.failure_filter.set_aside(batch.arrow, failures, batch.watermarks)
             self.submit(self.others.of(passed))
             return
         rows, unwritten = self._rows(passed.arrow.select(self.written))
@@ -156,7 +156,7 @@ class Format(Operator):
             places = np.setdiff1d(np.arange(len(batch)), list(failures))
             failures = dict(sorted((failures | {int(places[each]): why for each, why in unwritten.items()}).items()))
             passed = passed.filter(np.isin(np.arange(len(passed)), list(unwritten), invert=True))
-        self.sieve.set_aside(batch.arrow, failures, batch.watermarks)
+        self.failure_filter.set_aside(batch.arrow, failures, batch.watermarks)
         schema = self.context.outputs[0]
         assert schema is not None
         end = b"" if self.parameters.format == "bin" else b"\n"

@@ -10,11 +10,11 @@ from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.expressions import Condition, parse_condition
-from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
+from streams_orchestration.operators.failed_tuples import FailureFilter, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.logic.operator import LogicOperator, LogicParameters, check_policy
 from streams_orchestration.operators.logic.program import LogicProgram
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText, SplText, program_of
 
 
@@ -84,7 +84,7 @@ class Functor(LogicOperator):
             self.use(self.program.logic)
             return
         condition, self.ports = self._compile(self.context, self.parameters)
-        self.sieve = Sieve(self, [each for port in self.ports for each in port.expressions], condition)
+        self.failure_filter = FailureFilter(self, [each for port in self.ports for each in port.expressions], condition)
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Filter the tuples, then compute and submit the tuples of every output port; set failed tuples aside.
@@ -97,7 +97,7 @@ class Functor(LogicOperator):
             for output, tuples in enumerate(self.program.outputs(batch)):
                 self.submit(tuples, output)
             return
-        tuples = self.sieve(batch)
+        tuples = self.failure_filter(batch)
         for output, assignments in enumerate(self.ports):
             self.submit(assignments.of(tuples), output)
 

@@ -11,12 +11,12 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import parse_expression
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.waiting import WaitingOperator
+from streams_orchestration.operators.tuple_queues import WaitingOperator
 
 
 class GateParameters(ExpressionParameters):
@@ -81,8 +81,8 @@ class Gate(WaitingOperator):
         """Compile the expression, and begin with no tuple passed. Raises ValueError as `check` does."""
         super().setup()
         self.count = self._compile(self.context, self.parameters)
-        self.sieve = Sieve(self, [self.count])
-        self.passing = Sieve(self, [], passes_on=True)
+        self.failure_filter = FailureFilter(self, [self.count])
+        self.passing = FailureFilter(self, [], passes_on=True)
         self.unacked = 0
         """The number of passed tuples minus the number of acknowledgements; may be negative."""
 
@@ -102,7 +102,7 @@ class Gate(WaitingOperator):
             self.waiting.append(self.passing(batch).arrow)
             acknowledged = [0]
         else:
-            acknowledged = self.sieve(batch).value(self.count).to_pylist()
+            acknowledged = self.failure_filter(batch).value(self.count).to_pylist()
         passing = 0
         for count in acknowledged:
             if count is None or count < 0:

@@ -8,7 +8,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.errors import DataError, shortened
 from streams_orchestration.operators.expressions import Expression
-from streams_orchestration.operators.failed_tuples import Sieve, sift
+from streams_orchestration.operators.failed_tuples import FailureFilter, split_failures
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.value_measures import Reached
 
@@ -19,16 +19,16 @@ class GroupResults:
     A failed group becomes a tuple of the input stream, in which all attributes outside of its key are null.
     """
 
-    def __init__(self, operator: Operator, sieve: Sieve, columns: Mapping[str, Expression]) -> None:
+    def __init__(self, operator: Operator, failure_filter: FailureFilter, columns: Mapping[str, Expression]) -> None:
         """Prepare for an Aggregate.
 
         Args:
             operator: the Aggregate. Its first input port has the key attributes, and its first output port gets the
                 tuples.
-            sieve: sets failed tuples aside.
+            failure_filter: sets failed tuples aside.
             columns: the expression of each output attribute, over the keys and the values of functions.
         """
-        self._sieve = sieve
+        self._failure_filter = failure_filter
         self._columns = columns
         self._stops = operator.parameters.on_error == "fail"
         self._source: pa.Schema = operator.context.inputs[0]
@@ -58,7 +58,7 @@ class GroupResults:
             failures = reasons | failures
         columns = {**keys, **{name: each.values for name, each in reached.items()}}
         groups = TupleBatch(pa.RecordBatch.from_arrays(list(columns.values()), list(columns)))
-        passed, failures = sift(groups, self._columns.values(), failures=failures)
+        passed, failures = split_failures(groups, self._columns.values(), failures=failures)
         for group, reason in failures.items():
             self._fail({name: part.slice(group, 1) for name, part in keys.items()}, reason, float(at[group]))
         has_tuple = np.ones(len(at), bool)
@@ -84,7 +84,7 @@ class GroupResults:
         """
         groups, self._failed = self._failed, []
         if not groups:
-            self._sieve.set_aside(tuples, failures)
+            self._failure_filter.set_aside(tuples, failures)
             return
         places = np.array(list(failures), np.int64)
         # a failed tuple comes before the next passing tuple
@@ -92,7 +92,9 @@ class GroupResults:
         order = np.argsort(np.r_[before, [at for at, _, _ in groups]], kind="stable")
         together = pa.concat_batches([tuples.take(pa.array(places)), *(self._as_tuple(key) for _, _, key in groups)])
         reasons = [*failures.values(), *(reason for _, reason, _ in groups)]
-        self._sieve.set_aside(together.take(pa.array(order)), {i: reasons[each] for i, each in enumerate(order)})
+        self._failure_filter.set_aside(
+            together.take(pa.array(order)), {i: reasons[each] for i, each in enumerate(order)}
+        )
 
     def _as_tuple(self, key: Mapping[str, pa.Array]) -> pa.RecordBatch:
         columns = [

@@ -22,7 +22,7 @@ from streams_orchestration.operators.http_client import (
     RetryAfter,
 )
 from streams_orchestration.operators.libraries import import_modules, pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.messages.decoders import PLAIN
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
 from streams_orchestration.operators.packages import require_package

@@ -14,7 +14,7 @@ from streams_orchestration.operators.clock import ClockOperator
 from streams_orchestration.operators.constants import constants
 from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.expressions import parse_condition
-from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
+from streams_orchestration.operators.failed_tuples import FailureFilter, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.key_columns import KeyColumns, has_expressions
 from streams_orchestration.operators.libraries import compute as pc
@@ -182,8 +182,8 @@ class Join(ClockOperator):
         windows, self.match, self.assignments = self._compile(self.context, self.parameters)
         self.variables = list(variable_columns(self.parameters))
         self.joined = joined_schema(self.context, self.variables)
-        self.matched = Sieve(self, [] if self.match is None else [self.match])
-        self.computed = Sieve(self, self.assignments.expressions)
+        self.matched = FailureFilter(self, [] if self.match is None else [self.match])
+        self.computed = FailureFilter(self, self.assignments.expressions)
         keys = (self.parameters.equality_lhs, self.parameters.equality_rhs)
         self.absent = self._absent(self.context, self.parameters)
         self.alone = self._alone(self.context, self.parameters)
@@ -297,7 +297,7 @@ class Join(ClockOperator):
         yours = self.sides[1 - port].log.take(there)
         variables = mine.select(self.variables).columns
         pairs = TupleBatch(self._join(*((mine, yours) if port == 0 else (yours, mine)), variables))
-        compared, failures = self.matched.sift(pairs)
+        compared, failures = self.matched.split(pairs)
         if failures and batch.num_rows > 1:
             return None
         self.matched.set_aside(pairs.arrow, failures)

@@ -29,7 +29,7 @@ from streams_orchestration.operators.kafka.producer import KafkaMessage, Transac
 from streams_orchestration.operators.keys.comparison import normalised
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import import_modules, pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.messages.encoders import check_encodable, encode, message_texts
 from streams_orchestration.operators.messages.registered import (
     RegisteredEncoder,

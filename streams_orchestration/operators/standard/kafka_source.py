@@ -18,17 +18,17 @@ from streams_orchestration.operators.errors import LOGGED, DataError, UnknownAtt
 from streams_orchestration.operators.kafka.client import KafkaRefusedError
 from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column, metadata_faults
 from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
-from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, recreated_topics, shown
-from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters, check_second_port
-from streams_orchestration.operators.kafka.taken import (
+from streams_orchestration.operators.kafka.read_result import (
     MessagePiece,
-    Taken,
+    ReadResult,
     joined,
     partition_name,
     partitions_of_messages,
 )
+from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, recreated_topics, shown
+from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters, check_second_port
 from streams_orchestration.operators.libraries import import_modules, np, pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.messages.decoders import Decoded, decode, decoded_schema, without_nulls
 from streams_orchestration.operators.messages.registered import (
     RegisteredDecoder,
@@ -102,7 +102,7 @@ class KafkaSource(SourceOperator):
         self.looked = NEVER
         """The monotonic time of the last check for new partitions."""
         self.bad = 0
-        self.ahead: tuple[Offset, ReadAhead[Taken]] | None = None
+        self.ahead: tuple[Offset, ReadAhead[ReadResult]] | None = None
         """The offset at which the background read of the next messages began, and the reader; None without one."""
         self.ended: frozenset[Partition] = frozenset()
         """The partitions that had no further message in the last call."""
@@ -177,7 +177,7 @@ class KafkaSource(SourceOperator):
         found = self.context.too_far_ahead([partition_name(each) for each in going_on])
         return frozenset(each for each in going_on if partition_name(each) in found)
 
-    def _taken(self, offset: Offset, limit: int, waiting: frozenset[Partition]) -> Taken:
+    def _taken(self, offset: Offset, limit: int, waiting: frozenset[Partition]) -> ReadResult:
         """Return the next messages, from the background read if it began at this offset, else after its end."""
         if self.ahead is not None:
             (begin, reading), self.ahead = self.ahead, None
@@ -190,9 +190,9 @@ class KafkaSource(SourceOperator):
     def _read_ahead(self, offset: Offset, limit: int, waiting: frozenset[Partition]) -> None:
         """Start to read the next batch in the background."""
         read = partial(self._take, offset, limit, waiting, patient=True)
-        self.ahead = (offset, ReadAhead(self.background, iter([read]), lambda read: read(), Taken.nbytes))
+        self.ahead = (offset, ReadAhead(self.background, iter([read]), lambda read: read(), ReadResult.nbytes))
 
-    def _take(self, offset: Offset, limit: int, waiting: frozenset[Partition], *, patient: bool = False) -> Taken:
+    def _take(self, offset: Offset, limit: int, waiting: frozenset[Partition], *, patient: bool = False) -> ReadResult:
         reader = self._opened()
         positions = Positions.of(offset or self._beginning(reader))
         if self.until is not None:
@@ -202,7 +202,7 @@ class KafkaSource(SourceOperator):
         if world.monotonic() - self.looked >= self.parameters.discovery:
             self._discover(reader, positions)
         if positions.exhausted():
-            return Taken(positions, {})
+            return ReadResult(positions, {})
         before = dict(positions.next)
         pieces: list[MessagePiece] = []
         try:
@@ -219,10 +219,10 @@ class KafkaSource(SourceOperator):
         places = {each: (first, behind[each]) for each, first in before.items() if first < behind[each]}
         ended = frozenset(reader.ended)
         if not pieces:
-            return Taken(positions, places, ended=ended)
+            return ReadResult(positions, places, ended=ended)
         tuples = TupleBatch.concat((piece.tuples for piece in pieces), self.schema)
         bad = [each for piece in pieces for each in piece.bad]
-        return Taken(positions, places, tuples, bad, pieces[-1].newest, ended, joined(pieces))
+        return ReadResult(positions, places, tuples, bad, pieces[-1].newest, ended, joined(pieces))
 
     def _opened(self) -> KafkaReader:
         if self.reader is None:

@@ -22,7 +22,7 @@ from streams_orchestration.operators.files.spl_lines import (
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.formats.spl_texts import check_types
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
 
 

@@ -12,10 +12,10 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import parse_expression
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.metrics import METRICS_LIMIT
 from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.states.rescaling import Route, Sharding
@@ -123,7 +123,7 @@ class MetricsSink(Operator):
             DataError: the operator has too many metrics, or an initial value is not finite.
         """
         self.expressions = self._compile(self.context, self.parameters)
-        self.sieve = Sieve(self, self.expressions.values())
+        self.failure_filter = FailureFilter(self, self.expressions.values())
         self.values: dict[str, float] = {}
         self._show(self.parameters.begin())
 
@@ -138,7 +138,7 @@ class MetricsSink(Operator):
             DataError: a value is not finite, the operator has too many metrics, or an expression has no value and
                 `onError` is `fail`.
         """
-        last, tuples = {}, self.sieve(batch)
+        last, tuples = {}, self.failure_filter(batch)
         for name, expression in self.expressions.items():
             values = pc.drop_null(tuples.value(expression))
             if len(values):

@@ -8,7 +8,7 @@ from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import DataError, TupleError, behind
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.logic.operator import LogicOperator
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.standard.file_rows import file_schema, made_columns, output_logic, source_file
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters
 from streams_orchestration.operators.standard.refused import REFUSED

@@ -19,11 +19,11 @@ from streams_orchestration.operators.brokers.address import (
 from streams_orchestration.operators.brokers.position import BrokerPosition
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.external_errors import status_passes
 from streams_orchestration.operators.http_client import check_token
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
 from streams_orchestration.operators.libraries import import_modules
-from streams_orchestration.operators.outside import status_passes
 from streams_orchestration.operators.packages import require_package
 
 AT_ONCE = 500

@@ -10,7 +10,7 @@ from streams_orchestration.operators.contract import OperatorContext, Punctuatio
 from streams_orchestration.operators.key_columns import KeyColumns
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.matching import MatchingOperator, MatchingParameters
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
 
 

@@ -22,7 +22,7 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.logic.operator import LogicOperator
 from streams_orchestration.operators.logic.program import SplLogic, state_signature
 from streams_orchestration.operators.logic.source_logic import SourceLogic
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.messages.decoders import check_decodable, decode, without_nulls
 from streams_orchestration.operators.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.standard.byte_input import bytes_read, check_bytes, mentions_of_bytes

@@ -17,7 +17,7 @@ from streams_orchestration.operators.expressions import evaluate, parse_expressi
 from streams_orchestration.operators.files.partitions import partition_values
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.mentions import is_over
+from streams_orchestration.operators.mentioned_attributes import is_over
 from streams_orchestration.operators.watermarks import END
 
 _MICROSECONDS = 1_000_000

@@ -18,7 +18,7 @@ from streams_orchestration.operators.databases.address import check_url, shown_u
 from streams_orchestration.operators.databases.row_tuples import RowTuples
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import import_modules, pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.standard.postgres_change_source_parameters import (
     SNAPSHOT,
     PostgresChangeSourceParameters,

@@ -10,10 +10,10 @@ from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.expressions import Condition, parse_condition
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.watermarks import Watermarks
 
@@ -59,7 +59,7 @@ class Punctor(Operator):
     def setup(self) -> None:
         """Compile the expressions. Raises ValueError as `check` does."""
         self.condition, self.assignments = self._compile(self.context, self.parameters)
-        self.sieve = Sieve(self, [self.condition, *self.assignments.expressions])
+        self.failure_filter = FailureFilter(self, [self.condition, *self.assignments.expressions])
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit the tuples, with markers where the condition is true; null is false. Set failed tuples aside.
@@ -67,12 +67,12 @@ class Punctor(Operator):
         Raises:
             DataError: an expression has no value for a tuple, and `onError` is `fail`.
         """
-        known = self.sieve(batch)
+        known = self.failure_filter(batch)
         mask = pc.fill_null(known.value(self.condition), fill_value=False).to_numpy(zero_copy_only=False)
         after = self.parameters.position == "after"
         places = np.flatnonzero(mask) + after
         tuples = self.assignments.of(known)
-        marks, tuples, done, sent = tuples.watermarks or Watermarks.of(), tuples.bare(), 0, 0
+        marks, tuples, done, sent = tuples.watermarks or Watermarks.of(), tuples.without_watermarks(), 0, 0
         upto = np.searchsorted(marks.places, places, side="left" if after else "right")
         for place, behind in zip(places.tolist(), upto.tolist(), strict=True):
             self.submit(tuples.slice(done, place - done).with_watermarks(marks.part(sent, behind, done)))

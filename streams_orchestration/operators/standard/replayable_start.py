@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Punctuation
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 
 
 class ReplayableStart(Operator):

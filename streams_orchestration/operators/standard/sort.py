@@ -17,7 +17,7 @@ from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.event_time.times import least_time
 from streams_orchestration.operators.event_time_input import LATE_PORT, check_late_port
 from streams_orchestration.operators.expressions import evaluate, parse_expression
-from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
+from streams_orchestration.operators.failed_tuples import FailureFilter, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.key_columns import (
     KeyColumns,
@@ -29,7 +29,7 @@ from streams_orchestration.operators.key_columns import (
 from streams_orchestration.operators.keys.comparison import distinct, key_batch
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.standard.event_time_groups import keeps_panes
 from streams_orchestration.operators.standard.sort_by_pane import PaneOrder
 from streams_orchestration.operators.standard.sort_by_time import TimeOrder
@@ -159,7 +159,7 @@ class Sort(ClockOperator):
         self.parameters = self.columns.named(self.parameters, {"partition_by": 0})
         self.context.inputs = self.columns.inputs
         window, self.keys, self.assignments = self._compile(self.context, self.parameters)
-        self.sieve = Sieve(self, [*self.keys, *self.assignments.expressions])
+        self.failure_filter = FailureFilter(self, [*self.keys, *self.assignments.expressions])
         order: Order | list[Order] = self.parameters.order
         orders = order if isinstance(order, list) else [order] * len(self.keys)
         self.ticks = Ticks()
@@ -224,17 +224,17 @@ class Sort(ClockOperator):
 
         Raises DataError for a missing key, compared value or event time, and with `onError: fail` for any expression.
         """
-        sifted = self.sieve(self.columns.extended(port, batch))
+        passed_tuples = self.failure_filter(self.columns.extended(port, batch))
         # a tuple without a value fails here: if it waited, the application would never continue
-        for expression in self.sieve.expressions:
-            sifted.value(expression)
+        for expression in self.failure_filter.expressions:
+            passed_tuples.value(expression)
         if self.timed is not None:
-            self.timed.process(sifted.batch, lambda passed: self.submit(self.assignments.of(Evaluated(passed))))
+            self.timed.process(passed_tuples.batch, lambda passed: self.submit(self.assignments.of(Evaluated(passed))))
             return
         if self.panes is not None:
-            self.panes.add(sifted.batch)
+            self.panes.add(passed_tuples.batch)
             return
-        tuples = sifted.arrow
+        tuples = passed_tuples.arrow
         if not self.window.tumbling:
             self._slide(tuples, int(self.window.eviction.size))
             return

@@ -13,10 +13,15 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import DataError, shortened
 from streams_orchestration.operators.expressions import parse_expression
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
+from streams_orchestration.operators.failed_tuples import (
+    ExpressionParameters,
+    FailureFilter,
+    check_failure_port,
+    own_outputs,
+)
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.storage.input_files import resolve_input
 
@@ -117,7 +122,7 @@ class Split(Operator):
             OSError: the file cannot be read.
         """
         self.expressions, self.mapping = self._compile(self.context, self.parameters)
-        self.sieve = Sieve(self, self.expressions)
+        self.failure_filter = FailureFilter(self, self.expressions)
         self.width = len(own_outputs(self.context, self.parameters))
 
     def process(self, port: int, batch: TupleBatch) -> None:
@@ -127,10 +132,10 @@ class Split(Operator):
             DataError: the file has no line for a key, and `unlisted` is `fail`; or an expression has no value for a
                 tuple, and `onError` is `fail`.
         """
-        tuples, failures = self.sieve.sift(batch)
+        tuples, failures = self.failure_filter.split(batch)
         values = [tuples.value(expression) for expression in self.expressions]
         masks = self._by_key(values[0]) if self.mapping else self._by_index(values)
-        self.sieve.distribute(batch, list(masks), (tuples, failures))
+        self.failure_filter.distribute(batch, list(masks), (tuples, failures))
 
     def _by_index(self, values: list[pa.Array]) -> np.ndarray:
         counts = np.zeros((self.width, len(values[0])), np.int64)

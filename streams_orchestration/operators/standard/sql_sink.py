@@ -14,7 +14,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters
 from streams_orchestration.operators.databases.address import check_url, shown_url
 from streams_orchestration.operators.libraries import import_modules
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.sinks.target_columns import target_columns

@@ -17,11 +17,11 @@ from streams_orchestration.operators.contract import (
 from streams_orchestration.operators.databases.address import check_url, shown_url
 from streams_orchestration.operators.databases.row_tuples import RowTuples
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.standard.sql_source_parameters import SqlSourceParameters, source_columns
 
 if TYPE_CHECKING:
-    from streams_orchestration.operators.databases.growing import GrowingTable
+    from streams_orchestration.operators.databases.incremental_table import IncrementalTable
 
 RECENT_ROWS = 10_000
 """The number of recent rows that are counted again to detect late rows among them."""
@@ -85,7 +85,7 @@ class SqlSource(SourceOperator):
             raise DataError(message)
         self.columns = source_columns(self.context, self.parameters)
         self._tuples = RowTuples(self, self.columns, self.parameters.on_bad_tuple)
-        self._source: GrowingTable | None = None
+        self._source: IncrementalTable | None = None
         self._backoff = Backoff(self.context, refusal=DatabaseError)
         self._seen: list[_Seen] = []
         self._looked = self._inspected = float("-inf")
@@ -140,7 +140,7 @@ class SqlSource(SourceOperator):
         return self._place
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:
-        from streams_orchestration.operators.databases.growing import Range
+        from streams_orchestration.operators.databases.incremental_table import Range
         from streams_orchestration.operators.databases.values import cut_value, value_of
 
         self._connect()
@@ -171,11 +171,11 @@ class SqlSource(SourceOperator):
         return self._ended(offset) if until is not None and not self._more else ProducedTo(offset, exhausted=False)
 
     def _connect(self) -> None:
-        from streams_orchestration.operators.databases.growing import GrowingTable
+        from streams_orchestration.operators.databases.incremental_table import IncrementalTable
 
         if self._source is None:
             p = self.parameters
-            self._source = GrowingTable(p.url, table=p.table, query=p.query, column=p.column, columns=self.columns)
+            self._source = IncrementalTable(p.url, table=p.table, query=p.query, column=p.column, columns=self.columns)
 
     def _ended(self, offset: Offset) -> ProducedTo:
         self.punctuate(Punctuation.WINDOW)

@@ -9,11 +9,11 @@ from pydantic import Field
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.expressions import Condition, parse_condition
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.waiting import WaitingOperator
+from streams_orchestration.operators.tuple_queues import WaitingOperator
 
 
 class SwitchParameters(ExpressionParameters):
@@ -60,8 +60,8 @@ class Switch(WaitingOperator):
         """Compile the condition, and begin with the initial status. Raises ValueError as `check` does."""
         super().setup()
         self.status = self._compile(self.context, self.parameters)
-        self.sieve = Sieve(self, [self.status])
-        self.passing = Sieve(self, [], passes_on=True)
+        self.failure_filter = FailureFilter(self, [self.status])
+        self.passing = FailureFilter(self, [], passes_on=True)
         self.closed: bool = self.parameters.initial_status
 
     def reset_to_initial_state(self) -> None:
@@ -78,7 +78,7 @@ class Switch(WaitingOperator):
             DataError: with `onError: fail`, the condition has no value, or a tuple has a null in a NOT NULL attribute.
         """
         if port == 1:
-            statuses = pc.fill_null(self.sieve(batch).value(self.status), fill_value=False).to_pylist()
+            statuses = pc.fill_null(self.failure_filter(batch).value(self.status), fill_value=False).to_pylist()
             if any(statuses):  # a switch that is closed only for a moment also passes the waiting tuples
                 self.release(len(self.waiting))
             self.closed = statuses[-1] if statuses else self.closed

@@ -7,7 +7,7 @@ from pydantic import Field
 from streams_orchestration import world
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Parameters
-from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
 
 LONGEST_PAUSE = 5.0

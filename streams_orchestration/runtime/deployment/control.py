@@ -21,7 +21,7 @@ from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_machine import WORKING
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
-from streams_orchestration.runtime.units.unit_facts import Health, Trouble
+from streams_orchestration.runtime.units.unit_facts import FailureCause, Health
 from streams_orchestration.runtime.units.watch import observe
 
 STOP_SECONDS = 30.0
@@ -34,7 +34,7 @@ def launch(
     *,
     asked_at: float | None = None,
     launcher: HostLauncher | None = None,
-    heal: bool = True,
+    recover: bool = True,
 ) -> tuple[str, ...]:
     """Start every missing host of an application that is wanted to run. Concurrent callers start each host once.
 
@@ -46,7 +46,7 @@ def launch(
         application: name of the application.
         asked_at: the time at which the command was entered, in unix seconds; the start-up time counts from there.
         launcher: starts the hosts; None for processes on this machine.
-        heal: also take up the resets that units need, and mark the units of dead hosts as failed.
+        recover: also take up the resets that units need, and mark the units of dead hosts as failed.
 
     Returns:
         The hosts in words. `host 0, pid 4711` was started here; an agent starts `host 0 on north`; `host 0 waits: ...`
@@ -62,7 +62,7 @@ def launch(
     asked_at = None if asked_at is None else clock.shared(asked_at)
     observe(catalog, application)
     status = read_units(catalog, application)
-    failed = failures(status, clock.now()) if heal else ()
+    failed = failures(status, clock.now()) if recover else ()
     mendable = [failure.unit for failure in failed if not failure.exhausted]
     a = tables.application
     chosen = Chosen()
@@ -71,7 +71,7 @@ def launch(
         with catalog.write() as connection:
             row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
             wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
-            if wanted and heal:
+            if wanted and recover:
                 mark_taken_up(connection, application, [*mendable, *_lost(connection, application)])
             chosen = choose_missing(connection, catalog.home, row, asked_at) if wanted else Chosen()
     except CommitUnknownError as error:
@@ -87,7 +87,7 @@ def _lost(connection: Connection, application: str) -> list[str]:
     """Mark the units of dead hosts as failed, so that they refuse commits of these hosts; return the units.
 
     Raises:
-        StreamsRuntimeError, BrokenPromiseError: see `advance`.
+        StreamsRuntimeError, InvariantError: see `advance`.
     """
     h, p, u = tables.host, tables.pe, tables.unit
     lost: list[str] = []
@@ -99,9 +99,9 @@ def _lost(connection: Connection, application: str) -> list[str]:
             continue
         members = select(p.c.unit).where(p.c.application == application, p.c.host == host.id, ~p.c.final)
         working = (u.c.application == application, u.c.name.in_(members), u.c.state.in_(WORKING))
-        trouble = Trouble(f"host {host.id} ({status.process}) is gone", host.heartbeat_at or host.launched_at)
+        failure = FailureCause(f"host {host.id} ({status.process}) is gone", host.heartbeat_at or host.launched_at)
         for name in connection.scalars(select(u.c.name).where(*working)).all():
-            advance(connection, application, name, clock.now(), Health(trouble, up=False))
+            advance(connection, application, name, clock.now(), Health(failure, up=False))
             lost.append(name)
     return lost
 

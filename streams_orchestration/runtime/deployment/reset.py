@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.deployment.control import launch
-from streams_orchestration.runtime.deployment.leaving import leave_machines
+from streams_orchestration.runtime.deployment.host_relocation import leave_machines
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
@@ -88,7 +88,7 @@ def reset(
     begin_reset(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do this as well, in case this process dies
     # also if the unit was reset before: that call may have died before it launched the hosts
-    launch(catalog, application, launcher=launcher, heal=False)
+    launch(catalog, application, launcher=launcher, recover=False)
     with catalog.read() as connection:
         row = unit_row(connection, application, unit)
     if row.state == LIMIT and not force:
@@ -128,8 +128,8 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
         mark_taken_up(connection, application, [unit])
         health = read_health(connection, application, now, [unit])[unit]
         event: Event = ResetRequested(force=force, healthy=health.up)
-        if health.trouble is not None:  # a unit whose PEs have ended is not unhealthy
-            event = replace(event, cause=health.trouble.cause, kind=health.trouble.kind)
+        if health.failure is not None:  # a unit whose PEs have ended is not unhealthy
+            event = replace(event, cause=health.failure.cause, kind=health.failure.kind)
         if row.timer in ("drain", "reset") and row.deadline is not None and now >= row.deadline:
             event = TimerFired(row.timer, row.timer_number)
         garbage = advance(connection, application, unit, now, health, event)

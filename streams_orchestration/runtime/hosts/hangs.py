@@ -1,6 +1,6 @@
 """Detection of hangs: an engine that does not answer, and workers that make no progress in a task.
 
-Workers that hang are killed here. The class `Stalls` in `heart` handles processes that a signal has stopped.
+Workers that hang are killed here. The class `Stalls` in `heartbeat` handles processes that a signal has stopped.
 """
 
 from __future__ import annotations

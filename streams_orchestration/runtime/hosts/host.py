@@ -21,7 +21,7 @@ from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
 from streams_orchestration.runtime.catalog.place_of_files import check_place
 from streams_orchestration.runtime.engine.port import Engine
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
-from streams_orchestration.runtime.hosts.heart import Heart
+from streams_orchestration.runtime.hosts.heartbeat import Heartbeat
 from streams_orchestration.runtime.hosts.last_sweep import LastSweep
 from streams_orchestration.runtime.hosts.pes import deployed_pes, units_on, units_timed_by
 from streams_orchestration.runtime.hosts.presence import Presence, Wanted
@@ -33,8 +33,8 @@ from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
 from streams_orchestration.runtime.hosts.unusable_files import require_usable_files
 from streams_orchestration.runtime.lineage.reporter import reporter
 from streams_orchestration.runtime.log_rotation import rotate
+from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.processes import MACHINE, is_alive, is_here
-from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.completing import clear_after_publishers, complete, flush_removals
 from streams_orchestration.runtime.sinks.delivering import deliverers
@@ -122,9 +122,9 @@ class Host:
         """The number of times so far that the host has collected garbage."""
         settings = Settings(**row.settings)
         self.log_size = settings.log_size
-        self.errors = RecurringErrors(log)
+        self.errors = LoopErrors(log)
         self.queries = Queries(self.presence, self.catalog, engine, settings)
-        self.heart = Heart(self.presence, settings.hang_limit, self.queries.busy)
+        self.heartbeat = Heartbeat(self.presence, settings.hang_limit, self.queries.busy)
         self.plan: int = row.plan
         """Number of the plan whose programs are loaded."""
         self.units: frozenset[str] = frozenset()
@@ -148,13 +148,13 @@ class Host:
             Exception: see `Engine.wait`.
         """
         self.outage.through(self._check_storage)
-        self.heart.start()
+        self.heartbeat.start()
         StorageWatch(self.home.store, self.presence.report).start()
         self.start_up.reached("imports", clock.now())
         self._rotate_logs()  # a host that fails soon after its start tidies nothing
         version = self.engine.wait()
         self.start_up.reached("session", clock.now())
-        self.heart.watch(self.engine)
+        self.heartbeat.watch(self.engine)
         self.engine.watch(self.catalog.changes.wake)
         log.info("%s is up", version)
         self.outage.through(self.presence.report_up)
@@ -164,7 +164,7 @@ class Host:
         while True:
             try:
                 state = self._follow()
-                self.heart.rest()
+                self.heartbeat.rest()
                 return state
             except CatalogUnavailableError as error:  # nothing is lost: every step of a turn may be repeated
                 self._outlast(error)
@@ -176,7 +176,7 @@ class Host:
     def _outlast(self, error: CatalogUnavailableError) -> None:
         """Wait until the catalog is back, or the engine or host ends; raises UnwantedHostError or as `Outage.met`."""
         while not self.terminated and self.engine_end() is None:
-            self.heart.turned()
+            self.heartbeat.turned()
             self.outage.met(error)
             try:
                 self.presence.row()
@@ -200,7 +200,7 @@ class Host:
         while True:
             mark = self.catalog.changes.mark()
             began = world.monotonic()
-            self.heart.turned()
+            self.heartbeat.turned()
             if self.terminated:
                 self.stop_all()
                 return "FAILED"
@@ -267,7 +267,7 @@ class Host:
             seconds = min(until - now, self.deadline - clock.now(), NEIGHBOURS_SECONDS)
             if seconds <= 0 or self.catalog.changes.wait(mark, seconds) or not self._neighbours_live():
                 break
-            self.heart.turned()
+            self.heartbeat.turned()
         world.sleep(max(began + MIN_INTERVAL_SECONDS - world.monotonic(), 0.0))
 
     def _neighbours_live(self) -> bool:
@@ -332,15 +332,15 @@ class Host:
         """
         programs = self.queries.programs
         collect_garbage(self.catalog, self.application, programs.values(), units, self.plan)
-        self.heart.turned()  # each step may wait for the storage
+        self.heartbeat.turned()  # each step may wait for the storage
         mine = {pe: program for pe, program in programs.items() if program.unit in units}
         unknown = unknown_pes(self.catalog, self.application)
-        self.heart.turned()
+        self.heartbeat.turned()
         return unknown is not None and not sweep(self.catalog, self.application, (*mine, *unknown), mine.values()).left
 
     def _clear_all(self) -> bool:
         is_clear = clear_after_publishers(self.catalog, self.application)
-        self.heart.turned()
+        self.heartbeat.turned()
         is_clear &= self._clear({program.unit for program in self.queries.programs.values()})
         return is_clear and flush_removals(self.catalog, self.application)
 
@@ -375,8 +375,8 @@ class Host:
 
     def _require_files(self) -> None:
         """Raise UnusableFilesError if another machine is to publish or remove what this one cannot."""
-        troubles = self.publisher.unusable(), self.last_sweep.trouble
-        require_usable_files(self.catalog, self.application, self.number, troubles)
+        failures = self.publisher.unusable(), self.last_sweep.failure
+        require_usable_files(self.catalog, self.application, self.number, failures)
 
     def _quiesce(self) -> None:
         """Stop the receivers, and wait `SHUTDOWN_SECONDS` at most for batches under way; no new ones begin then."""
@@ -397,4 +397,4 @@ class Host:
 
     def engine_end(self, patience: float = 0.0) -> str | None:
         """Return in words how the engine ended, or None if it still runs after `patience` seconds, or is not up yet."""
-        return self.heart.engine_end(patience)
+        return self.heartbeat.engine_end(patience)

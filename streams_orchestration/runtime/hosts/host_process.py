@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 from streams_orchestration import world
 from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.runtime.engine.port import Engine, EngineStart
-from streams_orchestration.runtime.hiding import hide_secrets
 from streams_orchestration.runtime.open_files import raise_open_files
+from streams_orchestration.runtime.secret_redaction import hide_secrets
 from streams_orchestration.runtime.settings import LOCAL, EngineSettings, SettingError
 from streams_orchestration.runtime.storage.home import Home
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from streams_orchestration import world
 from streams_orchestration.operators.pauses import Pauses
-from streams_orchestration.runtime.storage.broken_disks import FileTrouble
+from streams_orchestration.runtime.storage.broken_disks import FileFailure
 
 CLEAR_SECONDS = 120.0
 """Seconds from the first failed attempt after which an application completes although files are left."""
@@ -33,11 +33,11 @@ class LastSweep:
         self._next = 0.0
 
     @property
-    def trouble(self) -> FileTrouble | None:
-        """The trouble with files that cannot be removed; None before the first attempt and after a complete one."""
+    def failure(self) -> FileFailure | None:
+        """The failure to remove files; None before the first attempt and after a complete one."""
         if not self._failures:
             return None
-        return FileTrouble(world.monotonic() - self._since, "files that no commit names cannot be removed")
+        return FileFailure(world.monotonic() - self._since, "files that no commit names cannot be removed")
 
     def forget(self) -> None:
         """Forget failed attempts. The last one may have failed only because units were held at that time."""

@@ -16,8 +16,8 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.pes import PlacedPe, units_on
+from streams_orchestration.runtime.hosts.planner_notifier import PlannerNotifier
 from streams_orchestration.runtime.hosts.presence import Presence
-from streams_orchestration.runtime.hosts.relay import Relay
 from streams_orchestration.runtime.hosts.segments_here import streams_here
 from streams_orchestration.runtime.operator_errors import DiskFailure, OperatorFailure, OutsideFailure
 from streams_orchestration.runtime.settings import Settings
@@ -65,7 +65,7 @@ class Queries:
         self._here: dict[int, frozenset[str]] = {}
         """PE of this host -> its streams whose segments stay on this machine (`segments_here`)."""
         self._failed: set[int] = set()
-        self._relay = Relay(self._application)
+        self._relay = PlannerNotifier(self._application)
         catalog.changes.on_change = self._relay.notify
 
     def load(self, pes: Sequence[PlacedPe], base: str) -> None:

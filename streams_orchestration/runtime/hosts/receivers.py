@@ -22,8 +22,8 @@ from streams_orchestration.operators.journal.writing import Journal, JournalHeld
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.place_of_files import installation_of
 from streams_orchestration.runtime.errors import CatalogUnavailableError
-from streams_orchestration.runtime.hosts.confirming import Confirmer, confirming, cut_offsets
-from streams_orchestration.runtime.recurring import RecurringErrors
+from streams_orchestration.runtime.hosts.confirmer import Confirmer, confirming, cut_offsets
+from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 
@@ -57,7 +57,7 @@ class Receiver:
         self._lock = world.Lock()
         self._stopping = False
         self._ended = False
-        self._errors = RecurringErrors(log)
+        self._errors = LoopErrors(log)
 
     @property
     def directory(self) -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.recurring import RecurringErrors
+from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.storage.store import Store, StoreError
 
 STORAGE_CHECK_SECONDS = 10.0
@@ -31,7 +31,7 @@ class StorageWatch:
         self._reported: str | None = ""
         """The error last written into the host's row. At first it is unknown, which the empty string encodes."""
         self._since: float | None = None
-        self._errors = RecurringErrors(log)
+        self._errors = LoopErrors(log)
 
     def start(self) -> None:
         """Start the thread, unless the storage is a local state directory, which needs no check."""
@@ -46,8 +46,8 @@ class StorageWatch:
         try:
             self._store.reach()
             error = None
-        except StoreError as trouble:
-            error = str(trouble)
+        except StoreError as failure:
+            error = str(failure)
         if error is None:
             self._since = None
         elif self._since is None:

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.errors import UnusableFilesError
-from streams_orchestration.runtime.storage.broken_disks import FileTrouble
+from streams_orchestration.runtime.storage.broken_disks import FileFailure
 from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.host_requirements import read_requirements, refusal
 
@@ -34,22 +34,22 @@ _MACHINES = select(tables.machine)
 
 
 def require_usable_files(
-    catalog: Catalog, application: str, number: int, troubles: Iterable[FileTrouble | None]
+    catalog: Catalog, application: str, number: int, failures: Iterable[FileFailure | None]
 ) -> None:
     """Check that a host can use the files of its machine, or that no other machine would take it.
 
-    A host that no agent has started passes, and so does trouble shorter than `WAITS` tells.
+    A host that no agent has started passes, and so does a failure shorter than `WAITS` tells.
 
     Args:
         catalog: the catalog of the application.
         application: the name of the application.
         number: the number of the host.
-        troubles: the troubles of the host with files of its machine.
+        failures: the failures of the host with files of its machine.
 
     Raises:
         UnusableFilesError: files could not be used for long, and another machine takes the host.
     """
-    longest = max((trouble for trouble in troubles if trouble is not None), default=None)
+    longest = max((failure for failure in failures if failure is not None), default=None)
     if longest is None or longest.seconds < WAITS.first:
         return
     with catalog.read() as connection:

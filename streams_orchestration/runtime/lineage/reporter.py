@@ -29,8 +29,8 @@ from streams_orchestration.runtime.lineage.client import (
 from streams_orchestration.runtime.lineage.flows import About, flows_of
 from streams_orchestration.runtime.lineage.progress import EventName, RunMoment, due
 from streams_orchestration.runtime.lineage.views import View, read_view, rows_since
+from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
-from streams_orchestration.runtime.recurring import RecurringErrors
 
 if TYPE_CHECKING:
     from openlineage.client.event_v2 import RunEvent
@@ -89,7 +89,7 @@ class Reporter:
         """The run of the last event that this process sent, and the application at that time."""
         self._said: str | None = None
         self._failures = 0
-        self._errors = RecurringErrors(log)
+        self._errors = LoopErrors(log)
         self._stopped = world.Event()
         self._thread = world.Thread(target=self._run, name="lineage", daemon=True)
 

@@ -18,9 +18,9 @@ from streams_orchestration.runtime.hosts.launcher import (
     process_command,
 )
 from streams_orchestration.runtime.log_rotation import LOG_BYTES, rotate
+from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.open_files import require_open_files
 from streams_orchestration.runtime.processes import ProcessIdentity, identify
-from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 
@@ -78,7 +78,7 @@ class Standbys:
         self._launcher = launcher
         self._waiting: list[Standby] = []
         self._log_size = log_size
-        self._errors = RecurringErrors(log)
+        self._errors = LoopErrors(log)
         self._launched = -STANDBY_DELAY_SECONDS
 
     @property

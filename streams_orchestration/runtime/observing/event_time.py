@@ -17,7 +17,7 @@ from streams_orchestration.compiler.event_time.roles import role_in
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.operators.event_time.holder import HolderKind
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.runtime.queries.drift import source_behind
+from streams_orchestration.runtime.queries.watermark_alignment import source_behind
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from streams_orchestration.runtime.observing.metrics import (
     stream_metrics,
 )
 from streams_orchestration.runtime.programs.counts import Counts
-from streams_orchestration.runtime.queries.drift import stored_clocks
+from streams_orchestration.runtime.queries.watermark_alignment import stored_clocks
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
 

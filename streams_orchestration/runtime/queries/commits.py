@@ -16,9 +16,9 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState, UnitState
 from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError, explained
+from streams_orchestration.runtime.invariants import promise
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts
-from streams_orchestration.runtime.promises import promise
 from streams_orchestration.runtime.queries.recording import Total, batch_counts, record
 from streams_orchestration.runtime.transport.connections import change_links, connect
 from streams_orchestration.runtime.units.controller import advance, note_commit
@@ -101,7 +101,7 @@ def commit_batch(
         StreamsRuntimeError: the names of files that the tasks have written could not be synced to disk.
         StaleGenerationError: a reset, another start or another commit came in between, or a reset is due; nothing was
             changed.
-        BrokenPromiseError: the batch breaks a rule of the recovery protocol; nothing was changed.
+        InvariantError: the batch breaks a rule of the recovery protocol; nothing was changed.
         CatalogUnavailableError: the call may be repeated.
         CatalogError: the catalog cannot be used; nothing was changed.
     """
@@ -160,7 +160,7 @@ def _check(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], r
     """Check the invariants of a commit (B4, B18).
 
     Raises:
-        BrokenPromiseError: one of them does not hold.
+        InvariantError: one of them does not hold.
     """
     batch = f"batch {plan.batch} of PE {program.pe} of {program.application}"
     tasks = {(result.level, result.partition) for result in results}

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from streams_orchestration import world
-from streams_orchestration.operators.outside import is_outside
+from streams_orchestration.operators.external_errors import is_outside
 from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -31,7 +31,7 @@ from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.broken_disks import is_of_disk
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.tasks.answers import take_answers
+from streams_orchestration.runtime.tasks.task_results import take_answers
 
 PAUSES = Pauses(first=0.002, longest=0.1)
 """Pauses between two looks at the catalog that find nothing to do."""

@@ -15,9 +15,9 @@ from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Ta
 from streams_orchestration.operators.event_time.watermark import OWN
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, Segment, TaskInput
-from streams_orchestration.runtime.queries.drift import counted_clocks, slowest_peer, source_behind
 from streams_orchestration.runtime.queries.pacing import FIRST
 from streams_orchestration.runtime.queries.pe_view import PeView
+from streams_orchestration.runtime.queries.watermark_alignment import counted_clocks, slowest_peer, source_behind
 
 
 def plan_batch(

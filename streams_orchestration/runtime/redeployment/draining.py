@@ -21,7 +21,7 @@ from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.limits import HOLD_SECONDS
-from streams_orchestration.runtime.recurring import RecurringErrors
+from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.units.holding import at_cut, close_epochs, hold, release, under_way
 from streams_orchestration.runtime.units.region_machine import LIMIT
@@ -54,7 +54,7 @@ def units_on_hold(catalog: Catalog, application: str, units: Collection[str]) ->
     over = world.Event()
 
     def renew() -> None:
-        errors = RecurringErrors(log)
+        errors = LoopErrors(log)
         while not over.wait(HOLD_SECONDS / 3):
             # after an error of the catalog, the next renewal is early enough
             with errors.survived(f"the units of {application} are no longer on hold"), suppress(StreamsRuntimeError):
@@ -107,7 +107,7 @@ def drain(
 
     Raises:
         StreamsRuntimeError: see `observe`.
-        BrokenPromiseError: see `roll_back`.
+        InvariantError: see `roll_back`.
     """
     began = world.monotonic()
     given_up: set[str] = set()
@@ -147,7 +147,7 @@ def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> Non
     They continue in a new generation. Nothing is written if no unit has failed.
 
     Raises:
-        BrokenPromiseError: see `roll_back`.
+        InvariantError: see `roll_back`.
     """
     u = tables.unit
     failed = (u.c.application == application, u.c.name.in_(units), u.c.state.in_(("UNHEALTHY", LIMIT)))
@@ -170,7 +170,7 @@ def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -
         Names of the rolled-back regions.
 
     Raises:
-        BrokenPromiseError: see `roll_back`.
+        InvariantError: see `roll_back`.
     """
     u = tables.unit
     mine = (u.c.application == application, u.c.name.in_(units), u.c.region.is_not(None))
@@ -193,7 +193,7 @@ def _go_back(connection: Connection, unit: UnitRow) -> list[str]:
     """Roll a unit back to its cut, in a new generation; return the files that the catalog no longer names.
 
     Raises:
-        BrokenPromiseError: see `roll_back`.
+        InvariantError: see `roll_back`.
     """
     u = tables.unit
     garbage = roll_back(connection, unit, unit.completed_epoch + 1)

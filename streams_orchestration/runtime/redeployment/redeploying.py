@@ -28,11 +28,11 @@ from streams_orchestration.runtime.errors import (
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
-from streams_orchestration.runtime.redeployment.carrying import Carrier, CommonCut, read_cut
-from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
+from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import drain, units_on_hold
+from streams_orchestration.runtime.redeployment.state_migration import Carrier, CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, require_incomplete, switch
-from streams_orchestration.runtime.redeployment.trying import await_trial, start
+from streams_orchestration.runtime.redeployment.trial_supervision import await_trial, start
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.holding import hold
 
@@ -232,7 +232,7 @@ class PlanChange:
 
         Raises:
             StateRefusedError, MisplacedKeysError, OperatorError, OSError: see `Carrier.carry`.
-            NotDeployableError, BrokenPromiseError, ImplementationError, ValidationError: see `switch`.
+            NotDeployableError, InvariantError, ImplementationError, ValidationError: see `switch`.
         """
         if drain(self.catalog, self.application, self.programs, self.redeployment.ending, 0.0):
             return None
@@ -248,7 +248,7 @@ class PlanChange:
 
         Raises:
             NotAtCutError: a changed unit is not at the cut whose states were carried over.
-            NotDeployableError, BrokenPromiseError, ImplementationError, ValidationError: see `switch`.
+            NotDeployableError, InvariantError, ImplementationError, ValidationError: see `switch`.
             StateRefusedError, MisplacedKeysError, OperatorError, OSError: see `Carrier.carry`.
         """
         carrier, cut = self._carrier()

@@ -27,11 +27,11 @@ from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.sink_rows import SinkRow
 from streams_orchestration.runtime.deployment.deployment import insert_pe, insert_unit
 from streams_orchestration.runtime.errors import NotDeployableError, StreamsRuntimeError
+from streams_orchestration.runtime.invariants import promise
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.stored_compilation import base_directory, stored
-from streams_orchestration.runtime.promises import promise
-from streams_orchestration.runtime.redeployment.carrying import Carried, CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.counters import read_counters
+from streams_orchestration.runtime.redeployment.state_migration import Carried, CommonCut, read_cut
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.clock_calls import goes_by_clock
@@ -94,7 +94,7 @@ def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, 
         NotAtCutError: a changed unit is not at a cut or no longer held, or has moved on from the cut of the new plan,
             or there are unread tuples between changed units.
         NotDeployableError: the application has been completed.
-        BrokenPromiseError, ImplementationError, ValidationError: see `begin`.
+        InvariantError, ImplementationError, ValidationError: see `begin`.
     """
     redeployment = new.redeployment
     application, changed, begins = redeployment.application, set(redeployment.ending), set(redeployment.beginning)
@@ -133,7 +133,7 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
         rows: the rows of the former units, by name.
 
     Raises:
-        BrokenPromiseError: a former unit has the generation in which its successor would begin, or a later one.
+        InvariantError: a former unit has the generation in which its successor would begin, or a later one.
         ImplementationError, ValidationError: see `operators_of`.
     """
     redeployment, plan, cut, carried = new.redeployment, new.deployment, new.cut, new.carried

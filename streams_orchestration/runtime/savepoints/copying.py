@@ -7,15 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streams_orchestration.runtime.catalog.start_lock import lock_start
-from streams_orchestration.runtime.savepoints.manifest import (
-    Manifest,
-    SavepointError,
-    read_file,
-    read_manifest,
-    write_manifest,
-)
-from streams_orchestration.runtime.savepoints.place import SavepointPlace
-from streams_orchestration.runtime.savepoints.places import (
+from streams_orchestration.runtime.savepoints.atomic_places import (
     here,
     new_directory,
     place_of,
@@ -23,6 +15,14 @@ from streams_orchestration.runtime.savepoints.places import (
     savepoint_of,
     sweep,
 )
+from streams_orchestration.runtime.savepoints.manifest import (
+    Manifest,
+    SavepointError,
+    read_file,
+    read_manifest,
+    write_manifest,
+)
+from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
 from streams_orchestration.runtime.storage.home import Home
 
 

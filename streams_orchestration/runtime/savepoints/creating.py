@@ -25,10 +25,11 @@ from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.limits import HOLD_SECONDS
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
-from streams_orchestration.runtime.redeployment.carrying import CommonCut, read_cut
-from streams_orchestration.runtime.redeployment.deployed import deployed_plan, stored_facts
+from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan, stored_facts
 from streams_orchestration.runtime.redeployment.draining import drain, units_on_hold
-from streams_orchestration.runtime.redeployment.trying import await_trial
+from streams_orchestration.runtime.redeployment.state_migration import CommonCut, read_cut
+from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
+from streams_orchestration.runtime.savepoints.atomic_places import new_directory, place_of, sweep
 from streams_orchestration.runtime.savepoints.manifest import (
     SCHEMA_VERSION,
     Manifest,
@@ -41,9 +42,8 @@ from streams_orchestration.runtime.savepoints.manifest import (
     write_manifest,
     write_plan,
 )
-from streams_orchestration.runtime.savepoints.place import STATES, SavepointPlace
-from streams_orchestration.runtime.savepoints.places import new_directory, place_of, sweep
-from streams_orchestration.runtime.savepoints.surroundings import sinks
+from streams_orchestration.runtime.savepoints.savepoint_place import STATES, SavepointPlace
+from streams_orchestration.runtime.savepoints.shared_resources import sinks
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.directories import unmarked_directories
 from streams_orchestration.runtime.sinks.outputs import newest_name
@@ -110,7 +110,7 @@ def create_savepoint(
         ValidationError: see `sinks`.
         OtherVersionError: another version of the product wrote the deployed plan.
         HostLaunchError, JavaError, SettingError: hosts that are needed to reach a cut cannot be started.
-        StreamsRuntimeError, BrokenPromiseError: see `await_trial`, `drain` and `launch`.
+        StreamsRuntimeError, InvariantError: see `await_trial`, `drain` and `launch`.
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     application = lock.application
@@ -141,7 +141,7 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
         SavepointError: an operator may change Imports and Exports, a unit is no longer reset, or the application does
             not come to rest in time.
         HostLaunchError, JavaError, SettingError: a host cannot be started.
-        OtherVersionError, StreamsRuntimeError, BrokenPromiseError: see `drain` and `launch`.
+        OtherVersionError, StreamsRuntimeError, InvariantError: see `drain` and `launch`.
         NotDeployedError: the application was removed meanwhile.
     """
     changing = next((each.name for p in programs for each in p.operators.values() if each.links is not None), None)

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
-from streams_orchestration.runtime.savepoints.place import SavepointPlace, UnfitFileError, reason_of
+from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace, UnfitFileError, reason_of
 
 SCHEMA_VERSION = 1
 """Version of the format of the manifest and of the files that it names."""

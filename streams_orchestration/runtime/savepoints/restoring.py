@@ -15,12 +15,12 @@ from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.errors import CommitUnknownError
 from streams_orchestration.runtime.programs.batches import StateFile
 from streams_orchestration.runtime.programs.stored_compilation import base_directory, prepare_stored
-from streams_orchestration.runtime.redeployment.carrying import Carried, Carrier, CommonCut
+from streams_orchestration.runtime.redeployment.state_migration import Carried, Carrier, CommonCut
 from streams_orchestration.runtime.redeployment.switching import NewPlan, begin
-from streams_orchestration.runtime.savepoints.accepting import AcceptedRestore, accept, refuse_doubled_exports
 from streams_orchestration.runtime.savepoints.manifest import Manifest, SavepointError
-from streams_orchestration.runtime.savepoints.place import SavepointPlace, reason_of
-from streams_orchestration.runtime.savepoints.surroundings import enter_directories, go_on_reading
+from streams_orchestration.runtime.savepoints.restore_checks import AcceptedRestore, accept, refuse_doubled_exports
+from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace, reason_of
+from streams_orchestration.runtime.savepoints.shared_resources import enter_directories, go_on_reading
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.store import remove_files
 

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.sinks.directories import unmarked_units
 from streams_orchestration.runtime.storage.home import data_of
-from streams_orchestration.runtime.storage.waiting import path_of, remove_abandoned
+from streams_orchestration.runtime.storage.pending_files import path_of, remove_abandoned
 
 log = logging.getLogger("streams.garbage")
 

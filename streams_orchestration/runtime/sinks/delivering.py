@@ -24,7 +24,7 @@ from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.sinks.publishing import DueOutput, unaltered, waits
 from streams_orchestration.runtime.sinks.sinks import count_output, watermark_of
-from streams_orchestration.runtime.storage.waiting import forget_file
+from streams_orchestration.runtime.storage.pending_files import forget_file
 
 log = logging.getLogger("streams.publisher")
 

@@ -29,14 +29,14 @@ from streams_orchestration.runtime.sinks.directories import SinkDirectories
 from streams_orchestration.runtime.sinks.publishing import DueOutput, gone, unaltered, waits
 from streams_orchestration.runtime.sinks.sinks import count_output
 from streams_orchestration.runtime.storage.broken_disks import is_of_files
-from streams_orchestration.runtime.storage.store import Store, StoreError
-from streams_orchestration.runtime.storage.waiting import (
+from streams_orchestration.runtime.storage.pending_files import (
     MERGED,
     forget_file,
     hand_over,
     path_of,
     waiting_of,
 )
+from streams_orchestration.runtime.storage.store import Store, StoreError
 
 MANY = 64
 """The number of waiting files in a directory at which they are merged early, since every look reads all waiting files.

@@ -14,8 +14,8 @@ from streams_orchestration.runtime.errors import CatalogUnavailableError, Output
 from streams_orchestration.runtime.sinks.delivering import Deliverer
 from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.publishing import DueOutput, outstanding, publish_files
-from streams_orchestration.runtime.sinks.sinks import record_failure, record_success, troubled
-from streams_orchestration.runtime.storage.broken_disks import FileTrouble, is_of_files
+from streams_orchestration.runtime.sinks.sinks import failing_sinks, record_failure, record_success
+from streams_orchestration.runtime.storage.broken_disks import FileFailure, is_of_files
 
 MIN_INTERVAL_SECONDS = 0.02
 """The least time between two turns, however often the catalog changes."""
@@ -32,8 +32,8 @@ log = logging.getLogger("streams.publisher")
 
 
 @dataclass(slots=True)
-class SinkTrouble:
-    """The trouble of one sink whose outputs cannot become visible."""
+class SinkFailure:
+    """The failure of one sink, whose outputs cannot become visible."""
 
     failures: int = 0
     """The failures in a row."""
@@ -79,7 +79,7 @@ class Publisher:
         self._lock = world.Lock()
         self.application = application
         self.clock = clock or world.monotonic
-        self.troubles = {operator: SinkTrouble() for operator in troubled(catalog, application)}
+        self.failing = {operator: SinkFailure() for operator in failing_sinks(catalog, application)}
         self._waiting = False
         """True if the next turn comes soon, even if the catalog does not change."""
         self._stopped = world.Event()
@@ -119,7 +119,7 @@ class Publisher:
         deliveries, and mark complete directories.
 
         Raises:
-            BrokenPromiseError, OSError: see `publish_files`.
+            InvariantError, OSError: see `publish_files`.
         """
         until = world.monotonic() + SHUTDOWN_SECONDS
         for deliverer in self.deliverers.values():
@@ -139,10 +139,10 @@ class Publisher:
         that failed rests until its next attempt.
 
         Raises:
-            BrokenPromiseError, OSError: see `publish_files`.
+            InvariantError, OSError: see `publish_files`.
         """
         now = self.clock()
-        resting = self._troubled(lambda trouble: trouble.next_try > now)
+        resting = self._failing_sinks(lambda failure: failure.next_try > now)
         free = self._free(resting)
         seen = outstanding(self.catalog, self.application, deliveries=bool(free))
         self._waiting = bool(resting)
@@ -152,7 +152,7 @@ class Publisher:
         count, errors = publish_files(self.catalog, self.application, resting, seen)
         for error in errors:
             self.failed(error)
-        for operator in self._troubled() - {error.operator for error in errors} - resting - set(self._busy):
+        for operator in self._failing_sinks() - {error.operator for error in errors} - resting - set(self._busy):
             self.succeeded(operator)
         return count
 
@@ -167,7 +167,7 @@ class Publisher:
             except OutputError as error:
                 self.failed(error)
             else:
-                if operator in self._troubled():
+                if operator in self._failing_sinks():
                     self.succeeded(operator)
         except StreamsRuntimeError as error:  # the catalog failed: the delivery is repeated with the same key
             log.warning("%s", error)
@@ -204,13 +204,13 @@ class Publisher:
         self._waiting = bool(sinks.keys() - {operator for operator, _ in ready})
         return ready
 
-    def _troubled(self, which: Callable[[SinkTrouble], bool] = lambda _: True) -> set[str]:
+    def _failing_sinks(self, which: Callable[[SinkFailure], bool] = lambda _: True) -> set[str]:
         """Return the names of failing sinks that meet a condition, by default of all.
 
         Threads of deliveries may change them meanwhile.
         """
         with self._lock:
-            return {operator for operator, trouble in self.troubles.items() if which(trouble)}
+            return {operator for operator, failure in self.failing.items() if which(failure)}
 
     def failed(self, error: OutputError) -> None:
         """Log the failure of a sink and record it in the catalog; let the sink rest for a pause that grows.
@@ -218,26 +218,26 @@ class Publisher:
         If an output is lost or refused, the sink's PE fails (`record_failure`).
         """
         with self._lock:
-            trouble = self.troubles.setdefault(error.operator, SinkTrouble())
+            failure = self.failing.setdefault(error.operator, SinkFailure())
             now, reason = self.clock(), str(error)
-            if reason != trouble.reason:  # another host may publish what this one cannot
-                trouble.reason, trouble.since, trouble.of_files = reason, now, is_of_files(error)
-            trouble.failures += 1
-            trouble.next_try = now + PAUSES.after(trouble.failures)
+            if reason != failure.reason:  # another host may publish what this one cannot
+                failure.reason, failure.since, failure.of_files = reason, now, is_of_files(error)
+            failure.failures += 1
+            failure.next_try = now + PAUSES.after(failure.failures)
         log.error("%s", error)
         record_failure(self.catalog, self.application, error.operator, error)
 
-    def unusable(self) -> FileTrouble | None:
-        """Return the longest trouble of a sink with a file that this machine cannot use; None without one."""
+    def unusable(self) -> FileFailure | None:
+        """Return the longest failure of a sink with a file that this machine cannot use; None without one."""
         now = self.clock()
         with self._lock:
-            found = [FileTrouble(now - each.since, each.reason) for each in self.troubles.values() if each.of_files]
+            found = [FileFailure(now - each.since, each.reason) for each in self.failing.values() if each.of_files]
         return max(found, default=None)
 
     def succeeded(self, operator: str) -> None:
         """Log that a failed sink works again, and clear its failure in the catalog."""
         with self._lock:
-            self.troubles.pop(operator, None)
+            self.failing.pop(operator, None)
         log.info("operator %s: its outputs become visible again", operator)
         record_success(self.catalog, self.application, operator)
 
@@ -257,5 +257,5 @@ class Publisher:
             if last:
                 return
             self._stopped.wait(MIN_INTERVAL_SECONDS)
-            waiting = self._waiting or bool(self.troubles)
+            waiting = self._waiting or bool(self.failing)
             self.catalog.changes.wait(mark, WAITING_SECONDS if waiting else MAX_INTERVAL_SECONDS)

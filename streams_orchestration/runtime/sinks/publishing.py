@@ -26,16 +26,16 @@ from typing import cast
 from sqlalchemy import Connection, bindparam, select
 
 from streams_orchestration.operators.durable_files import checksum_of, sync_directory
-from streams_orchestration.operators.outside import REFUSED_BY_SYSTEM
+from streams_orchestration.operators.external_errors import REFUSED_BY_SYSTEM
 from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.promises import promise
+from streams_orchestration.runtime.invariants import promise
 from streams_orchestration.runtime.sinks.retraction import Output, retracted_outputs, take_back
 from streams_orchestration.runtime.sinks.sinks import count_output, show_early
+from streams_orchestration.runtime.storage.pending_files import path_of, take_away, taken
 from streams_orchestration.runtime.storage.store import Store
-from streams_orchestration.runtime.storage.waiting import path_of, take_away, taken
 
 ADDRESSES = "%://%"
 """The SQL pattern of final names in object stores; a sink publishes such files itself (`gathering.py`)."""
@@ -126,7 +126,7 @@ def publish_files(
         The number of files that became visible, and the errors, at most one for each sink.
 
     Raises:
-        BrokenPromiseError, OSError: see `_publish`.
+        InvariantError, OSError: see `_publish`.
     """
     seen = seen or outstanding(catalog, application)
     errors, rows = list[OutputError](), seen.files
@@ -168,7 +168,7 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
     Return the number of files that became visible, and the error of the one that failed, if any.
 
     Raises:
-        BrokenPromiseError: a file would become visible before its epoch is complete.
+        InvariantError: a file would become visible before its epoch is complete.
         OSError: see `_link`; files that were linked before are published by the next call.
     """
     done: list[DueOutput] = []

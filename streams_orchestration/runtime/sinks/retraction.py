@@ -23,8 +23,8 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.cuts import after_cut
 from streams_orchestration.runtime.catalog.sink_rows import SinkFileRow
 from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.storage.pending_files import path_of, take_away
 from streams_orchestration.runtime.storage.store import Store, remove_files
-from streams_orchestration.runtime.storage.waiting import path_of, take_away
 
 _f, _s = tables.sink_file, tables.sink
 _RETRACTED = (  # made once: making a statement takes longer than running it

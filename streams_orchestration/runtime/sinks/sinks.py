@@ -257,7 +257,7 @@ def sinks_lag(connection: Connection, application: str, unit: str, completed: in
     return any(count >= OUTSTANDING_LIMIT for count in counts)
 
 
-def troubled(catalog: Catalog, application: str) -> list[str]:
+def failing_sinks(catalog: Catalog, application: str) -> list[str]:
     """Return the names of sinks whose outputs could not become visible at the last attempt."""
     s = tables.sink
     with catalog.read() as connection:

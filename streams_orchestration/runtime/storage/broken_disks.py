@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 from typing import NamedTuple
 
-from streams_orchestration.operators.outside import chain, is_outside
+from streams_orchestration.operators.external_errors import chain, is_outside
 from streams_orchestration.runtime.storage.store import StoreError
 
 _ERRNOS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE, errno.ENODEV))
 """System error numbers about disks and mounts."""
 
 
-class FileTrouble(NamedTuple):
+class FileFailure(NamedTuple):
     """The time for which a host has been unable to use files of its machine, and the reason."""
 
     seconds: float

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from streams_orchestration.runtime.log_rotation import LOG_BYTES
 from streams_orchestration.runtime.storage.home import Home, data_of
+from streams_orchestration.runtime.storage.pending_files import waiting_of
 from streams_orchestration.runtime.storage.store import Store
-from streams_orchestration.runtime.storage.waiting import waiting_of
 
 
 @dataclass(frozen=True, slots=True)

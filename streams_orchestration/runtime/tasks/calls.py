@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.operators.errors import DataError, OutsideError, RefusedError, TupleError
-from streams_orchestration.operators.outside import is_outside
+from streams_orchestration.operators.external_errors import is_outside
 from streams_orchestration.runtime.operator_errors import OperatorError, OperatorFailure
 from streams_orchestration.runtime.tasks.instances import OperatorInstance
 from streams_orchestration.runtime.tasks.meter import Meter

@@ -11,7 +11,7 @@ from streams_orchestration.operators.durable_files import checksum_of
 from streams_orchestration.operators.results import check_files, check_state
 from streams_orchestration.runtime.programs.batches import BatchPlan, SinkFile, StoredState
 from streams_orchestration.runtime.storage.directories import Directories
-from streams_orchestration.runtime.storage.waiting import hand_over
+from streams_orchestration.runtime.storage.pending_files import hand_over
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 from streams_orchestration.runtime.tasks.floors import FlooredOperator
 from streams_orchestration.runtime.tasks.instances import SPLITTERS, WATERMARK, OperatorInstance

@@ -13,13 +13,13 @@ from streams_orchestration.operators.contract import Operator, SourceOperator
 from streams_orchestration.operators.event_time.calling import call_between, call_singly
 from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.implementation import timer_count
-from streams_orchestration.operators.reaching import looks_at_watermark, reach_steps
 from streams_orchestration.operators.sinks.gathering import is_marking
+from streams_orchestration.operators.watermark_calls import looks_at_watermark, reach_steps
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
-from streams_orchestration.runtime.tasks.gathered import Gathered
+from streams_orchestration.runtime.tasks.collected_outputs import CollectedOutputs
 from streams_orchestration.runtime.tasks.instances import OperatorInstance
 
 Process = Callable[[OperatorProgram, Operator, int, TupleBatch], None]
@@ -77,7 +77,7 @@ class EventTimeCalls:
         process = partial(self._process, program, operator, port)
         if not instance.outputs and not looks_at_watermark(operator):
             if len(batch):
-                process(batch.bare())
+                process(batch.without_watermarks())
             return
         reached = partial(self._reached, program, instance)
         if watermark is not None and watermark.lets_go_at(port, operator.control_ports):
@@ -102,7 +102,7 @@ class EventTimeCalls:
 
         If the call raises, the results are dropped.
         """
-        gathered = instance.gathered = Gathered(partial(self._send, program))
+        gathered = instance.gathered = CollectedOutputs(partial(self._send, program))
         try:
             call()
         finally:

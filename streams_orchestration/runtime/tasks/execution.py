@@ -32,10 +32,10 @@ from streams_orchestration.runtime.tasks.calls import OperatorCalls, allow_calls
 from streams_orchestration.runtime.tasks.checkpoint import Checkpoint
 from streams_orchestration.runtime.tasks.clock_calls import ClockCalls
 from streams_orchestration.runtime.tasks.event_time import EventTimeCalls
+from streams_orchestration.runtime.tasks.failing_tuples import ArrivedTuples
 from streams_orchestration.runtime.tasks.instances import InstanceCache, OperatorInstance, make_instance
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.tasks.outbox import NewSender, Outbox, frozen
-from streams_orchestration.runtime.tasks.places import ArrivedTuples
 from streams_orchestration.runtime.tasks.port_links import ChangeableLinks
 from streams_orchestration.runtime.tasks.routing import split_by
 from streams_orchestration.runtime.tasks.selection import selected
@@ -259,7 +259,7 @@ class TaskRun:
         elif instance.watermark is not None:
             self._event_time.call(program, instance, port, instance.watermark.entered(item, connection))
         elif len(item):
-            self._process(program, operator, port, item.bare())
+            self._process(program, operator, port, item.without_watermarks())
 
     def _process(self, program: OperatorProgram, operator: Operator, port: int, batch: TupleBatch) -> None:
         before, tuples = self.arrived[program.index, port], batch.untouched
@@ -325,7 +325,7 @@ class TaskRun:
         if instance.watermark is not None:
             batch = instance.watermark.submitted(port, batch)
         elif batch.watermarks is not None:
-            batch = batch.bare()
+            batch = batch.without_watermarks()
         steps = batch.watermarks
         if steps is not None:
             instance.submitted[port] = instance.submitted.get(port, 0) + len(steps.values)

@@ -23,9 +23,9 @@ from streams_orchestration.operators.context import OperatorContext, Punctuation
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.implementation import make_operator
-from streams_orchestration.operators.reaching import reach_watermark
 from streams_orchestration.operators.results import check_nothing
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.watermark_calls import reach_watermark
 from streams_orchestration.operators.watermarks import IDLE, Watermarks
 from streams_orchestration.runtime.tasks.routing import nested_channels
 
@@ -202,7 +202,7 @@ class FlooredOperator(Operator):
             if number == self._submitting or not self.keeps_places:
                 self.context.submit(port, batch)
             elif len(batch):
-                self.context.submit(port, batch.bare())
+                self.context.submit(port, batch.without_watermarks())
 
         def punctuate(port: int, mark: Punctuation) -> None:
             self.context.punctuate(port, mark)

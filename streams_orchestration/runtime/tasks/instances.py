@@ -16,8 +16,8 @@ from streams_orchestration.operators.states.state import plain_digest
 from streams_orchestration.runtime.logs import operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState
 from streams_orchestration.runtime.storage.directories import Directories
+from streams_orchestration.runtime.tasks.collected_outputs import CollectedOutputs
 from streams_orchestration.runtime.tasks.floors import FLOORS, FlooredOperator, Floors
-from streams_orchestration.runtime.tasks.gathered import Gathered
 from streams_orchestration.runtime.tasks.port_links import ChangeableLinks
 from streams_orchestration.runtime.tasks.state_files import read_state
 
@@ -50,7 +50,7 @@ class OperatorInstance:
     submitted: dict[int, int] = field(default_factory=dict[int, int])
     """The number of watermarks that the operator has submitted in its current call, by output port."""
 
-    gathered: Gathered | None = None
+    gathered: CollectedOutputs | None = None
     """The results of the operator while it is called between the watermarks of one batch."""
     readership: int = 0
     """The number of changes of the streams' readers in the last batch, as in `BatchPlan`; 0 before the first batch."""

@@ -75,7 +75,7 @@ class Outbox:
         """
         item = frozen(item)
         if isinstance(item, TupleBatch):
-            item = item.with_watermarks(item.watermarks) if connection else item.bare()
+            item = item.with_watermarks(item.watermarks) if connection else item.without_watermarks()
         self.forward(delivery.operator, delivery.port, item, origin, connection)
         if isinstance(item, TupleBatch) and delivery.queue:
             self.enqueued[delivery.connection] += 1

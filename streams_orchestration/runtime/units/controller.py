@@ -15,7 +15,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.promises import promise
+from streams_orchestration.runtime.invariants import promise
 from streams_orchestration.runtime.units.region_events import Action, Event, ResetFailed, TriggerReset
 from streams_orchestration.runtime.units.region_machine import step
 from streams_orchestration.runtime.units.region_record import RegionRecord
@@ -105,7 +105,7 @@ def advance(
 
     Raises:
         StreamsRuntimeError: the unit no longer exists.
-        BrokenPromiseError: the epoch that would be completed or repeated breaks a rule of the recovery protocol.
+        InvariantError: the epoch that would be completed or repeated breaks a rule of the recovery protocol.
     """
     unit = unit_row(connection, application, name)
     if unit.state in ENDED:
@@ -147,10 +147,10 @@ def _begin_outage(
 ) -> dict[str, float]:
     """Log that a unit has become unhealthy, and return the times of its outage.
 
-    It has failed at the last sign of life in its health, or now if its health shows no trouble or was not read.
+    It has failed at the last sign of life in its health, or now if its health shows no failure or was not read.
     """
-    trouble = health.trouble if health is not None else None
-    failed = trouble.since if trouble is not None else now
+    failure = health.failure if health is not None else None
+    failed = failure.since if failure is not None else now
     log_event(
         connection, unit, record, "unhealthy", now, generation=unit.generation, seconds=now - failed, cause=record.cause
     )
@@ -218,7 +218,7 @@ def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: 
     PEs that had ended before the epoch are not in the cut.
 
     Raises:
-        BrokenPromiseError: a later epoch is complete, or a PE that has not ended has not closed this epoch.
+        InvariantError: a later epoch is complete, or a PE that has not ended has not closed this epoch.
     """
     c, p, u = tables.commit, tables.pe, tables.unit
     named, epoch = f"{unit.name} of {unit.application}", record.completed

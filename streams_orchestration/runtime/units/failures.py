@@ -19,7 +19,7 @@ from streams_orchestration.runtime.units.broken_disks import kind_of_end
 from streams_orchestration.runtime.units.clock_set_back import unit_changes
 from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log
-from streams_orchestration.runtime.units.unit_facts import ENDED, Health, Trouble
+from streams_orchestration.runtime.units.unit_facts import ENDED, FailureCause, Health
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS
 
@@ -268,8 +268,8 @@ class PeCondition(CatalogRow):
 def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: float) -> Health:
     """Return the health of a unit (B9).
 
-    The cause of its trouble is the first host that was launched and does not work, else the first failed PE that has
-    not ended. A host that was never launched causes no trouble, and `missing` is True if it was not started in time.
+    The cause of its failure is the first host that was launched and does not work, else the first failed PE that has
+    not ended. A host that was never launched causes no failure, and `missing` is True if it was not started in time.
     The unit is `up` if each launched host runs.
 
     Args:
@@ -277,7 +277,7 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
         pes: its PEs.
         now: unix seconds.
     """
-    trouble: Trouble | None = None
+    failure: FailureCause | None = None
     up, missing, ahead = True, False, False
     for host in hosts:
         ahead = ahead or max(host.heartbeat_at or 0.0, host.launched_at) > now + AHEAD_SECONDS
@@ -285,13 +285,13 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
         if host.pid is None and host.state not in ("STARTING", "WAITING"):
             missing |= reason is not None
             continue  # a host that was never launched finds everything rolled back when it comes
-        if reason is not None and trouble is None:
-            trouble = Trouble(reason, max(host.heartbeat_at or 0.0, host.launched_at), _kind_of_host(host))
+        if reason is not None and failure is None:
+            failure = FailureCause(reason, max(host.heartbeat_at or 0.0, host.launched_at), _kind_of_host(host))
         up = up and host.alive and host.state == "RUNNING" and reason is None
     failed = next((pe for pe in pes if pe.state == "FAILED" and not pe.final), None)
-    if trouble is None and failed is not None:
-        trouble = Trouble(pe_failure(failed.id, failed.error), now, failed.kind, failed.outside)
-    return Health(trouble, up, missing, ahead)
+    if failure is None and failed is not None:
+        failure = FailureCause(pe_failure(failed.id, failed.error), now, failed.kind, failed.outside)
+    return Health(failure, up, missing, ahead)
 
 
 def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
@@ -309,7 +309,7 @@ def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
         return False
     late = unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline
     waits = (unit.state == "UNHEALTHY" or unit.dirty) and unit.asked != unit.generation
-    sick = health is not None and (health.trouble is not None or health.missing or health.ahead)
+    sick = health is not None and (health.failure is not None or health.missing or health.ahead)
     return unit.state == LIMIT or late or waits or sick or bool(unit_changes(unit, now))
 
 

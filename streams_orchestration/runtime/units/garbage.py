@@ -16,8 +16,8 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import end_expired_holds
 from streams_orchestration.runtime.sinks.outputs import unpublished_files
 from streams_orchestration.runtime.storage.home import data_of
+from streams_orchestration.runtime.storage.pending_files import MERGED, path_of, waiting_of
 from streams_orchestration.runtime.storage.store import Store, remove_files
-from streams_orchestration.runtime.storage.waiting import MERGED, path_of, waiting_of
 from streams_orchestration.runtime.tasks.stored_states import drop_unneeded_states, state_files
 from streams_orchestration.runtime.transport.readers import drop_read_exports, exporters_done, importing_pes
 

@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.cuts import after_cut, members
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import CommitRow, StoredPosition, UnitRow
-from streams_orchestration.runtime.promises import promise
+from streams_orchestration.runtime.invariants import promise
 from streams_orchestration.runtime.sinks.retraction import mark_retracted
 from streams_orchestration.runtime.tasks.stored_states import drop_states_after
 
@@ -49,7 +49,7 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
         Files that the catalog no longer names, to be removed when the transaction is committed.
 
     Raises:
-        BrokenPromiseError: the epoch is complete already, or some PEs have a cut and others have none.
+        InvariantError: the epoch is complete already, or some PEs have a cut and others have none.
     """
     application = unit.application
     name = unit.name

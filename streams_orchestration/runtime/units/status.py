@@ -111,7 +111,7 @@ class HostStatus:
             return f"pid {self.pid}{on}"
         return f"no process{on} yet" if self.state == "STARTING" else "no process"
 
-    def storage_trouble(self, now: float) -> str | None:
+    def storage_problem(self, now: float) -> str | None:
         """Return why and for how long a live host does not reach the storage; None if it does, or is not alive."""
         if not self.alive or self.storage_error is None:
             return None
@@ -199,7 +199,7 @@ class PeStatus:
 
 @dataclass(frozen=True, slots=True)
 class UnitsStatus:
-    """The status of the hosts, PEs and units of one application, from which failures are found and healed."""
+    """The status of the hosts, PEs and units of one application, from which failures are found."""
 
     application: str
     state: ApplicationState

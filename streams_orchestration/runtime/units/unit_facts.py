@@ -42,7 +42,7 @@ class UnitMember:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class FailureCause:
     """The reason why a PE of a unit does not run."""
 
     cause: str
@@ -58,7 +58,7 @@ class Trouble:
 class Health:
     """The health of a unit's hosts and queries, as far as it is known."""
 
-    trouble: Trouble | None = None
+    failure: FailureCause | None = None
     """The reason why a host or a PE does not work; None if all do."""
     up: bool = True
     """True if every launched host of the unit runs, so that a reset may begin (B12)."""
@@ -160,9 +160,9 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
         return None
     if (done := _report(record, facts)) is not None:
         return done
-    if facts.health is not None and facts.health.trouble is not None:
-        trouble = facts.health.trouble
-        return Unhealthy(trouble.cause, trouble.kind, trouble.outside)
+    if facts.health is not None and facts.health.failure is not None:
+        failure = facts.health.failure
+        return Unhealthy(failure.cause, failure.kind, failure.outside)
     if record.state == "PROCESSING":
         if facts.final_epoch == record.current:
             return SourcesEnded()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.clock import Clock
-from streams_orchestration.operators.event_time.entries import Entries
+from streams_orchestration.operators.event_time.combined_watermark import CombinedWatermark
 from streams_orchestration.operators.standard.aggregate import Aggregate
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.examples import examples
@@ -56,7 +56,7 @@ def panes(streams: list[tuple[int, int, list[Tuple]]], window: str, random: Any,
     )  # fmt: skip
     schema = harness.context.inputs[0]
     names = [str(number) for number in range(len(streams))]
-    entries, clocks = Entries(names), [Clock(lag, gap) for lag, gap, _ in streams]
+    entries, clocks = CombinedWatermark(names), [Clock(lag, gap) for lag, gap, _ in streams]
     waiting = {name: list(tuples) for name, (*_, tuples) in zip(names, streams, strict=True)}
     while waiting:
         name = random.choice(sorted(waiting))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.event_time.clock import Clock
-from streams_orchestration.operators.event_time.entries import Entries
+from streams_orchestration.operators.event_time.combined_watermark import CombinedWatermark
 from streams_orchestration.operators.event_time.holder import Holder
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.watermark import OperatorWatermark
@@ -93,7 +93,7 @@ def arrivals_of(case: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def test_the_least_of_two_connections_counts():
     case = EVENT_TIME["W4"]
-    entries, seen = Entries(["A", "B"]), []
+    entries, seen = CombinedWatermark(["A", "B"]), []
     for connection, item in arrivals_of(case):
         if isinstance(item, list):
             steps = entries.enter(connection, None, 1)
@@ -112,7 +112,7 @@ BATCHES = st.lists(
 """Batches of two connections: tuples (None) and watermarks."""
 
 
-def steps_of(entries: Entries, connection: str, items: list[int | None]) -> list[tuple[int, int]]:
+def steps_of(entries: CombinedWatermark, connection: str, items: list[int | None]) -> list[tuple[int, int]]:
     """Return the steps that a batch of a connection causes, each with the number of tuples in front of it."""
     places = list(accumulate((item is None for item in items), initial=0))
     marks = [(places[number], item) for number, item in enumerate(items) if item is not None]
@@ -122,7 +122,7 @@ def steps_of(entries: Entries, connection: str, items: list[int | None]) -> list
 @given(BATCHES)
 @example([("a", [3, IDLE]), ("a", [None, IDLE])])
 def test_the_steps_of_a_merge_do_not_depend_on_where_batches_end(batches: list[tuple[str, list[int | None]]]):
-    whole, single = Entries("ab"), Entries("ab")
+    whole, single = CombinedWatermark("ab"), CombinedWatermark("ab")
     for connection, items in batches:
         one_by_one, tuples = list[tuple[int, int]](), 0
         for item in items:
@@ -139,14 +139,14 @@ ITEMS = st.lists(
 @given(ITEMS, st.lists(st.integers(0, 40)))
 def test_entries_take_batches_as_they_take_items_one_by_one(items: list[tuple[str, int | None]], cuts: list[int]):
     """None stands for a tuple."""
-    single, whole = Entries("abc"), Entries("abc")
+    single, whole = CombinedWatermark("abc"), CombinedWatermark("abc")
     wanted: list[int] = []
     for connection, item in items:
         steps = single.enter(connection, None if item is None else Watermarks.of((0, item)), item is None)
         wanted += [value for _, value in steps or ()]
     made: list[int] = []
     for first, last in divided(len(items), cuts):
-        again = Entries("abc")
+        again = CombinedWatermark("abc")
         again.load(whole.dump())
         whole = again
         runs: list[tuple[str, list[int | None]]] = []
@@ -178,7 +178,7 @@ def test_a_tuple_kept_by_an_operator_that_places_its_watermarks_holds_them():
 
 
 def test_a_connection_that_a_new_plan_adds_begins_with_the_watermark():
-    entries = Entries("ab")
+    entries = CombinedWatermark("ab")
     entries.load({"watermark": 10})
     assert entries.values == {"a": 10, "b": 10}
     assert entries.enter("a", Watermarks.of((1, 20)), 1) is None
@@ -244,7 +244,7 @@ def test_an_idle_connection_does_not_hold_back_what_a_sink_has_reached():
 def test_connections_of_imports_come_and_go_and_the_watermark_is_the_least_of_those_there_are(
     events: list[tuple[str, int] | dict[str, bool]],
 ):
-    entries, reached, watermark = Entries(["own"], imports=True), dict[str, int | None](own=None), None
+    entries, reached, watermark = CombinedWatermark(["own"], imports=True), dict[str, int | None](own=None), None
     entries.connect({})
     for event in events:
         if isinstance(event, dict):
@@ -262,7 +262,7 @@ def test_connections_of_imports_come_and_go_and_the_watermark_is_the_least_of_th
         rises = least is not None and (watermark is None or least > watermark)
         watermark = least if rises else watermark
         assert [*(steps or ())] == ([(0, watermark)] if rises else [])
-        again = Entries(["own"], imports=True)
+        again = CombinedWatermark(["own"], imports=True)
         again.load(entries.dump())
         again.connect(entries.imported or {})
         assert again.dump() == entries.dump()
@@ -270,7 +270,7 @@ def test_connections_of_imports_come_and_go_and_the_watermark_is_the_least_of_th
 
 
 def test_an_operator_without_any_connection_is_idle_and_no_longer_when_it_gets_one():
-    entries = Entries([], imports=True)
+    entries = CombinedWatermark([], imports=True)
     assert [*(entries.connect({}) or ())] == [(0, IDLE)]
     assert entries.holder().kind == "unconnected"
     assert entries.connect({"a": False}) is None

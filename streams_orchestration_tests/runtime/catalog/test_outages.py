@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.hosts import host as hosting
-from streams_orchestration.runtime.hosts.heart import Heart
+from streams_orchestration.runtime.hosts.heartbeat import Heartbeat
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import totals, write_rows
@@ -48,7 +48,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
         connection.execute(update(tables.host).values(incarnation="mine"))
     monkeypatch.setattr(outage, "PAUSES", Pauses(0.0, 0.0))
     monkeypatch.setattr(hosting, "SETTLE_SECONDS", 0.0)
-    monkeypatch.setattr(Heart, "_beat", lambda _self: None)
+    monkeypatch.setattr(Heartbeat, "_beat", lambda _self: None)
     return Host(home, "app", 0, "mine", IdleEngine())
 
 

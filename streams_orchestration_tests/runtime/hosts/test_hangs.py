@@ -15,7 +15,12 @@ import pytest
 from streams_orchestration.runtime.engine.spark.owners import CLAIMS, Worker, owner_pids
 from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.hosts.hangs import EnginePing, HungTasks
-from streams_orchestration.runtime.hosts.heart import ENGINE_START_SECONDS, HEARTBEAT_SECONDS, STUCK_SECONDS, Heart
+from streams_orchestration.runtime.hosts.heartbeat import (
+    ENGINE_START_SECONDS,
+    HEARTBEAT_SECONDS,
+    STUCK_SECONDS,
+    Heartbeat,
+)
 from streams_orchestration.runtime.processes import process_started, thread_runs
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
@@ -63,7 +68,7 @@ def processes() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
 
 def test_an_engine_that_does_not_answer_is_ended_and_its_process_named(processes: dict[str, subprocess.Popen[bytes]]):
     jvm = processes["waits"]
-    heart = Heart(cast(Any, None), 3, list)
+    heart = Heartbeat(cast(Any, None), 3, list)
     heart.watch(IdleEngine(jvm, ping=threading.Event().wait))
     for _ in range(3):
         heart._look_for_hangs(HungTasks(3), 0.0)
@@ -78,7 +83,7 @@ LOST = ("the catalog", "no route to it")
 
 def test_a_heartbeat_that_the_catalog_does_not_take_is_tried_again_at_the_next_look(monkeypatch: pytest.MonkeyPatch):
     clock = Looks(count=9)
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.world", clock)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.heartbeat.world", clock)
     beats: list[float] = []
 
     def beat() -> None:
@@ -88,7 +93,7 @@ def test_a_heartbeat_that_the_catalog_does_not_take_is_tried_again_at_the_next_l
 
     presence = SimpleNamespace(beat=beat, record_family=tuple, row=lambda: None)
     with pytest.raises(NoMoreLooksError):
-        Heart(cast(Any, presence), 3, list)._beat()
+        Heartbeat(cast(Any, presence), 3, list)._beat()
     assert beats == [0.0, 5.0, 6.0, 7.0]
 
 
@@ -96,8 +101,8 @@ def test_a_look_that_fails_is_logged_and_the_next_one_follows(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     clock = Looks(count=12)
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.world", clock)
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.kill", lambda *_: pytest.fail("nothing hangs"))
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.heartbeat.world", clock)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.heartbeat.kill", lambda *_: pytest.fail("nothing hangs"))
     beats: list[float] = []
 
     def busy() -> list[int]:
@@ -105,7 +110,7 @@ def test_a_look_that_fails_is_logged_and_the_next_one_follows(
         raise OSError(message)
 
     presence = SimpleNamespace(beat=lambda: beats.append(clock.now), record_family=tuple, row=lambda: None)
-    heart = Heart(cast(Any, presence), 1000, busy)
+    heart = Heartbeat(cast(Any, presence), 1000, busy)
     heart.watch(IdleEngine(cast(Any, None)))
     with pytest.raises(NoMoreLooksError):
         heart._beat()
@@ -118,10 +123,10 @@ def test_a_host_is_heard_while_its_engine_starts_and_then_as_long_as_its_main_lo
     monkeypatch: pytest.MonkeyPatch, is_up: bool, last: float
 ):
     clock = Looks(count=round(ENGINE_START_SECONDS + 2 * STUCK_SECONDS))
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.world", clock)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.heartbeat.world", clock)
     beats: list[float] = []
     presence = SimpleNamespace(beat=lambda: beats.append(clock.now), record_family=tuple, row=lambda: None)
-    heart = Heart(cast(Any, presence), 0, list)
+    heart = Heartbeat(cast(Any, presence), 0, list)
     if is_up:
         heart.watch(IdleEngine(cast(Any, None)))
     with pytest.raises(NoMoreLooksError):

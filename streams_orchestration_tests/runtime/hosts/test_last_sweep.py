@@ -19,8 +19,8 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.completing import clear_after_publishers, complete
 from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.pending_files import remove_abandoned
 from streams_orchestration.runtime.storage.store import Store, StoreError
-from streams_orchestration.runtime.storage.waiting import remove_abandoned
 from streams_orchestration.runtime.units.garbage import sweep, unknown_pes
 from streams_orchestration.runtime.units.holding import hold, release
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
@@ -69,15 +69,15 @@ class Away(Store):
 def test_an_application_completes_once_its_files_could_be_removed(now: list[float]):
     answers = iter([False, False, True])
     last = LastSweep(lambda: next(answers))
-    assert last.trouble is None
+    assert last.failure is None
     assert not last()
     assert not last(), "the pause is not over, so that nothing is tried"
     now[0] += 1.0
     assert not last()
     now[0] += 2.0
-    assert last.trouble == (3.0, "files that no commit names cannot be removed")
+    assert last.failure == (3.0, "files that no commit names cannot be removed")
     assert last()
-    assert last.trouble is None
+    assert last.failure is None
 
 
 def test_an_application_completes_although_files_are_left_after_a_while(now: list[float]):
@@ -136,7 +136,7 @@ def test_a_last_sweep_that_failed_under_a_hold_has_no_trouble_with_files(now: li
     assert not last()
     now[0] += 60.0
     last.forget()
-    assert last.trouble is None
+    assert last.failure is None
     assert last(), "nor does it wait"
 
 
@@ -181,7 +181,7 @@ def test_a_host_is_heard_between_the_steps_of_its_last_sweep_of_which_each_must_
     joined(local.home)
     host = Host(local.home, local.name, 0, "mine", IdleEngine())
     turns: list[None] = []
-    monkeypatch.setattr(host.heart, "turned", lambda: turns.append(None))
+    monkeypatch.setattr(host.heartbeat, "turned", lambda: turns.append(None))
     assert host.last_sweep()
     assert len(turns) == 3
     away = Away(str(tmp_path / "mounted"), str(local.home.root), f"data/{local.name}/states")

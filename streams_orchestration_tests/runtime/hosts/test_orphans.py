@@ -27,14 +27,14 @@ from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import CatalogMissingError
 from streams_orchestration.runtime.hosts import host, orphans
-from streams_orchestration.runtime.hosts.heart import Heart
+from streams_orchestration.runtime.hosts.heartbeat import Heartbeat
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
 from streams_orchestration.runtime.limits import ENTERED_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.observing.watching import watch
+from streams_orchestration.runtime.observing.status_summaries import watch
 from streams_orchestration.runtime.processes import ProcessIdentity, family, identify, is_alive, kill
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import StoreError
@@ -156,11 +156,11 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
 def test_a_host_that_dies_is_seen_by_who_watches(home: Home, launcher: FakeLauncher):
     launch(Catalog(home), "app")
     watching = watch(home, 60.0)
-    assert next(watching)["app"].troubled == ()
+    assert next(watching)["app"].suspected == ()
     killed(launcher.pid(0))
-    assert next(watching)["app"].troubled == ("region-0",)
+    assert next(watching)["app"].suspected == ("region-0",)
     reset(home, "app", "region-0")
-    assert next(watch(home, 0.0))["app"].troubled == (), "it is seen to"
+    assert next(watch(home, 0.0))["app"].suspected == (), "it is seen to"
 
 
 def test_a_unit_without_an_attempt_left_is_seen_by_who_watches_though_no_pe_has_failed(
@@ -169,7 +169,7 @@ def test_a_unit_without_an_attempt_left_is_seen_by_who_watches_though_no_pe_has_
     launch(Catalog(home), "app")
     with Catalog(home).write() as connection:
         connection.execute(update(tables.unit).values(state=LIMIT))
-    assert next(watch(home, 0.0))["app"].troubled == ("region-0",)
+    assert next(watch(home, 0.0))["app"].suspected == ("region-0",)
 
 
 def test_a_catalog_that_takes_the_place_of_another_is_seen_by_who_watches(home: Home, tmp_path: Path):
@@ -189,7 +189,7 @@ def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_wh
     with Catalog(home).write() as connection:
         new = {"state": "STOPPED", "pid": None, "process_started": None, "launched_at": entered}
         connection.execute(update(tables.host).values(**new))
-    assert next(watch(home, 0.0))["app"].troubled == ("region-0",)
+    assert next(watch(home, 0.0))["app"].suspected == ("region-0",)
     (failure,) = failures(read_status(home, "app"), time.time())
     assert "was not started" in failure.reason
     observe(Catalog(home), "app")
@@ -373,7 +373,7 @@ def test_a_host_whose_launcher_died_before_it_wrote_it_down_ends(home: Home):
 
 def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pytest.MonkeyPatch):
     """The loop of a real host, with a session and queries that do nothing."""
-    monkeypatch.setattr(Heart, "_beat", lambda _self: None)
+    monkeypatch.setattr(Heartbeat, "_beat", lambda _self: None)
     monkeypatch.setattr(host, "MIN_INTERVAL_SECONDS", 0.0)
     joined(home)
     engine = IdleEngine()
@@ -391,7 +391,7 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
     assert engine.started.wait(30)
     remove_catalog(home)
     thread.join(30)
-    running.heart.rest()
+    running.heartbeat.rest()
     running.publisher.stop()  # daemons both, which end with a process
     assert not thread.is_alive()
     assert len(ended) == 1

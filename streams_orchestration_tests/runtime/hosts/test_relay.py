@@ -10,7 +10,7 @@ import pytest
 
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
 from streams_orchestration.runtime.catalog.changes import ANYTHING
-from streams_orchestration.runtime.hosts.relay import Relay
+from streams_orchestration.runtime.hosts.planner_notifier import PlannerNotifier
 
 LONG_AGO = (1, 1)
 
@@ -26,8 +26,8 @@ IMPORTER = replace(CHAIN[3], tasks=(replace(CHAIN[3].tasks[0], imports=((0, 0),)
 
 
 @pytest.fixture
-def relay(tmp_path: Path) -> Relay:
-    relay = Relay("app")
+def relay(tmp_path: Path) -> PlannerNotifier:
+    relay = PlannerNotifier("app")
     relay.know(CHAIN, {"a", "b", "d"})
     for number in CHAIN:
         (tmp_path / str(number)).touch()
@@ -55,21 +55,21 @@ def notified(directory: Path) -> set[int]:
     ([ANYTHING], {0, 1, 2, 3}, True),
 ])  # fmt: skip
 def test_a_pe_waits_for_its_unit_and_those_it_reads_from_or_writes_to(
-    relay: Relay, tmp_path: Path, changed: list[str], woken: set[int], host: bool
+    relay: PlannerNotifier, tmp_path: Path, changed: list[str], woken: set[int], host: bool
 ):
     notified(tmp_path)
     assert relay.notify(changed) is host
     assert notified(tmp_path) == woken
 
 
-def test_one_that_imports_or_exports_waits_for_everything(relay: Relay, tmp_path: Path):
+def test_one_that_imports_or_exports_waits_for_everything(relay: PlannerNotifier, tmp_path: Path):
     relay.know(CHAIN | {2: replace(CHAIN[2], exports=("s2",)), 3: IMPORTER}, {"a"})
     notified(tmp_path)
     assert not relay.notify(["other/region-0"])
     assert notified(tmp_path) == {2, 3}
 
 
-def test_all_are_woken_by_another_plan(relay: Relay, tmp_path: Path):
+def test_all_are_woken_by_another_plan(relay: PlannerNotifier, tmp_path: Path):
     notified(tmp_path)
     relay.know({**CHAIN, 3: replace(CHAIN[3], unit="a")}, {"a"})
     assert notified(tmp_path) == {0, 1, 2, 3}
@@ -77,7 +77,7 @@ def test_all_are_woken_by_another_plan(relay: Relay, tmp_path: Path):
     assert notified(tmp_path) == {0, 1, 3}
 
 
-def test_one_that_has_ended_is_woken_no_more(relay: Relay, tmp_path: Path):
+def test_one_that_has_ended_is_woken_no_more(relay: PlannerNotifier, tmp_path: Path):
     notified(tmp_path)
     relay.drop(1)
     relay.drop(7)
@@ -85,7 +85,7 @@ def test_one_that_has_ended_is_woken_no_more(relay: Relay, tmp_path: Path):
     assert notified(tmp_path) == {0, 2, 3}
 
 
-def test_a_file_that_is_gone_keeps_no_other_planner_from_being_notified(relay: Relay, tmp_path: Path):
+def test_a_file_that_is_gone_keeps_no_other_planner_from_being_notified(relay: PlannerNotifier, tmp_path: Path):
     notified(tmp_path)
     (tmp_path / "0").unlink()
     relay.notify([ANYTHING])

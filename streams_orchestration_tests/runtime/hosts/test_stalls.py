@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from streams_orchestration.runtime.hosts.heart import STALL_SECONDS, Stalls
+from streams_orchestration.runtime.hosts.heartbeat import STALL_SECONDS, Stalls
 from streams_orchestration.runtime.processes import ProcessIdentity, identify
 
 WORKER = "import time; print('up', flush=True); time.sleep(600)"

@@ -14,7 +14,7 @@ from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import UnusableFilesError
 from streams_orchestration.runtime.hosts.unusable_files import WAITS, require_usable_files
-from streams_orchestration.runtime.storage.broken_disks import FileTrouble
+from streams_orchestration.runtime.storage.broken_disks import FileFailure
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk, kind_of_end, read_failed
 from streams_orchestration.runtime.units.region_record import LATELY
 from streams_orchestration_tests.runtime.applications import totals, write_rows
@@ -45,8 +45,8 @@ def alive(place: Place, machine: str | None = None) -> None:
 
 
 def require(place: Place, *seconds: float | None) -> None:
-    troubles = [None if each is None else FileTrouble(each, REASON) for each in seconds]
-    require_usable_files(place.catalog, place.name, 0, troubles)
+    failures = [None if each is None else FileFailure(each, REASON) for each in seconds]
+    require_usable_files(place.catalog, place.name, 0, failures)
 
 
 def test_a_host_ends_after_a_minute_of_the_longest_trouble(place: Place):

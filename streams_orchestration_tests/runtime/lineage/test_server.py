@@ -19,7 +19,7 @@ from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.hosts import host as hosts
-from streams_orchestration.runtime.hosts.heart import Heart
+from streams_orchestration.runtime.hosts.heartbeat import Heartbeat
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.lineage import client, reporter
 from streams_orchestration.runtime.lineage.client import target
@@ -45,7 +45,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in before:
         if name.startswith("OPENLINEAGE"):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(Heart, "_beat", lambda _self: None)
+    monkeypatch.setattr(Heartbeat, "_beat", lambda _self: None)
     monkeypatch.setattr(hosts, "MIN_INTERVAL_SECONDS", 0.0)
     monkeypatch.setattr(reporter, "MIN_INTERVAL_SECONDS", 0.0)
     yield

@@ -16,8 +16,8 @@ from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.machines.register import set_state
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment.moving import drain_machine
-from streams_orchestration.runtime.redeployment.tending import Tending
+from streams_orchestration.runtime.redeployment.host_moves import drain_machine
+from streams_orchestration.runtime.redeployment.host_rescheduling import HostRescheduler
 from streams_orchestration.runtime.units.host_requirements import stored_requirements
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
@@ -125,7 +125,7 @@ def test_a_machine_that_comes_back_takes_what_shared_another(place: Place):
     resets(place)
     start(place)
     assert len(misplaced(place)) == 1
-    tending = Tending(place.home, "a")
+    tending = HostRescheduler(place.home, "a")
     tending.look()
     assert sorted(place.on.values()) == ["a", "a", "b"], "nothing is moved while no machine takes it"
     place.registered("c")
@@ -153,10 +153,10 @@ def test_a_drain_keeps_hosts_apart_by_moving_others_too(tmp_path: Path, hosts: F
 def test_only_the_agent_of_the_first_machine_moves_hosts(place: Place):
     run(place, "ab")
     place.registered("c")
-    Tending(place.home, "b").look()
+    HostRescheduler(place.home, "b").look()
     assert len(misplaced(place)) == 1
     place.set(tables.machine, tables.machine.c.name == "a", lease_until=0.0)
-    Tending(place.home, "b").look()
+    HostRescheduler(place.home, "b").look()
     assert misplaced(place) == []
 
 
@@ -164,5 +164,5 @@ def test_hosts_of_an_application_in_trouble_are_not_moved(place: Place):
     run(place, "ab")
     place.registered("c")
     place.set(tables.unit, state="UNHEALTHY")
-    Tending(place.home, "a").look()
+    HostRescheduler(place.home, "a").look()
     assert len(misplaced(place)) == 1

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import WaitingForMachineError
 from streams_orchestration.runtime.machines.register import set_state
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment.tending import Tending
+from streams_orchestration.runtime.redeployment.host_rescheduling import HostRescheduler
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
@@ -48,7 +48,7 @@ def test_a_caller_that_awaits_the_start_is_told_the_reason(place: Place):
 
 def test_it_is_started_when_a_machine_comes(place: Place):
     control.launch(place.catalog, place.name)
-    tending = Tending(place.home, "north")
+    tending = HostRescheduler(place.home, "north")
     tending.look()
     assert place.host.state == "WAITING"
     place.registered("south")
@@ -63,7 +63,7 @@ def test_it_is_started_when_its_machine_takes_hosts_again(place: Place):
     control.launch(place.catalog, place.name)
     assert "south is drained" in (place.host.error or "")
     set_state(place.home, "south", "UP")
-    Tending(place.home, "north").look()
+    HostRescheduler(place.home, "north").look()
     assert (place.host.state, place.host.machine) == ("STARTING", "south")
 
 
@@ -89,7 +89,7 @@ def test_a_host_whose_only_machine_is_lost_waits_without_using_up_resets(place: 
     assert [unit.state for unit in status.units if unit.attempts] == []
     assert failures(status, clock.now() + 3600.0) == ()
     place.registered("south")
-    Tending(place.home, "north").look()
+    HostRescheduler(place.home, "north").look()
     assert (place.host.state, place.host.machine) == ("STARTING", "south")
 
 
@@ -98,5 +98,5 @@ def test_a_waiting_application_can_be_cancelled(place: Place):
     status = control.cancel(place.catalog, place.name, 0.0)
     assert (status.state, status.hosts[0].state, status.hosts[0].error) == ("STOPPED", "STOPPED", None)
     place.registered("south")
-    Tending(place.home, "north").look()
+    HostRescheduler(place.home, "north").look()
     assert place.host.state == "STOPPED"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from streams_orchestration.cli.observing import details
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.operators.event_time.clock import Clock
-from streams_orchestration.operators.event_time.entries import Entries
+from streams_orchestration.operators.event_time.combined_watermark import CombinedWatermark
 from streams_orchestration.operators.event_time.holder import Holder
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
@@ -33,7 +33,7 @@ AT = 1_700_000_000.0
 @examples(100)
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 20) | st.just(IDLE) | st.just(END)), max_size=12))
 def test_no_other_connection_lifts_a_watermark_beyond_its_holder(brought: list[tuple[str, int]]):
-    entries = Entries(NAMES)
+    entries = CombinedWatermark(NAMES)
     for name, reached in brought:
         entries.enter(name, Watermarks.of((0, reached)), 0)
     holder, before = entries.holder(), entries.watermark

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.redeployment import draining
-from streams_orchestration.runtime.redeployment.carrying import Carried, Carrier
+from streams_orchestration.runtime.redeployment.state_migration import Carried, Carrier
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import (

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.operator_errors import OperatorError
-from streams_orchestration.runtime.redeployment import carrying, draining, redeploying
+from streams_orchestration.runtime.redeployment import draining, redeploying, state_migration
 from streams_orchestration.runtime.redeployment.draining import units_on_hold
 from streams_orchestration.runtime.redeployment.redeploying import NotDrainedError, NotWrittenError
 from streams_orchestration.runtime.redeployment.rescaling import StateRefusedError
@@ -67,9 +67,9 @@ def test_states_are_written_again_if_the_hold_counted_as_expired_for_a_process_t
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
     """The clocks of processes differ for some seconds after the clock of the catalog was set."""
-    carry, free = carrying.Carrier.carry, list[bool]()
+    carry, free = state_migration.Carrier.carry, list[bool]()
 
-    def carried(carrier: carrying.Carrier, redeployment: Redeployment) -> carrying.Carried:
+    def carried(carrier: state_migration.Carrier, redeployment: Redeployment) -> state_migration.Carried:
         result = carry(carrier, redeployment)
         if len(free) < 2:  # the rehearsal, and the first attempt
             with monkeypatch.context() as patch:
@@ -79,7 +79,7 @@ def test_states_are_written_again_if_the_hold_counted_as_expired_for_a_process_t
             free.append(end_expired_holds(local.catalog, local.name))
         return result
 
-    monkeypatch.setattr(carrying.Carrier, "carry", carried)
+    monkeypatch.setattr(state_migration.Carrier, "carry", carried)
     begin(local)
     assert free == [True, True, False]
     finish(local)
@@ -90,9 +90,9 @@ def test_an_application_that_completes_before_the_switch_is_not_redeployed(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
     """No host would run the new plan. A hold may have expired for the host that completed the application."""
-    carry, written = carrying.Carrier.carry, set[Path]()
+    carry, written = state_migration.Carrier.carry, set[Path]()
 
-    def completed(carrier: carrying.Carrier, redeployment: Redeployment) -> carrying.Carried:
+    def completed(carrier: state_migration.Carrier, redeployment: Redeployment) -> state_migration.Carried:
         result = carry(carrier, redeployment)
         written.update(path for path in local.home.root.rglob("*.state") if path not in before)
         with local.catalog.write() as connection:
@@ -100,7 +100,7 @@ def test_an_application_that_completes_before_the_switch_is_not_redeployed(
         return result
 
     before = set(local.home.root.rglob("*.state"))
-    monkeypatch.setattr(carrying.Carrier, "carry", completed)
+    monkeypatch.setattr(state_migration.Carrier, "carry", completed)
     with pytest.raises(NotDeployableError, match="app is complete, so there is nothing to redeploy"):
         begin(local)
     assert written
@@ -114,7 +114,7 @@ def test_states_that_cannot_be_carried_over_are_refused_before_the_application_i
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device") if full else StateRefusedError("Counted", "is odd")
 
-    monkeypatch.setattr(carrying, "divided_states", fail)
+    monkeypatch.setattr(state_migration, "divided_states", fail)
     monkeypatch.setattr(redeploying, "units_on_hold", lambda *_: pytest.fail("it is held"))
     with pytest.raises((NotWrittenError, StateRefusedError)):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
@@ -125,7 +125,7 @@ def test_states_that_cannot_be_carried_over_are_refused_before_the_application_i
 def test_a_rehearsal_leaves_no_files_and_a_collected_state_is_read_again_at_the_cut(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
-    carry, calls = carrying.Carrier.carry, [0]
+    carry, calls = state_migration.Carrier.carry, [0]
 
     def collected(*arguments: Any) -> Any:
         calls[0] += 1
@@ -135,7 +135,7 @@ def test_a_rehearsal_leaves_no_files_and_a_collected_state_is_read_again_at_the_
             raise OperatorError(operator, "its state cannot be read")
         return carried
 
-    monkeypatch.setattr(carrying.Carrier, "carry", collected)
+    monkeypatch.setattr(state_migration.Carrier, "carry", collected)
     begin(local)
     assert calls[0] == 2
     finish(local)
@@ -145,7 +145,7 @@ def test_a_rehearsal_leaves_no_files_and_a_collected_state_is_read_again_at_the_
 
 PHASES: dict[str, tuple[Any, str]] = {
     "it drains": (redeploying, "drain"),
-    "it reads and writes states": (carrying.Carrier, "carry"),
+    "it reads and writes states": (state_migration.Carrier, "carry"),
     "it is about to commit": (redeploying, "switch"),
     "it has switched": (redeploying, "start"),
     "it waits": (redeploying, "await_trial"),

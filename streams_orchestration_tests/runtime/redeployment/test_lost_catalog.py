@@ -9,8 +9,8 @@ import pytest
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS
 from streams_orchestration.runtime.errors import CatalogUnavailableError
-from streams_orchestration.runtime.redeployment import trying
-from streams_orchestration.runtime.redeployment.trying import await_trial
+from streams_orchestration.runtime.redeployment import trial_supervision
+from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -23,7 +23,7 @@ def test_awaiting_a_trial_ends_if_the_catalog_stays_away(
     file = write_rows(tmp_path / "rows.parquet", 4)
     local = LocalApplication(Home(tmp_path / "home"), compiled([source("Rows", file), sink("Out", "Rows")]))
     now = [0.0]
-    observe = trying.observe
+    observe = trial_supervision.observe
 
     def sleep(pause: float) -> None:
         now[0] += pause
@@ -36,7 +36,7 @@ def test_awaiting_a_trial_ends_if_the_catalog_stays_away(
 
     monkeypatch.setattr(world, "monotonic", lambda: now[0])
     monkeypatch.setattr(world, "sleep", sleep)
-    monkeypatch.setattr(trying, "observe", observe_when_there)
+    monkeypatch.setattr(trial_supervision, "observe", observe_when_there)
     if given_up:
         with pytest.raises(CatalogUnavailableError):
             await_trial(local.catalog, local.name)

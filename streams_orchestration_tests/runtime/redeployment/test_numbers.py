@@ -25,7 +25,7 @@ from streams_orchestration.runtime.bringing_up import Request
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment import trying
+from streams_orchestration.runtime.redeployment import trial_supervision
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.trial import _pass, read_trial
 from streams_orchestration_tests.compiler.assignments import assignment
@@ -41,7 +41,7 @@ BEFORE, AFTER = HEAD + chain("A") + chain("B"), HEAD + chain("C") + chain("B") +
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(trying, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(trial_supervision, "launch", lambda *_, **__: ())
     return Home(tmp_path / "home")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
+from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import (
     compiled,

@@ -21,9 +21,9 @@ from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.errors import HostLaunchError, NotDeployableError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment import redeploying, trying
-from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
-from streams_orchestration.runtime.redeployment.trying import OnTrialError
+from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
+from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
+from streams_orchestration.runtime.redeployment.trial_supervision import OnTrialError
 from streams_orchestration.runtime.reverting import (
     NotRevertedError,
     end_trial_by_hand,
@@ -226,7 +226,7 @@ def test_a_host_that_cannot_be_started_at_all_takes_the_plan_back(
             raise HostLaunchError(message)
         return ()
 
-    monkeypatch.setattr(trying, "launch", launch)
+    monkeypatch.setattr(trial_supervision, "launch", launch)
     with pytest.raises(RevertedError, match="there is no Java"):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert len(calls) > 1, "what the previous plan needs is started"
@@ -308,7 +308,7 @@ def test_a_second_redeploy_waits_until_the_first_is_decided(local: LocalApplicat
         waited.append(trial_of(local).state)
         time_is_over(local)
 
-    monkeypatch.setattr(trying, "read_units", lambda *_: (wait(), read_status(local.home, local.name))[1])
+    monkeypatch.setattr(trial_supervision, "read_units", lambda *_: (wait(), read_status(local.home, local.name))[1])
     begin(local, width=1)
     assert waited[0] == "OPEN"
     finish(local)

@@ -22,12 +22,12 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.redeployment import draining
-from streams_orchestration.runtime.redeployment.trying import OnTrialError
-from streams_orchestration.runtime.savepoints import copying, creating, places
+from streams_orchestration.runtime.redeployment.trial_supervision import OnTrialError
+from streams_orchestration.runtime.savepoints import atomic_places, copying, creating
+from streams_orchestration.runtime.savepoints.atomic_places import remove_savepoint, saved, savepoint_of
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.manifest import SavepointError, read_manifest
-from streams_orchestration.runtime.savepoints.place import SavepointPlace
-from streams_orchestration.runtime.savepoints.places import remove_savepoint, saved, savepoint_of
+from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.units.garbage import collect_garbage
@@ -366,7 +366,7 @@ def test_a_killed_step_leaves_no_partial_savepoint_and_may_be_repeated(
         raise KilledError
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(places.shutil, "rmtree", lambda *_, **__: None)
+        patch.setattr(atomic_places.shutil, "rmtree", lambda *_, **__: None)
         for module in (creating, copying):
             patch.setattr(module, "write_manifest", killed)
         with pytest.raises(KilledError):

@@ -13,9 +13,9 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError
 from streams_orchestration.operators.storage.remote import RemoteStorage
 from streams_orchestration.runtime.savepoints import creating
+from streams_orchestration.runtime.savepoints.atomic_places import remove_savepoint, saved, savepoint_of
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.manifest import SavepointError, read_manifest
-from streams_orchestration.runtime.savepoints.places import remove_savepoint, saved, savepoint_of
 from streams_orchestration.runtime.storage import remote_store
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage

@@ -17,11 +17,11 @@ import pytest
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.redeployment.deployed import DropStateError
+from streams_orchestration.runtime.redeployment.deployed_plan import DropStateError
 from streams_orchestration.runtime.savepoints import restoring
+from streams_orchestration.runtime.savepoints.atomic_places import here, saved, savepoint_of
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.manifest import MANIFEST, SavepointError
-from streams_orchestration.runtime.savepoints.places import here, saved, savepoint_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.units.reading import deployed_applications

@@ -10,8 +10,8 @@ import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.savepoints.atomic_places import saved
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
-from streams_orchestration.runtime.savepoints.places import saved
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.reading import deployed_applications

@@ -1,4 +1,4 @@
-"""The troubles of a publisher are shared by its thread and those of its deliveries."""
+"""The failures of a publisher are shared by its thread and those of its deliveries."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks import gathering
-from streams_orchestration.runtime.sinks.publisher import Publisher, SinkTrouble
+from streams_orchestration.runtime.sinks.publisher import Publisher, SinkFailure
 from streams_orchestration.runtime.sinks.publishing import outstanding
-from streams_orchestration.runtime.storage.broken_disks import FileTrouble
+from streams_orchestration.runtime.storage.broken_disks import FileFailure
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import StoreError
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
@@ -31,8 +31,8 @@ def local(tmp_path: Path) -> LocalApplication:
     return LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 5)
 
 
-class _Guarded(dict[str, SinkTrouble]):
-    """Troubles that say when they are looked through without their lock."""
+class _Guarded(dict[str, SinkFailure]):
+    """Failures that say when they are looked through without their lock."""
 
     publisher: Publisher
 
@@ -45,13 +45,13 @@ class _Guarded(dict[str, SinkTrouble]):
         return super().items()
 
 
-def test_troubles_are_looked_through_while_no_delivery_changes_them(local: LocalApplication):
+def test_failures_are_looked_through_while_no_delivery_changes_them(local: LocalApplication):
     publisher = Publisher(local.catalog, local.name)
-    troubles = publisher.troubles = _Guarded(Out=SinkTrouble(), Gone=SinkTrouble(next_try=math.inf))
-    troubles.publisher = publisher
+    failures = publisher.failing = _Guarded(Out=SinkFailure(), Gone=SinkFailure(next_try=math.inf))
+    failures.publisher = publisher
     local.commit(boundary=True)
     publisher.turn()
-    assert dict.keys(troubles) == {"Gone"}
+    assert dict.keys(failures) == {"Gone"}
 
 
 def failed(place: str, cause: Exception) -> OutputError:
@@ -79,7 +79,7 @@ def test_a_publisher_knows_how_long_its_machine_cannot_use_a_file(
         publisher.failed(failed("part-1", error))
         now += 10.0
     now -= 10.0
-    wanted = None if seconds is None else FileTrouble(seconds, "operator Out: part-1 cannot be written")
+    wanted = None if seconds is None else FileFailure(seconds, "operator Out: part-1 cannot be written")
     assert publisher.unusable() == wanted
     publisher.succeeded("Out")
     assert publisher.unusable() is None
@@ -91,7 +91,7 @@ def test_a_file_that_another_host_has_published_ends_the_trouble_with_it(local: 
     publisher.failed(failed("part-1", OSError(errno.EIO, "Input/output error")))
     now = 190.0
     publisher.failed(failed("part-2", OSError(errno.EIO, "Input/output error")))
-    assert publisher.unusable() == FileTrouble(0.0, "operator Out: part-2 cannot be written")
+    assert publisher.unusable() == FileFailure(0.0, "operator Out: part-2 cannot be written")
 
 
 def test_a_directory_that_cannot_be_looked_at_is_a_trouble_of_the_sink(

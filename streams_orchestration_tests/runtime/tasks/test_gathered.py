@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.watermarks import Watermarks
-from streams_orchestration.runtime.tasks.gathered import Gathered
+from streams_orchestration.runtime.tasks.collected_outputs import CollectedOutputs
 
 SCHEMA = pa.schema([("n", pa.int64())])
 OTHER = pa.schema([("n", pa.int64()), ("m", pa.int64())])
@@ -24,7 +24,7 @@ def mark(value: int) -> Watermarks:
 
 def test_a_batch_keeps_the_watermarks_among_its_tuples():
     sent: list[list[str]] = []
-    gathered = Gathered(lambda port, batch: sent.append(shown(batch)))
+    gathered = CollectedOutputs(lambda port, batch: sent.append(shown(batch)))
     gathered.add(0, tuples(1))
     gathered.add(0, tuples(2, 3).with_watermarks(Watermarks.of((1, 7))))
     gathered.mark(0, mark(8), SCHEMA)
@@ -43,7 +43,7 @@ def shown(batch: TupleBatch) -> list[str]:
 @given(st.lists(st.tuples(st.integers(0, 1), st.lists(st.integers(0, 9), max_size=3) | st.integers(0, 9))))
 def test_each_port_gets_one_batch_with_everything_in_its_order(parts: list[tuple[int, list[int] | int]]):
     sent: list[tuple[int, TupleBatch]] = []
-    gathered = Gathered(lambda port, batch: sent.append((port, batch)))
+    gathered = CollectedOutputs(lambda port, batch: sent.append((port, batch)))
     wanted: dict[int, list[str]] = {}
     for port, part in parts:
         if isinstance(part, list):
@@ -58,7 +58,7 @@ def test_each_port_gets_one_batch_with_everything_in_its_order(parts: list[tuple
 
 def test_nothing_is_sent_twice():
     sent: list[list[str]] = []
-    gathered = Gathered(lambda port, batch: sent.append(shown(batch)))
+    gathered = CollectedOutputs(lambda port, batch: sent.append(shown(batch)))
     gathered.add(0, tuples(1))
     gathered.flush()
     gathered.add(0, tuples(2))
@@ -69,7 +69,7 @@ def test_nothing_is_sent_twice():
 
 def test_tuples_of_another_type_are_sent_by_themselves():
     sent: list[list[str]] = []
-    gathered = Gathered(lambda port, batch: sent.append(shown(batch)))
+    gathered = CollectedOutputs(lambda port, batch: sent.append(shown(batch)))
     gathered.add(0, tuples(1))
     gathered.add(0, TupleBatch.from_columns({"n": [2], "m": [0]}, OTHER))
     gathered.flush()

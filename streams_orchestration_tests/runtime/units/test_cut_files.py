@@ -13,7 +13,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.observing.watching import observed_status
+from streams_orchestration.runtime.observing.status_summaries import observed_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.tasks import state_files

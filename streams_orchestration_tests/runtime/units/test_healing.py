@@ -21,7 +21,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import LAUNCH_PAUSES, LAUNCHES
-from streams_orchestration.runtime.units.healing import RETRIES, Known, heal
+from streams_orchestration.runtime.units.reset_decisions import RETRIES, Known, decide_resets
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
@@ -50,14 +50,14 @@ def application(**changes: Any) -> ApplicationStatus:
 @pytest.mark.parametrize(("waited", "failed"), [(1.0, False), (ENTERED_LIMIT + 1, True)])
 def test_a_host_that_a_redeploy_has_entered_and_no_process_has_started_has_failed(waited: float, failed: bool):
     new = host(id=1, pid=None, alive=False, state="STOPPED", launched_at=NOW - waited, heartbeat_at=None)
-    healing = heal(application(hosts=(host(id=0), new)), NOW, {})
+    healing = decide_resets(application(hosts=(host(id=0), new)), NOW, {})
     assert [request.failure.unit for request in healing.resets] == ["pe-2"] * failed
     assert [failure.reason for failure in healing.met] == ["the new host 1 was not started in 16 s"] * failed
 
 
 def test_a_host_that_was_deployed_and_not_started_yet_is_waited_for():
     new = host(id=1, pid=None, alive=False, state="STOPPED", launched_at=0.0, heartbeat_at=None)
-    assert heal(application(hosts=(host(id=0), new)), NOW, {}).met == ()
+    assert decide_resets(application(hosts=(host(id=0), new)), NOW, {}).met == ()
 
 
 def failing(current: ApplicationStatus, *pes: int) -> ApplicationStatus:
@@ -80,7 +80,7 @@ def host_with(current: ApplicationStatus, number: int, **facts: Any) -> Applicat
 
 
 def asked(current: ApplicationStatus, now: float, known: dict[str, Known]) -> tuple[list[str], dict[str, Known]]:
-    healing = heal(current, now, known)
+    healing = decide_resets(current, now, known)
     return [request.failure.unit for request in healing.resets], healing.known
 
 
@@ -117,10 +117,10 @@ def test_a_host_that_dies_while_it_comes_up_is_started_again_at_once():
     _, known = asked(dead, NOW, {})
     waiting = unit_with(dead, "pe-2", state="UNHEALTHY", asked=True)
     again = host_with(waiting, 1, launched_at=NOW + 1, launches=1)
-    healing = heal(again, NOW + 2, known)
+    healing = decide_resets(again, NOW + 2, known)
     assert [failure.unit for failure in healing.met] == ["pe-2"]
     assert [request.failure.unit for request in healing.resets] == ["pe-2"]
-    assert heal(again, NOW + 3, healing.known).resets == (), "it was answered"
+    assert decide_resets(again, NOW + 3, healing.known).resets == (), "it was answered"
 
 
 def test_another_host_that_dies_while_the_first_comes_up_is_started_at_once():
@@ -145,7 +145,7 @@ def test_a_host_that_does_not_come_up_is_started_less_and_less_often_and_then_no
             current = host_with(current, 1, launched_at=now, launches=current.hosts[1].launches + 1)
     waits = [later - earlier for earlier, later in itertools.pairwise(launches)]
     assert waits == [1, *(LAUNCH_PAUSES.after(n) for n in range(1, LAUNCHES - 1))]
-    assert [failure.unit for failure in heal(current, now, known).exhausted] == ["pe-2"]
+    assert [failure.unit for failure in decide_resets(current, now, known).exhausted] == ["pe-2"]
 
 
 def test_a_failure_that_a_reset_has_not_changed_is_answered_again_after_a_time_that_grows():
@@ -160,7 +160,7 @@ def test_a_failure_that_a_reset_has_not_changed_is_answered_again_after_a_time_t
 
 
 def test_an_exhausted_unit_does_not_keep_others_from_their_reset():
-    healing = heal(failing(unit_with(application(), "region-0", attempts=5), 0, 1), NOW, {})
+    healing = decide_resets(failing(unit_with(application(), "region-0", attempts=5), 0, 1), NOW, {})
     assert [failure.unit for failure in healing.exhausted] == ["region-0"]
     assert [request.failure.unit for request in healing.resets] == ["region-1"]
 
@@ -168,9 +168,9 @@ def test_an_exhausted_unit_does_not_keep_others_from_their_reset():
 @pytest.mark.parametrize(("later", "wanted"), [(0.4, []), (0.5, ["region-0"])])
 def test_others_are_given_time_to_answer_first(later: float, wanted: list[str]):
     current = failing(application(), 0)
-    first = heal(current, NOW, {}, patience=0.5)
+    first = decide_resets(current, NOW, {}, patience=0.5)
     assert first.resets == ()
-    second = heal(current, NOW + later, first.known, patience=0.5)
+    second = decide_resets(current, NOW + later, first.known, patience=0.5)
     assert [request.failure.unit for request in second.resets] == wanted
     assert second.met == ()
 
@@ -178,7 +178,7 @@ def test_others_are_given_time_to_answer_first(later: float, wanted: list[str]):
 def look(local: LocalApplication, known: dict[str, Known]) -> tuple[set[str], dict[str, Known]]:
     """Return the units that a look of a healer resets, and the state known afterwards; do the resets."""
     observe(local.catalog, local.name)
-    healing = heal(read_status(local.home, local.name), time.time(), known)
+    healing = decide_resets(read_status(local.home, local.name), time.time(), known)
     for failure in (request.failure for request in healing.resets):
         reset(local.home, local.name, failure.unit, generation=failure.generation)
     return {request.failure.unit for request in healing.resets}, healing.known
@@ -244,11 +244,11 @@ def test_units_are_judged_apart_and_no_key_comes_twice(changes: list[tuple[str, 
             case _:
                 current = unit_with(current, name, state="UNHEALTHY", asked=True)
         current = replace(current, hosts=tuple(replace(each, heartbeat_at=now) for each in current.hosts))
-        healing = heal(current, now, known)
+        healing = decide_resets(current, now, known)
         known = healing.known
         keys += [request.key for request in healing.resets]
         for each in current.units:
-            single = heal(replace(current, units=(each,)), now, alone[each.name])
+            single = decide_resets(replace(current, units=(each,)), now, alone[each.name])
             alone[each.name] = single.known
             assert single.resets == tuple(r for r in healing.resets if r.failure.unit == each.name)
     assert len(set(keys)) == len(keys)

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.promises import BrokenPromiseError
+from streams_orchestration.runtime.invariants import InvariantError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration_tests.examples import examples
@@ -163,7 +163,7 @@ def test_a_unit_whose_rows_break_a_rule_is_left_as_it_is(
     with catalog.read() as connection:
         before = [written(connection, name, table) for table in (*WRITTEN, tables.pe)]
         unit = UnitRow.one(connection, select(tables.unit).where(tables.unit.c.application == name))
-    with pytest.raises(BrokenPromiseError, match=rf"rule {rule} "), catalog.write() as connection:
+    with pytest.raises(InvariantError, match=rf"rule {rule} "), catalog.write() as connection:
         roll_back(connection, unit, epoch)
     with catalog.read() as connection:
         assert [written(connection, name, table) for table in (*WRITTEN, tables.pe)] == before

@@ -12,7 +12,7 @@ from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.limits import AHEAD_SECONDS, HOLD_SECONDS
-from streams_orchestration.runtime.observing.watching import observed_status, read_pulses
+from streams_orchestration.runtime.observing.status_summaries import observed_status, read_summaries
 from streams_orchestration.runtime.processes import is_here
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.repeated_failures import times_of_failure
@@ -38,9 +38,9 @@ def wait(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     monkeypatch.setattr(world, "now", lambda: time.time() - SET_BACK + seconds)
 
 
-def troubled(running: Running) -> list[str]:
-    """The units that a healer resets, which looks closer at what the pulse shows."""
-    if not read_pulses(running.catalog)[running.name].troubled:
+def suspected(running: Running) -> list[str]:
+    """The units that a healer resets, which looks closer at what the summary shows."""
+    if not read_summaries(running.catalog)[running.name].suspected:
         return []
     status = observed_status(running.catalog, running.name)
     return [failure.unit for failure in failures(status, clock.now())]
@@ -54,18 +54,18 @@ def column(running: Running, table: Any, name: str) -> Any:
 def test_a_host_whose_starter_died_before_that_is_started_again(running: Running, monkeypatch: pytest.MonkeyPatch):
     running.set(tables.host, state="STARTING", pid=None, launched_at=time.time(), heartbeat_at=None)
     set_back(monkeypatch)
-    assert troubled(running) == [], "it may still be on its way"
+    assert suspected(running) == [], "it may still be on its way"
     wait(monkeypatch, 60.0)
-    assert troubled(running) == ["region-0"]
+    assert suspected(running) == ["region-0"]
 
 
 def test_a_host_elsewhere_that_died_before_that_is_missed(running: Running, monkeypatch: pytest.MonkeyPatch):
     running.set(tables.host, space="elsewhere", heartbeat_at=time.time())
     assert not is_here("elsewhere")
     set_back(monkeypatch)
-    assert troubled(running) == []
+    assert suspected(running) == []
     wait(monkeypatch, 60.0)
-    assert troubled(running) == ["region-0"]
+    assert suspected(running) == ["region-0"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pyspark.daemon import manager
 
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.forks import keep_sockets_from_forks
-from streams_orchestration.runtime.hiding import hide_secrets
+from streams_orchestration.runtime.secret_redaction import hide_secrets
 
 
 def freeze() -> None:

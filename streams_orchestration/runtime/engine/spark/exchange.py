@@ -3,7 +3,7 @@
 So large data do not pass through the JVM, its shuffle and two more sockets. The file lies in the scratch directory of
 the query, and is removed when its reader has mapped it. It is written during the batch, so no tuple is in memory twice.
 Executors of a cluster need not share a machine, so there, the process that made the data keeps it for the reader
-(`held.py`).
+(`payload_store.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.runtime.engine.spark.held import HELD
+from streams_orchestration.runtime.engine.spark.payload_store import HELD
 from streams_orchestration.runtime.transport.segments import Item, encode, write_item, writer_options
 
 INLINE_BYTES = 64 << 10
@@ -95,7 +95,7 @@ def take_over(payload: bytes, take: Callable[[bytes], pa.Buffer]) -> pa.Buffer:
 
     Raises:
         OSError: the payload's file is gone, or cannot be read.
-        StreamsRuntimeError: see `HeldPayloads.take`.
+        StreamsRuntimeError: see `PayloadStore.take`.
     """
     if payload.startswith(HELD):
         return take(payload)

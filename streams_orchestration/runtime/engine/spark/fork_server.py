@@ -29,7 +29,7 @@ from typing import NamedTuple, NoReturn
 
 from streams_orchestration.runtime.engine.spark import forked_python
 from streams_orchestration.runtime.forks import keep_from_forks
-from streams_orchestration.runtime.hiding import hide_secrets
+from streams_orchestration.runtime.secret_redaction import hide_secrets
 
 IMPORTED = (
     "pandas",

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.engine.spark.descriptor import TaskDescriptor
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from streams_orchestration.runtime.engine.spark.direct import DirectBatches
+    from streams_orchestration.runtime.engine.spark.direct_batches import DirectBatches
     from streams_orchestration.runtime.queries.planner import Planner
 
 
@@ -87,7 +87,7 @@ class PeReader(DataSourceStreamReader):
 
     def _advance(self, batch: int) -> int:
         if self._direct is None:
-            from streams_orchestration.runtime.engine.spark.direct import DirectBatches
+            from streams_orchestration.runtime.engine.spark.direct_batches import DirectBatches
 
             self._direct = DirectBatches(self._planner)
         return self._direct.advance(batch)

@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from streams_orchestration.compiler.pe_program import PeProgram, Task
 from streams_orchestration.operators.errors import AbortedError, DataError, RefusedError
-from streams_orchestration.operators.outside import is_outside
+from streams_orchestration.operators.external_errors import is_outside
 from streams_orchestration.operators.states.state import StateError
 from streams_orchestration.runtime.engine.spark.exchange import RowSender, take_over
-from streams_orchestration.runtime.engine.spark.held import HeldPayloads, Taking
 from streams_orchestration.runtime.engine.spark.owners import Worker
-from streams_orchestration.runtime.engine.spark.progress import StandstillWatch
+from streams_orchestration.runtime.engine.spark.payload_store import PayloadStore, Taking
+from streams_orchestration.runtime.engine.spark.progress_watchdog import ProgressWatchdog
 from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Row, TaskRequest, record_batches, requests
 from streams_orchestration.runtime.errors import StreamsRuntimeError, explained
 from streams_orchestration.runtime.logs import operator_logger
@@ -25,18 +25,18 @@ from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.storage.broken_disks import is_of_disk
-from streams_orchestration.runtime.tasks.answers import answered, give_answer
 from streams_orchestration.runtime.tasks.execution import TaskRun
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration.runtime.tasks.meter import Meter
+from streams_orchestration.runtime.tasks.task_results import answered, give_answer
 from streams_orchestration.runtime.transport.segments import Item, decode
 
 AGAIN = "its tasks would have to run again"
 """Part of the message for a task that Spark would run again although other tasks may have its results."""
 _CACHE = InstanceCache()
 """The cache of the worker process, with operators that it still has in memory and need not restore."""
-_PROGRESS = StandstillWatch()
-_HELD = HeldPayloads(lambda: _WORKER.address)
+_PROGRESS = ProgressWatchdog()
+_HELD = PayloadStore(lambda: _WORKER.address)
 
 
 def freeze() -> None:

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog.states import (
     UnitState,
 )
 from streams_orchestration.runtime.observing.exposition.family import PREFIX, Family
-from streams_orchestration.runtime.observing.exposition.things import (
+from streams_orchestration.runtime.observing.exposition.metric_subjects import (
     AHEAD,
     APPLICATION,
     BUILD,

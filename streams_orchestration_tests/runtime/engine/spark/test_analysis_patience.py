@@ -16,7 +16,7 @@ from streams_orchestration.runtime.engine.spark.frames.analysis import (
     PROGRESS_LOG_SECONDS,
     AnalysisError,
 )
-from streams_orchestration.runtime.patience import LONGEST, Patience
+from streams_orchestration.runtime.load_adjusted_clock import LONGEST, LoadAdjustedClock
 
 
 class Child:
@@ -35,7 +35,7 @@ class Child:
 @pytest.mark.parametrize(("load", "factor"), [(0.1, 1.0), (1.0, 1.0), (4.0, 4.0), (1000.0, LONGEST)])
 def test_seconds_count_by_the_share_of_the_machine(load: float, factor: float):
     now = [0.0]
-    patience = Patience(lambda: now[0], lambda: load)
+    patience = LoadAdjustedClock(lambda: now[0], lambda: load)
     now[0] = 10 * factor
     assert patience.look() == 10 * factor
     assert patience.used == pytest.approx(10.0)

@@ -24,7 +24,7 @@ from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.settings import OURS, EngineSettings, SettingError, Settings
-from streams_orchestration.runtime.tasks.answers import answered, give_answer, take_answers
+from streams_orchestration.runtime.tasks.task_results import answered, give_answer, take_answers
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.engine.spark import direct
-from streams_orchestration.runtime.engine.spark.direct import DirectBatches
+from streams_orchestration.runtime.engine.spark import direct_batches
+from streams_orchestration.runtime.engine.spark.direct_batches import DirectBatches
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Worker
 from streams_orchestration.runtime.engine.spark.rows import PLAN
 from streams_orchestration.runtime.engine.spark.stages import _serve
@@ -35,7 +35,7 @@ REFUSAL = "not today"
 def workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory of the workers of a host."""
     monkeypatch.setenv(DIRECTORY, str(tmp_path / "workers"))
-    monkeypatch.setattr(direct, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(direct_batches, "LEAST_SECONDS", 0.0)
     (tmp_path / "workers").mkdir()
     return tmp_path / "workers"
 
@@ -94,7 +94,7 @@ def test_batches_behind_one_of_spark_are_run_by_the_owners(tmp_path: Path, worke
 
 
 def test_after_a_while_spark_runs_one_again(tmp_path: Path, workers: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(direct, "DIRECT_SECONDS", 0.0)
+    monkeypatch.setattr(direct_batches, "DIRECT_SECONDS", 0.0)
     query = Query(tmp_path)
     query.own(announced(_serve))
     assert query.run() == query.batches
@@ -104,13 +104,13 @@ def test_behind_a_batch_that_took_spark_long_spark_runs_the_next_one_too(
     tmp_path: Path, workers: Path, monkeypatch: pytest.MonkeyPatch
 ):
     now = 0.0
-    monkeypatch.setattr(direct, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(direct_batches, "time", SimpleNamespace(monotonic=lambda: now))
     query = Query(tmp_path)
     query.own(announced(_serve))
     assert query.turn()
-    now += 2 * direct.DIRECT_SECONDS
+    now += 2 * direct_batches.DIRECT_SECONDS
     assert query.turn()
-    now += direct.DIRECT_SECONDS / 2
+    now += direct_batches.DIRECT_SECONDS / 2
     query.run()
     assert query.batches == 2
 

@@ -10,7 +10,7 @@ import pytest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.runtime.engine.spark.exchange import HELD_BYTES, INLINE_BYTES, RowSender, take_over
-from streams_orchestration.runtime.engine.spark.held import HELD
+from streams_orchestration.runtime.engine.spark.payload_store import HELD
 from streams_orchestration.runtime.transport.segments import Item, decode
 
 SCHEMA = pa.schema([("n", pa.int64())])

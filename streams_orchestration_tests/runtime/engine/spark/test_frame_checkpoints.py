@@ -22,7 +22,7 @@ from streams_orchestration.runtime.engine.spark.frames.checkpoints import (
     watermark_of,
 )
 from streams_orchestration.runtime.programs.batches import StoredState
-from streams_orchestration.runtime.redeployment.deployed import stored_facts
+from streams_orchestration.runtime.redeployment.deployed_plan import stored_facts
 from streams_orchestration.runtime.savepoints.manifest import SavedFile
 from streams_orchestration.runtime.storage.directories import Directories, directories_of
 from streams_orchestration.runtime.storage.home import Home

@@ -9,16 +9,16 @@ from multiprocessing.connection import Connection
 import pyarrow as pa
 import pytest
 
-from streams_orchestration.runtime.engine.spark.held import HeldPayloads
 from streams_orchestration.runtime.engine.spark.owner_sockets import DRIVER
 from streams_orchestration.runtime.engine.spark.owners import Worker
+from streams_orchestration.runtime.engine.spark.payload_store import PayloadStore
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 DATA = bytes(range(256)) * 10_000
 
 
 def _hold(pipe: Connection) -> None:
-    held = HeldPayloads(lambda: worker.address)
+    held = PayloadStore(lambda: worker.address)
     worker = Worker(held.give)
     worker.announce()
     while True:
@@ -52,21 +52,21 @@ def holder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Holder]:
 
 
 def test_a_payload_is_taken_by_another_process_once(holder: Holder):
-    payload, here = holder.hold("task"), HeldPayloads(str)
+    payload, here = holder.hold("task"), PayloadStore(str)
     assert here.take(payload).to_pybytes() == DATA
     with pytest.raises(StreamsRuntimeError, match="a newer batch has begun"):
         here.take(payload)
 
 
 def test_and_by_the_process_itself():
-    here = HeldPayloads(lambda: "here")
+    here = PayloadStore(lambda: "here")
     assert here.take(here.hold("task", pa.py_buffer(DATA))).to_pybytes() == DATA
 
 
 def test_an_untaken_payload_is_dropped_with_the_next_batch_of_its_task(holder: Holder):
     former, of_another = holder.hold("task"), holder.hold("another")
     holder.hold("task")
-    here = HeldPayloads(str)
+    here = PayloadStore(str)
     with pytest.raises(StreamsRuntimeError, match="a newer batch has begun"):
         here.take(former)
     assert here.take(of_another).to_pybytes() == DATA
@@ -76,4 +76,4 @@ def test_a_holder_that_has_ended_is_an_error(holder: Holder):
     payload = holder.hold("task")
     holder.end()
     with pytest.raises(StreamsRuntimeError, match="has ended"):
-        HeldPayloads(str).take(payload)
+        PayloadStore(str).take(payload)

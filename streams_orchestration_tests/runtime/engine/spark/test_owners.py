@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from streams_orchestration.runtime.engine.spark import owner_sockets, owners
-from streams_orchestration.runtime.engine.spark.direct import _answers
+from streams_orchestration.runtime.engine.spark.direct_batches import _answers
 from streams_orchestration.runtime.engine.spark.owner_sockets import DRIVER, connect, listen
 from streams_orchestration.runtime.engine.spark.owners import (
     DIRECTORY,

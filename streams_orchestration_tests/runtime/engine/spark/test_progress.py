@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from streams_orchestration.runtime.engine.spark.progress import StandstillWatch
+from streams_orchestration.runtime.engine.spark.progress_watchdog import ProgressWatchdog
 
 STANDS_STILL = """
 import threading
-from streams_orchestration.runtime.engine.spark.progress import StandstillWatch
-with StandstillWatch().task(1):
+from streams_orchestration.runtime.engine.spark.progress_watchdog import ProgressWatchdog
+with ProgressWatchdog().task(1):
     threading.Event().wait()
 """
 
@@ -30,7 +30,7 @@ with StandstillWatch().task(1):
 )
 def test_only_what_stands_still_for_the_limit_is_ended(looks: list[int | None], ended: list[int]):
     actual: list[int] = []
-    progress = StandstillWatch(actual.append)
+    progress = ProgressWatchdog(actual.append)
     with progress.task(3):
         for runs in looks:
             progress.look(runs)
@@ -40,7 +40,7 @@ def test_only_what_stands_still_for_the_limit_is_ended(looks: list[int | None], 
 @pytest.mark.parametrize("limit", [0, 3])
 def test_a_process_without_a_task_is_not_ended(limit: int):
     actual: list[int] = []
-    progress = StandstillWatch(actual.append)
+    progress = ProgressWatchdog(actual.append)
     with progress.task(limit):
         progress.look(5)
     for _ in range(9):
@@ -50,7 +50,7 @@ def test_a_process_without_a_task_is_not_ended(limit: int):
 
 def test_without_a_limit_nothing_is_ended():
     actual: list[int] = []
-    progress = StandstillWatch(actual.append)
+    progress = ProgressWatchdog(actual.append)
     with progress.task(0):
         for _ in range(9):
             progress.look(5)

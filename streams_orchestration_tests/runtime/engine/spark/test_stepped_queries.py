@@ -23,7 +23,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.engine.spark.frames import query as frame_query
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
-from streams_orchestration.runtime.savepoints import accepting
+from streams_orchestration.runtime.savepoints import restore_checks
 from streams_orchestration.runtime.savepoints.copying import export_savepoint
 from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
@@ -124,7 +124,7 @@ def test_a_redeploy_amid_keeps_the_state_of_queries(tmp_path: Path):
 
 @pytest.mark.deep
 def test_a_clone_goes_on_from_an_exported_savepoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(accepting, "with_columns_of_queries", lambda wanted: wanted.compilation)
+    monkeypatch.setattr(restore_checks, "with_columns_of_queries", lambda wanted: wanted.compilation)
     with application(tmp_path, graph()) as local:
         run_some(local, 4)
         exported = export_savepoint(local.home, take(local).manifest.title, tmp_path / "exported").place

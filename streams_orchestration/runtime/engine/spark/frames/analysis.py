@@ -34,10 +34,10 @@ from streams_orchestration.runtime.engine.spark.private_directory import Private
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, QUICK_COMPILER, session_settings
 from streams_orchestration.runtime.engine.spark.spark_home import spark_home
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.hiding import hide_secrets
+from streams_orchestration.runtime.load_adjusted_clock import LoadAdjustedClock, machine_load
 from streams_orchestration.runtime.open_files import require_open_files
 from streams_orchestration.runtime.operator_errors import OperatorError
-from streams_orchestration.runtime.patience import Patience, machine_load
+from streams_orchestration.runtime.secret_redaction import hide_secrets
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 
@@ -120,7 +120,7 @@ def _await(child: subprocess.Popen[bytes], directory: Path) -> None:
     Raises:
         AnalysisError: the child has used `ANALYSIS_SECONDS`, which are longer on a busy machine.
     """
-    patience = Patience(time.monotonic, machine_load)
+    patience = LoadAdjustedClock(time.monotonic, machine_load)
     tell_at = PROGRESS_LOG_SECONDS
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.operators.outside import is_outside
+from streams_orchestration.operators.external_errors import is_outside
 from streams_orchestration.operators.watermarks import END
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import link_checkpoint, watermark_of
@@ -35,7 +35,7 @@ from streams_orchestration.runtime.programs.counts import Counts, add
 from streams_orchestration.runtime.queries.pe_view import PeView
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.storage.broken_disks import is_of_disk
-from streams_orchestration.runtime.tasks.answers import take_all_answers
+from streams_orchestration.runtime.tasks.task_results import take_all_answers
 
 FAR_MICROSECONDS = 253_370_764_800 * 1_000_000
 """Event time of the marker that closes all windows: a time in the year 9999."""

@@ -18,10 +18,10 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import Segment, TaskResult
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.storage.directories import Directories
-from streams_orchestration.runtime.tasks.answers import give_answer
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.tasks.outbox import Outbox, Sender
 from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split
+from streams_orchestration.runtime.tasks.task_results import give_answer
 
 PORT = "_streams_port"
 ANSWER_DDL = "rows bigint"

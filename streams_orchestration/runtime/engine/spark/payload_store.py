@@ -28,7 +28,7 @@ class Taking:
     token: str
 
 
-class HeldPayloads:
+class PayloadStore:
     """The payloads that this process holds.
 
     Only the payloads of each task's last batch are kept, since earlier ones are no longer read.

@@ -43,7 +43,7 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
         StreamsRuntimeError: see `observe`.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
     """
-    healed = world.monotonic()
+    restarted = world.monotonic()
     outage = Outage()
     while True:
         try:
@@ -57,8 +57,8 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
                 return trial
             if status.state == "STOPPED":
                 raise OnTrialError(application)
-            if world.monotonic() - healed > RESTART_INTERVAL_SECONDS and failures(status, clock.now()):
-                healed = world.monotonic()
+            if world.monotonic() - restarted > RESTART_INTERVAL_SECONDS and failures(status, clock.now()):
+                restarted = world.monotonic()
                 start(catalog, application)
             catalog.changes.wait(mark, POLL_SECONDS)
         except CatalogUnavailableError as error:
@@ -73,7 +73,7 @@ def start(catalog: Catalog, application: str) -> None:
         JavaError: this machine has no Java that Spark can use. The trial is not reverted for that.
         NotDeployedError: the application is not deployed.
         OtherVersionError, StreamsRuntimeError: see `launch`. The trial is not reverted for them, either.
-        BrokenPromiseError: see `revert_open`.
+        InvariantError: see `revert_open`.
     """
     try:
         launch(catalog, application)

@@ -61,7 +61,7 @@ def _stands_still(process: ProcessIdentity) -> bool:
         return False
 
 
-class Heart:
+class Heartbeat:
     """The thread that gives the heartbeat and looks for hangs.
 
     Args:

@@ -16,7 +16,7 @@ from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.watermarks import Watermarks
 
 
-class Waiting:
+class TupleQueue:
     """A queue of tuples and window marks in order of arrival. A mark leaves with the last tuple before it."""
 
     def __init__(self, schema: pa.Schema, notes: Mapping[str, Any] | None = None) -> None:
@@ -123,7 +123,7 @@ class WaitingOperator(ClockOperator):
 
     def setup(self) -> None:
         """Prepare an empty queue."""
-        self.waiting = Waiting(self.context.inputs[0])
+        self.waiting = TupleQueue(self.context.inputs[0])
 
     def reset_to_initial_state(self) -> None:
         """Remove all waiting tuples."""

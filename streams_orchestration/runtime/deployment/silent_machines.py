@@ -18,7 +18,7 @@ HEARD_SECONDS = 4.0
 POLL_SECONDS = 0.25
 
 
-def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> None:
+def await_silent_machines(home: Home, application: str, say: Callable[[str], None]) -> None:
     """Wait until each machine with hosts of an application is heard, or its hosts count as dead.
 
     A machine that has just died looks healthy until its lease expires. A reset before that would have no effect. The

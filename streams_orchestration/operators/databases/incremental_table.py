@@ -50,7 +50,7 @@ class Range(NamedTuple):
         return sum(map(len, self.chunks))
 
 
-class GrowingTable:
+class IncrementalTable:
     """A table or query that is read by its growing column.
 
     All methods raise DatabaseError, as `DatabaseAwayError` if the database cannot be reached.

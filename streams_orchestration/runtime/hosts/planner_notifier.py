@@ -14,7 +14,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog.changes import ANYTHING, notify
 
 
-class Relay:
+class PlannerNotifier:
     """Notifies the planners. One thread does so, and another one sets which planners are served.
 
     Args:

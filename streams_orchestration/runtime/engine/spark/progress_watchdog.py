@@ -13,15 +13,15 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.processes import kill, process_started, thread_runs
-from streams_orchestration.runtime.recurring import RecurringErrors
 
 HANG_CHECK_SECONDS = 1.0
 
 log = logging.getLogger("streams.hangs")
 
 
-class StandstillWatch:
+class ProgressWatchdog:
     """The tasks that this process runs, and for how many looks in a row none of its threads has run.
 
     Time is counted in looks, so a process that was stopped with all its threads gets its full time afterwards.
@@ -77,7 +77,7 @@ class StandstillWatch:
             self._end(self._limit)
 
     def _watch(self) -> None:
-        errors = RecurringErrors(log)
+        errors = LoopErrors(log)
         while True:
             time.sleep(HANG_CHECK_SECONDS)
             with errors.survived("the watch for hanging tasks failed"):

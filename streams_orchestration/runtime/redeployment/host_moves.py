@@ -22,7 +22,7 @@ from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered, set_state
 from streams_orchestration.runtime.redeployment.draining import drain, units_on_hold
-from streams_orchestration.runtime.redeployment.trying import await_trial
+from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.status import HostStatus

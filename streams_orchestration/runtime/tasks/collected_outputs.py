@@ -12,7 +12,7 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.watermarks import Watermarks
 
 
-class Gathered:
+class CollectedOutputs:
     """The tuples and watermarks that an operator submits for one batch, by output port."""
 
     def __init__(self, send: Callable[[int, TupleBatch], None]) -> None:

@@ -49,7 +49,7 @@ def observed_status(catalog: Catalog, application: str) -> ApplicationStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class StatusSummary:
     """The few facts about an application that change with every event; one transaction reads them for all."""
 
     state: str
@@ -57,20 +57,20 @@ class Pulse:
     """The time of the deployment in unix seconds."""
     units: tuple[tuple[str, str, int, int], ...]
     """Name, condition (`works`, or the state if it does not work), generation and number of resets of every unit."""
-    troubled: tuple[str, ...] = ()
+    suspected: tuple[str, ...] = ()
     """Names of units that may need a reset. `failures` decides if they do."""
 
     @property
     def mark(self) -> str:
         """A short text that changes when something happens."""
         units = (f"{name}:{':'.join(map(str, facts))}" for name, *facts in self.units)
-        return " ".join([self.state, f"{self.deployed_at:.3f}", *units, *(f"!{unit}" for unit in self.troubled)])
+        return " ".join([self.state, f"{self.deployed_at:.3f}", *units, *(f"!{unit}" for unit in self.suspected)])
 
 
-def read_pulses(catalog: Catalog) -> dict[str, Pulse]:
-    """Read the pulse of every deployed application, by name; there are none without a catalog.
+def read_summaries(catalog: Catalog) -> dict[str, StatusSummary]:
+    """Read the summary of every deployed application, by name; there are none without a catalog.
 
-    Only applications that are wanted to run and do run have `troubled` units. Callers keep the catalog open, since
+    Only applications that are wanted to run and do run have `suspected` units. Callers keep the catalog open, since
     opening one takes longer than reading.
 
     Raises:
@@ -87,7 +87,7 @@ def read_pulses(catalog: Catalog) -> dict[str, Pulse]:
         for row in UnitRow.all(connection, _UNITS):
             units.setdefault(row.application, []).append(row)
     return {
-        row.name: Pulse(
+        row.name: StatusSummary(
             row.state if row.wanted == "RUNNING" or row.state == "COMPLETED" else "STOPPED",
             row.deployed_at,
             tuple((unit.name, _condition(unit), unit.generation, unit.reset_count) for unit in units.get(row.name, ())),
@@ -101,10 +101,10 @@ def read_pulses(catalog: Catalog) -> dict[str, Pulse]:
     }
 
 
-def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
-    """Yield the pulses of all applications at once, and then every `POLL_SECONDS` until the given seconds are over.
+def watch(home: Home, seconds: float) -> Iterator[dict[str, StatusSummary]]:
+    """Yield the summaries of all applications at once, and then every `POLL_SECONDS` until the given seconds are over.
 
-    If another catalog takes the place of this one, that catalog is read. Raises what `read_pulses` raises.
+    If another catalog takes the place of this one, that catalog is read. Raises what `read_summaries` raises.
     """
     until = world.monotonic() + seconds
     while True:
@@ -112,7 +112,7 @@ def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
         identity = catalog.identity()
         with closing(catalog):
             while catalog.identity() == identity:  # until another catalog takes its place
-                yield read_pulses(catalog)
+                yield read_summaries(catalog)
                 left = until - world.monotonic()
                 if left <= 0:
                     return

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.catalog.rows import ConnectionRow
 from streams_orchestration.runtime.deployment.dropping import refuse_running
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
-from streams_orchestration.runtime.redeployment.deployed import DropStateError, stored_facts
+from streams_orchestration.runtime.redeployment.deployed_plan import DropStateError, stored_facts
 from streams_orchestration.runtime.savepoints.manifest import (
     Manifest,
     SavedSink,
@@ -28,8 +28,8 @@ from streams_orchestration.runtime.savepoints.manifest import (
     read_manifest,
     read_plan,
 )
-from streams_orchestration.runtime.savepoints.place import SavepointPlace
-from streams_orchestration.runtime.savepoints.surroundings import SinkTarget, sinks
+from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
+from streams_orchestration.runtime.savepoints.shared_resources import SinkTarget, sinks
 from streams_orchestration.runtime.sinks.outputs import newest_name
 
 

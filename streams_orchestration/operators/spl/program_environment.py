@@ -13,7 +13,7 @@ from streams_orchestration.model.containers import scalar_text
 from streams_orchestration.spl.programs.run import PortLinks, RandomNumbers, Run, generator_of
 
 
-class Surroundings(Protocol):
+class ProgramEnvironment(Protocol):
     """The facts of an operator's context that its programs may use."""
 
     name: str
@@ -31,11 +31,11 @@ class Surroundings(Protocol):
     generators: list[RandomNumbers]
 
 
-_CONTEXT: ContextVar[Surroundings | None] = ContextVar("context of the operator that is set up", default=None)
+_CONTEXT: ContextVar[ProgramEnvironment | None] = ContextVar("context of the operator that is set up", default=None)
 
 
 @contextlib.contextmanager
-def setting_up(context: Surroundings) -> Iterator[None]:
+def setting_up(context: ProgramEnvironment) -> Iterator[None]:
     """Make an operator's context available to expressions parsed within the block: name, channel, PE and so on."""
     token = _CONTEXT.set(context)
     try:
@@ -52,7 +52,7 @@ def run_of_expression(constants: Mapping[str, Any]) -> Run:
     return run_of(context, constants)
 
 
-def run_of(context: Surroundings, constants: Mapping[str, Any]) -> Run:
+def run_of(context: ProgramEnvironment, constants: Mapping[str, Any]) -> Run:
     """Return the surroundings of an operator's programs.
 
     Programs print and log by the context's logger. The first call adds the programs' random generator to the context.
@@ -88,7 +88,7 @@ def run_of(context: Surroundings, constants: Mapping[str, Any]) -> Run:
 class PrintedLines:
     """The lines and messages that programs print and log."""
 
-    def __init__(self, context: Surroundings) -> None:
+    def __init__(self, context: ProgramEnvironment) -> None:
         self._logger = context.logger
         self._line = ""
 

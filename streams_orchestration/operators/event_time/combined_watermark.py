@@ -10,10 +10,10 @@ from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 
 
-class Entries:
+class CombinedWatermark:
     """The newest watermark of each connection in ticks, and the least of them, the operator's, which never falls.
 
-    >>> entries = Entries(["Left:0", "Right:0"])
+    >>> entries = CombinedWatermark(["Left:0", "Right:0"])
     >>> entries.enter("Left:0", Watermarks.of((2, 10), (5, 20)), 5)
     >>> entries.enter("Right:0", Watermarks.of((1, 12)), 3)
     Watermarks.of((1, 12))

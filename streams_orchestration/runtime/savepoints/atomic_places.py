@@ -22,7 +22,7 @@ from streams_orchestration.runtime.savepoints.manifest import (
     NAME,
     SavepointError,
 )
-from streams_orchestration.runtime.savepoints.place import STATES, SavepointPlace, reason_of
+from streams_orchestration.runtime.savepoints.savepoint_place import STATES, SavepointPlace, reason_of
 from streams_orchestration.runtime.storage.home import SAVEPOINTS, Home
 from streams_orchestration.runtime.storage.store import Store
 

@@ -1,4 +1,4 @@
-"""Healing: decides for all units at once which resets to request.
+"""Decides for all units at once which resets to request.
 
 Its functions are pure, so all processes decide alike.
 """
@@ -44,7 +44,7 @@ class ResetRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Healing:
+class ResetDecisions:
     """The decisions of one look at all units."""
 
     met: tuple[UnitFailure, ...]
@@ -57,7 +57,9 @@ class Healing:
     """The state to pass to the next look."""
 
 
-def heal(status: UnitsStatus, now: float, known: Mapping[str, Known], *, patience: float = 0.0) -> Healing:
+def decide_resets(
+    status: UnitsStatus, now: float, known: Mapping[str, Known], *, patience: float = 0.0
+) -> ResetDecisions:
     """Decide on every unit by itself: none waits for the reset of another one, nor for its own earlier reset.
 
     A failure is a generation that has failed, or whose hosts are gone. So a host that dies during a reset is a new
@@ -91,7 +93,7 @@ def heal(status: UnitsStatus, now: float, known: Mapping[str, Known], *, patienc
             key = f"{status.application}:{deployment}:{failure.unit}:{failure.generation}:{last.number}"
             resets.append(ResetRequest(key, failure))
     resets.sort(key=lambda request: bool(request.failure.gone))
-    return Healing(tuple(met), tuple(resets), tuple(exhausted), kept)
+    return ResetDecisions(tuple(met), tuple(resets), tuple(exhausted), kept)
 
 
 def _due(last: Known, patience: float) -> float:

@@ -7,7 +7,7 @@ defect costs an error in place of lost or doubled tuples.
 >>> promise(False, "B4", "app: epoch 3 follows epoch 5")
 Traceback (most recent call last):
     ...
-streams_orchestration.runtime.promises.BrokenPromiseError: app: epoch 3 follows epoch 5. This breaks rule B4 of the \
+streams_orchestration.runtime.invariants.InvariantError: app: epoch 3 follows epoch 5. This breaks rule B4 of the \
 recovery protocol, so nothing was changed. It is a defect of the product: report it with the logs. A reset of the unit \
 may help.
 """
@@ -19,12 +19,12 @@ from typing import NoReturn
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 
-class BrokenPromiseError(StreamsRuntimeError):
+class InvariantError(StreamsRuntimeError):
     """A transaction breaks a rule of the recovery protocol. It changes nothing."""
 
 
 def promise(kept: bool, rule: str, otherwise: str) -> None:  # noqa: FBT001
-    """Raise BrokenPromiseError unless a rule of the protocol holds.
+    """Raise InvariantError unless a rule of the protocol holds.
 
     Args:
         kept: True if the rule holds.
@@ -36,9 +36,9 @@ def promise(kept: bool, rule: str, otherwise: str) -> None:  # noqa: FBT001
 
 
 def broken(rule: str, otherwise: str) -> NoReturn:
-    """Raise BrokenPromiseError for a rule; arguments as in `promise`."""
+    """Raise InvariantError for a rule; arguments as in `promise`."""
     message = (
         f"{otherwise}. This breaks rule {rule} of the recovery protocol, so nothing was changed. It is a "
         "defect of the product: report it with the logs. A reset of the unit may help."
     )
-    raise BrokenPromiseError(message)
+    raise InvariantError(message)

@@ -1,4 +1,4 @@
-"""Tending: hosts that wait for a machine are started as soon as one takes them, and misplaced hosts are moved.
+"""Rescheduling: hosts that wait for a machine are started as soon as one takes them, and misplaced hosts are moved.
 
 One agent does this for all machines: the agent of the first machine, by name, whose lease is valid.
 """
@@ -18,11 +18,11 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.errors import BeingStartedError, StreamsRuntimeError
+from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
-from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
-from streams_orchestration.runtime.redeployment.moving import better_places, put_right
+from streams_orchestration.runtime.redeployment.host_moves import better_places, put_right
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.host_requirements import misplaced
 from streams_orchestration.runtime.units.reading import read_units
@@ -40,7 +40,7 @@ MOVE_RETRY_SECONDS = 60.0
 log = logging.getLogger("streams.agent")
 
 
-class Tending:
+class HostRescheduler:
     """A thread that starts waiting hosts and moves misplaced ones, for all machines, while its agent leads.
 
     Args:
@@ -56,7 +56,7 @@ class Tending:
         self._fruitless: dict[str, tuple[object, ...]] = {}
         """Application -> the situation of its hosts and the machines for which no better arrangement was found."""
         self._over = world.Event()
-        self._thread = world.Thread(target=self._run, name="tending", daemon=True)
+        self._thread = world.Thread(target=self._run, name="rescheduling", daemon=True)
 
     def start(self) -> None:
         """Start the thread. Moves need it, since they wait until an application reaches a cut."""
@@ -67,7 +67,7 @@ class Tending:
         self._over.set()
 
     def _run(self) -> None:
-        errors = RecurringErrors(log)
+        errors = LoopErrors(log)
         while not self._over.is_set():
             mark = self._catalog.changes.mark()
             # the agent logs errors of the catalog
@@ -101,7 +101,7 @@ class Tending:
     ) -> None:
         now = clock.now()
         if arrange(residents(rows, application, waiting, now), machines, now).refused.keys() < set(waiting):
-            for host in launch(self._catalog, application, heal=False):
+            for host in launch(self._catalog, application, recover=False):
                 log.info("%s: %s", application, host)
 
     def _put_right(self, application: str, reasons: Sequence[str], situation: tuple[object, ...]) -> None:

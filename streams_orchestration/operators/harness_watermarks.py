@@ -14,11 +14,11 @@ from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.times import time_type
 from streams_orchestration.operators.event_time.watermark import OperatorWatermark
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.reaching import reach_steps
+from streams_orchestration.operators.watermark_calls import reach_steps
 from streams_orchestration.operators.watermarks import END, Watermarks
 
 
-class TrialWatermarks:
+class HarnessWatermarks:
     """The watermark of one operator, whose input ports have a connection each; does nothing without event time."""
 
     def __init__(self, context: OperatorContext, send: Callable[[int, Watermarks], None]) -> None:

@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import Any
 
-from streams_orchestration.cli.failing import APPLICATION
+from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.compiler.brief import moment

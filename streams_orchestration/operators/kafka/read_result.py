@@ -22,7 +22,7 @@ class MessagePiece(NamedTuple):
     """The partition of each tuple; None outside of event time."""
 
 
-class Taken(NamedTuple):
+class ReadResult(NamedTuple):
     """The result of reading from an offset."""
 
     positions: Positions

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 
-class RecurringErrors:
+class LoopErrors:
     """The errors of actions that are repeated: each is logged once, until the error changes or the action succeeds."""
 
     def __init__(self, log: logging.Logger) -> None:

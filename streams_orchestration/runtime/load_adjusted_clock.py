@@ -16,7 +16,7 @@ def machine_load() -> float:
     return world.load_average()[0] / (os.cpu_count() or 1)
 
 
-class Patience:
+class LoadAdjustedClock:
     """A clock of the time that a process could use, in seconds of an idle machine.
 
     It runs slower while the machine is busy.

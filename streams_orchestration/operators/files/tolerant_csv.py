@@ -12,7 +12,7 @@ from typing import IO
 from streams_orchestration.operators.arrow_types import required_fields
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
-from streams_orchestration.operators.files.rows import BEGIN, FilePosition, FileRows, RawRow, sift
+from streams_orchestration.operators.files.rows import BEGIN, FilePosition, FileRows, RawRow, parse_leniently
 from streams_orchestration.operators.formats.checks import NULL, UnfitValueError
 from streams_orchestration.operators.formats.csv_reading import read_rows, reader_options
 from streams_orchestration.operators.formats.misfits import csv_fault, text_misfit
@@ -31,7 +31,7 @@ HEADER_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
-class CsvSieve:
+class TolerantCsvFile:
     """Reads one file. Row boundaries depend only on the file's content, so a replay finds the same rows."""
 
     file: CsvFile
@@ -159,7 +159,7 @@ class CsvSieve:
                 return error.column, error.reason
             return "", f"its values do not fit the attributes: {' '.join(str(error).split())}"
 
-        return sift(rows, parse, self._suspects(rows, names), explain, self.schema)
+        return parse_leniently(rows, parse, self._suspects(rows, names), explain, self.schema)
 
     def _is_null(self, row: RawRow, value: str) -> bool:
         """Return True if a value is null; False in a row with quotes, where it may be a text."""

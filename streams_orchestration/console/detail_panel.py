@@ -12,7 +12,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.picture import short_kind
 from streams_orchestration.compiler.explain import UnknownSubjectError, explain
 from streams_orchestration.compiler.logical_graph import LogicalOperator
-from streams_orchestration.console.answers import WrongRequestError
+from streams_orchestration.console.responses import WrongRequestError
 from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime import api
 
