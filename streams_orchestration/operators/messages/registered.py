@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 from streams_orchestration.operators.arrow_types import batch_without_unsigned, schema_without_unsigned, type_name
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.messages import avro, protobuf, protobuf_schema
+from streams_orchestration.operators.messages import avro, avro_derived, protobuf, protobuf_schema
 from streams_orchestration.operators.messages.decoders import Bad, Decoded, MessageFormat, check_decodable
 from streams_orchestration.operators.messages.framing import frame, unframed
 from streams_orchestration.operators.messages.registry import (
@@ -76,7 +76,7 @@ def derived(schema: pa.Schema, format: SchemaKind, name: str, before: Registered
     """
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     plain = plain if plain[:1].isalpha() else f"M{plain}"
-    return (avro if format == "avro" else protobuf_schema).derived(schema, plain, before)
+    return (avro_derived if format == "avro" else protobuf_schema).derived(schema, plain, before)
 
 
 class RegisteredDecoder:
