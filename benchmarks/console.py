@@ -102,7 +102,7 @@ class MadeUp(SnapshotReader):
             )
             for pe in self.made.fusion.pes
         )  # fmt: skip
-        status = ApplicationStatus(self.name, "RUNNING", "made up", 1.0, (host,), pes, (), Path(), ())
+        status = ApplicationStatus(self.name, "RUNNING", "made up", "life", 1.0, (host,), pes, (), Path(), ())
         operators = tuple(
             self._measured(each.name, self.made.fusion.pe_of[each.index]) for each in self.made.physical.operators
         )

@@ -39,7 +39,7 @@ OPERATOR_LAYERS = (
 )
 """The same within the operators: values and states, the contract, bases, what is outside, the standard operators."""
 COMPILER_LAYERS = (
-    *("brief", "options", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
+    *("brief", "options", "option_types", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
     *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
     *("column_uses", "query_columns", "column_sources", "column_influences", "pe_program", "deployment_plan"),
     *("reading", "compilation", "sections", "stage"),

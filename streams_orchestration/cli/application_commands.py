@@ -25,7 +25,7 @@ from streams_orchestration.cli.options import (
     within_option,
 )
 from streams_orchestration.cli.shell_completion import complete_application, complete_pe, complete_unit
-from streams_orchestration.console.option_types import FiniteRange
+from streams_orchestration.compiler.option_types import FiniteRange
 
 CLI = "streams_orchestration.cli"
 MAX_ROWS = 40

@@ -17,7 +17,7 @@ from streams_orchestration.cli.options import (
     spec_or_code_argument,
 )
 from streams_orchestration.cli.shell_completion import complete_operator, complete_spec
-from streams_orchestration.console.option_types import WIDTH, FiniteRange
+from streams_orchestration.compiler.option_types import WIDTH, FiniteRange
 
 CLI = "streams_orchestration.cli"
 _EXPLAIN_HELP = """Explain the compiler's decisions on a part of an application, with the numbers of their rules.
@@ -172,7 +172,7 @@ def graph() -> None:
 
 @command()
 @application_argument
-@click.argument("name", default="spec")
+@click.argument("part", metavar="[NAME]", default="spec")
 @compile_options
 @format_option
 @output_option

@@ -12,7 +12,7 @@ from streams_orchestration.cli.jobs import UNRECORDED, Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
-from streams_orchestration.cli.restoring import require_origin, restored_facts, restored_lines
+from streams_orchestration.cli.restoring import restored_facts, restored_lines, start_request
 from streams_orchestration.cli.starting import (
     checked_to_run,
     compiled_to_go_on,
@@ -26,24 +26,23 @@ from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.runtime import api
 
 
-def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tuple[str, ...], *, fresh: bool) -> int:
+def deploy(spec: Path, given: GivenOptions, savepoint: str | None, drop_state: tuple[str, ...], *, fresh: bool) -> int:
     """Compile an application and start it in the background; return the exit status.
 
     Raises:
-        UsageError: `drop_state` is given without `origin`.
+        UsageError: `drop_state` is given without `savepoint`.
         ApplicationError, StreamsRuntimeError, OSError: the application has errors, or cannot be started here; see
             `bring_up_in_background`.
     """
-    require_origin(origin, drop_state)
-    read, goes_on = read_application(spec), not fresh and origin is None
-    compiled = compiled_to_go_on(api.Home.default(), read, options) if goes_on else compiled_to_run(read, options)
+    request = start_request(savepoint, drop_state, fresh=fresh)
+    read, goes_on = read_application(spec), isinstance(request, api.GoOn)
+    compiled = compiled_to_go_on(api.Home.default(), read, given) if goes_on else compiled_to_run(read, given)
     wanted = checked_to_run(compiled)
-    request = api.Request(fresh=fresh, savepoint=origin, drop=drop_state)
     return bring_up_in_background("streams deploy", read.path, wanted, request)
 
 
 def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request: api.Request) -> int:
-    """Deploy a compiled application, launch its hosts, wait until its PEs run, and record the deployment in Dagster.
+    """Bring a compiled application up, wait until its PEs run, and record the deployment in Dagster.
 
     Return the exit status, 0.
 
@@ -51,12 +50,12 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
         command: the name of this command, shown by commands that wait for the start lock.
         spec: the path of the application's spec.
         wanted: the application.
-        request: the state that the application begins with.
+        request: how the application begins.
 
     Raises:
         JavaError: this machine has no Java that Spark can use.
         StreamsRuntimeError, ApplicationError: the application cannot be deployed, or its PEs do not run in time.
-        OSError: the request is `fresh`, and a published result cannot be removed.
+        OSError: the state is to be dropped, and a published result cannot be removed.
     """
     name = wanted.name
     api.require_java()
@@ -66,12 +65,11 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
         ran = _runs(home, name)
         if not ran:
             note(f"Starting {name} ...")
-        restored = api.bring_up(home, lock, wanted, request).restored
+        restored = api.bring_up(home, lock, wanted, request, asked_at=api.this_process_began()).restored
         if restored is not None:
             for line in restored_lines(restored):
                 note(line)
             facts = restored_facts(restored)
-        api.launch(api.Catalog(home), name, asked_at=api.this_process_began())
         record_deployment(home, spec, wanted)
     status = Jobs(home, name).status()
     state = f"was {status.shown_state} already" if ran else f"is {status.shown_state}"

@@ -45,7 +45,7 @@ def graph(spec: Path, options: Options, format_: str | None, output: Path | None
         write_output(draw_svg(compilation) if form == "svg" else draw_text(compilation), output)
 
 
-def lineage(application: str, name: str, options: Options, format_: str, output: Path | None) -> None:
+def lineage(application: str, part: str, options: Options, format_: str, output: Path | None) -> None:
     """Show everything upstream and downstream of one part of an application.
 
     Raises:
@@ -59,9 +59,9 @@ def lineage(application: str, name: str, options: Options, format_: str, output:
     whole = api.lineage_graph(_compilation(application, options))
     current().application = whole.graph["application"]
     if format_ == "json":
-        write_json(current().document(lineage_document(whole, name), 0), output)
+        write_json(current().document(lineage_document(whole, part), 0), output)
     else:
-        write_output(render_lineage(whole, name), output)
+        write_output(render_lineage(whole, part), output)
 
 
 def _compilation(application: str, options: Options) -> Compilation:

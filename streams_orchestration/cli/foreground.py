@@ -90,7 +90,7 @@ class Foreground:
         *,
         say: Callable[[str], None],
     ) -> None:
-        """Bring the application up, launch its hosts, and wait until every PE runs.
+        """Bring the application up, and wait until every PE runs.
 
         Another thread records the deployment in Dagster, once the engines are up.
 
@@ -98,7 +98,7 @@ class Foreground:
             spec: the path of the spec.
             lock: the start lock of the application; it is released when the hosts are launched.
             wanted: the application.
-            request: the state that the application begins with, and the kind of run.
+            request: how the application begins.
             say: a function that prints a line about the savepoint from which the application begins.
 
         Raises:
@@ -106,12 +106,11 @@ class Foreground:
             StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; `bring_up` lists the
                 reasons.
         """
-        brought = api.bring_up(self._home, lock, wanted, request)
+        brought = api.bring_up(self._home, lock, wanted, request, asked_at=api.this_process_began())
         self._deployed = True
         if brought.restored is not None:
             for line in restored_lines(brought.restored):
                 say(line)
-        api.launch(self._catalog, self._name, asked_at=api.this_process_began())
         lock.release()
         try:
             api.await_engines(self._catalog, self._name, START_SECONDS)
@@ -162,7 +161,7 @@ class Foreground:
         self._jobs.record_reset(failure)
 
     def deployed(self) -> bool:
-        """Return True once `deploy` has written the application into the catalog."""
+        """Return True once `deploy` has brought the application up."""
         return self._deployed
 
     def status(self) -> api.ApplicationStatus:
@@ -207,7 +206,7 @@ def run_application(
         spec: the path of the application's spec.
         lock: the start lock of the application; it is released when the hosts are launched.
         wanted: the application.
-        request: the state that the application begins with, and the kind of run.
+        request: how the application begins.
 
     Returns:
         The application's final status, and the exit status: INTERRUPTED or TERMINATED after an interrupt, else 0.

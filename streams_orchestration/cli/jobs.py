@@ -100,12 +100,12 @@ class Jobs:
 
     def record_reset(self, failure: api.UnitFailure) -> None:
         """Record in Dagster that the failed unit works again, unless a run has recorded it already."""
-        deployment = int(api.read_status(resource_of(self._home).directory(), self._application).deployed_at)
-        tags = failure_tags(self._application, failure.unit, failure.generation, deployment)
+        life = api.read_status(resource_of(self._home).directory(), self._application).life
+        tags = failure_tags(self._application, failure.unit, failure.generation, life)
         with dagster_instance(self._home, captured=False) as instance:
             if is_recorded(instance, tags):
                 return
-        claim = {"unit": failure.unit, "generation": failure.generation, "deployment": deployment}
+        claim = {"unit": failure.unit, "generation": failure.generation, "life": life}
         self._run(reset_job(self._application, RESOURCE_KEY, self._keys), {"claim": claim}, tags)
 
     def status(self) -> api.ApplicationStatus:

@@ -15,8 +15,8 @@ from click.core import ParameterSource
 
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.shell_completion import complete_application, complete_savepoint, complete_spec
+from streams_orchestration.compiler.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH, FiniteRange
 from streams_orchestration.compiler.options import GivenOptions, Options
-from streams_orchestration.console.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH, FiniteRange
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.names import APPLICATION_NAME, APPLICATION_RULE
 from streams_orchestration.model.python_file import file_of
@@ -131,7 +131,7 @@ drop_state_option = click.option(
 )
 from_option = click.option(
     "--from",
-    "origin",
+    "savepoint",
     metavar="SAVEPOINT",
     shell_complete=complete_savepoint,
     help="Start from this savepoint: its name, or the directory to which it was exported.",
@@ -229,7 +229,6 @@ decoupling_option = compiler_option(
 )
 name_option = compiler_option(
     "--name",
-    "named",
     type=_Name(),
     metavar="NAME",
     help="Deploy under this name instead of the one in the spec: a clone, with state and results of its own.",
@@ -343,19 +342,19 @@ def compile_options(command: Declared) -> Declared:
 
     The options for SPL are set as `spl_options` instead. Profiles that do not fit together are a usage error.
     """
-    return _with_options(command, lambda given: given.options)
+    return _with_options(command, lambda given: {"options": given.options})
 
 
 def kept_compile_options(command: Declared) -> Declared:
-    """Decorate a command as `compile_options` does, but let `options` tell which options the user gave."""
-    return _with_options(command, lambda given: given)
+    """Decorate a command as `compile_options` does, with an argument `given` that tells which options the user gave."""
+    return _with_options(command, lambda given: {"given": given})
 
 
-def _with_options(command: Declared, result: Callable[[GivenOptions], Any]) -> Declared:
+def _with_options(command: Declared, argument: Callable[[GivenOptions], dict[str, Any]]) -> Declared:
     @functools.wraps(command)
     def with_options(
         *,
-        named: str | None,
+        name: str | None,
         submission: Iterable[tuple[str, str]],
         widths: Iterable[tuple[str, int]],
         profiles: Iterable[Any],
@@ -366,13 +365,15 @@ def _with_options(command: Declared, result: Callable[[GivenOptions], Any]) -> D
         **others: Any,
     ) -> Any:
         spl_options.set(SplOptions(main, tuple(toolkits), dict(define), data))
-        plain = {name: others.pop(name) for name in _PLAIN}
+        plain = {field: others.pop(field) for field in _PLAIN}
         options = Options(
-            name=named, submission=dict(submission), widths=tuple(widths), profile=_combined(profiles), **plain
+            name=name, submission=dict(submission), widths=tuple(widths), profile=_combined(profiles), **plain
         )
-        asked = {"profile": "profiles"} | {name: name for name in _PLAIN}
-        given = GivenOptions(options, frozenset(field for field, name in asked.items() if _is_asked_for(name)))
-        return command(options=result(given), **others)
+        asked = {"profile": "profiles"} | {field: field for field in _PLAIN}
+        given = GivenOptions(
+            options, frozenset(field for field, parameter in asked.items() if _is_asked_for(parameter))
+        )
+        return command(**argument(given), **others)
 
     decorated: Any = with_options
     for option in reversed((*_OPTIONS, *_SPL_OPTIONS)):

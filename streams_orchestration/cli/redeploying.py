@@ -25,14 +25,12 @@ from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.reading import read_application
-from streams_orchestration.orchestration.deployments import kept_options
-from streams_orchestration.orchestration.resource import resource_of
 from streams_orchestration.runtime import api
 
 
 def redeploy(
     spec: Path | str,
-    options: GivenOptions,
+    given: GivenOptions,
     drop_state: tuple[str, ...],
     within: float,
     *,
@@ -51,22 +49,23 @@ def redeploy(
         OSError: with `fresh`, a published result cannot be removed.
     """
     if revert:
-        if fresh or options != GivenOptions(Options(name=options.options.name)):
+        if fresh or given != GivenOptions(Options(name=given.options.name)):
             message = "--revert restores the previous plan with its options. Remove --fresh and the other options."
             raise click.UsageError(message, click.get_current_context())
         own = spec if isinstance(spec, str) else read_application(spec).name
-        return _revert(api.Home.default(), options.options.name or own, drop_state, within, dry_run=dry_run)
+        return _revert(api.Home.default(), given.options.name or own, drop_state, within, dry_run=dry_run)
     if fresh and (dry_run or drop_state):
         message = "--fresh drops all state, so it cannot be combined with --dry-run or --drop-state."
         raise click.UsageError(message, click.get_current_context())
     home, read = api.Home.default(), read_application(spec)
-    kept = kept_options(home, options.options.name or read.name, resource_of(home).artifacts)
-    wanted = checked_to_run(compiled_to_run(read, options, kept))
+    kept = api.deployed_options(home, given.options.name or read.name)
+    wanted = checked_to_run(compiled_to_run(read, given, kept))
     if dry_run:
-        return _preview(home, wanted, drop_state, run_words(read.path, options.options))
+        return _preview(home, wanted, drop_state, run_words(read.path, given.options))
     if fresh or status_if_deployed(home, wanted.name) is None:
-        return bring_up_in_background("streams redeploy", read.path, wanted, api.Request(fresh=fresh))
-    return _redeploy(home, wanted, api.Request(replaces=True, drop=drop_state, within=within), read.path)
+        request = api.StartOver() if fresh else api.GoOn()
+        return bring_up_in_background("streams redeploy", read.path, wanted, request)
+    return _redeploy(home, wanted, api.Redeploy(drop_state, within), read.path)
 
 
 def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], again: str) -> int:
@@ -96,13 +95,13 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], ag
     return 0 if outcome.acceptable else APPLICATION
 
 
-def _redeploy(home: api.Home, wanted: Deployable, request: api.Request, spec: Path | None = None) -> int:
+def _redeploy(home: api.Home, wanted: Deployable, request: api.Redeploy | api.Revert, spec: Path | None = None) -> int:
     """Replace the deployed plan by another one, and show the outcome; return the exit status, 1 if it was reverted.
 
     Args:
         home: the state directory.
         wanted: the application with the new plan.
-        request: a request that replaces or reverts the deployed plan.
+        request: the request to redeploy or revert.
         spec: the file of the application, with which the deployment is recorded in Dagster; None to record nothing.
 
     Raises:
@@ -116,10 +115,8 @@ def _redeploy(home: api.Home, wanted: Deployable, request: api.Request, spec: Pa
     with ready_to_start(home, name, "streams redeploy") as lock:
         note(f"Redeploying {name} ...")
         try:
-            outcome = api.bring_up(home, lock, wanted, request).redeployment
+            outcome = api.bring_up(home, lock, wanted, request, asked_at=api.this_process_began()).redeployment
             assert outcome is not None, "it is deployed, and nothing drops it under the start lock"
-            # `bring_up` starts no hosts if the plan is unchanged
-            api.launch(api.Catalog(home), name, asked_at=api.this_process_began())
             if spec is not None:
                 record_deployment(home, spec, wanted)
         except api.RevertedError as error:
@@ -163,4 +160,4 @@ def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: floa
     report_diagnostics(before.compilation.diagnostics)
     if dry_run:
         return _preview(home, before, drop_state, f"streams run SPEC --name {name}")
-    return _redeploy(home, before, api.Request(reverts=True, drop=drop_state, within=within))
+    return _redeploy(home, before, api.Revert(drop_state, within))

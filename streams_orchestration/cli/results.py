@@ -36,12 +36,12 @@ class Result:
         return self.total - self.rows.height
 
 
-def read_result(sink: api.SinkStatus, limit: int) -> Result:
+def read_result(sink: api.SinkStatus, max_rows: int) -> Result:
     """Read the first published rows of a sink in the order of `Result`; a sink that writes no files has none.
 
     Args:
         sink: the sink in the application's status.
-        limit: the most rows to read.
+        max_rows: the most rows to read.
 
     Raises:
         UnreadableResultError: the files are missing or damaged.
@@ -54,7 +54,9 @@ def read_result(sink: api.SinkStatus, limit: int) -> Result:
             return Result(sink, pl.DataFrame(), 0)
         total = scan.select(pl.len()).collect().item()
         sortable = [name for name, kind in scan.collect_schema().items() if not kind.is_nested()]
-        rows = scan.sort(sortable, nulls_last=True).head(limit).collect() if sortable else scan.head(limit).collect()
+        rows = (
+            scan.sort(sortable, nulls_last=True).head(max_rows).collect() if sortable else scan.head(max_rows).collect()
+        )
     except (pl.exceptions.PolarsError, OSError, DataError) as error:
         message = (
             f"{sink.operator}: the result in {sink.path} cannot be read: {error}. "

@@ -12,7 +12,7 @@ from streams_orchestration.cli.late_sinks import undelivered
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.metrics import losses
 from streams_orchestration.cli.observing import status_document, status_if_deployed
-from streams_orchestration.cli.restoring import require_origin
+from streams_orchestration.cli.restoring import start_request
 from streams_orchestration.cli.starting import (
     checked_to_run,
     compiled_to_go_on,
@@ -30,9 +30,9 @@ from streams_orchestration.runtime import api
 
 def run(
     spec: Path,
-    options: GivenOptions,
+    given: GivenOptions,
     max_rows: int,
-    origin: str | None,
+    savepoint: str | None,
     drop_state: tuple[str, ...],
     *,
     fresh: bool,
@@ -43,16 +43,17 @@ def run(
     Return the exit status. A complete application without more input is not run; its result is shown.
 
     Raises:
-        UsageError: `drop_state` is given without `origin`.
+        UsageError: `drop_state` is given without `savepoint`.
         JavaError: this machine has no Java that Spark can use.
         ApplicationError, StreamsRuntimeError: the application has errors, or cannot be run here.
         OSError: with `fresh`, a published result cannot be removed.
     """
-    require_origin(origin, drop_state)
-    home, goes_on = api.Home.default(), not fresh and origin is None
+    kind = api.RunKind(available_now=available_now, reopens=True)
+    request = start_request(savepoint, drop_state, kind, fresh=fresh)
+    home, goes_on = api.Home.default(), isinstance(request, api.GoOn)
     read = read_application(spec)
-    again = run_words(spec, options.options)
-    compiled = compiled_to_go_on(home, read, options) if goes_on else compiled_to_run(read, options)
+    again = run_words(spec, given.options)
+    compiled = compiled_to_go_on(home, read, given) if goes_on else compiled_to_run(read, given)
     before, over = _deployed_before(home, compiled) if goes_on else (None, False)
     if before is not None and over:
         note(f"{compiled.name} was complete already. `{again} --fresh` computes it from the beginning.")
@@ -64,8 +65,6 @@ def run(
     # loads the code that deploys, which a complete application does not need
     from streams_orchestration.cli.foreground import run_application
 
-    begins = api.RunKind(bounded=available_now, reopens=True)
-    request = api.Request(fresh=fresh, savepoint=origin, drop=drop_state, run=begins)
     with ready_to_start(home, wanted.name, "streams run") as lock:
         after, interrupted = run_application(home, spec, lock, wanted, request)
     return _ended(home, after, again, max_rows, interrupted)

@@ -12,7 +12,7 @@ from streams_orchestration.cli.options import application_argument, document_opt
 from streams_orchestration.cli.shell_completion import complete_application, complete_savepoint
 
 WORK = "streams_orchestration.cli.savepoints"
-savepoint_argument = click.argument("reference", metavar="SAVEPOINT", shell_complete=complete_savepoint)
+savepoint_argument = click.argument("savepoint", metavar="SAVEPOINT", shell_complete=complete_savepoint)
 name_argument = click.argument("name", metavar="[NAME]", required=False)
 
 

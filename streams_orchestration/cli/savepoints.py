@@ -55,12 +55,12 @@ def list_(application: str | None) -> int:
     return answer(lambda: {"savepoints": [_listed(path, manifest) for path, manifest in savepoints]})
 
 
-def show(reference: str) -> int:
+def show(savepoint: str) -> int:
     """Show the states, positions and sinks in a savepoint; return the exit status, 0.
 
     Raises SavepointError if the savepoint does not exist or cannot be read.
     """
-    place = api.savepoint_of(api.Home.default(), reference)
+    place = api.savepoint_of(api.Home.default(), savepoint)
     manifest = api.read_manifest(place)
     current().application = manifest.application
     if not current().json:
@@ -68,12 +68,12 @@ def show(reference: str) -> int:
     return answer(lambda: _facts(manifest, place))
 
 
-def export(reference: str, directory: Path) -> int:
+def export(savepoint: str, directory: Path) -> int:
     """Export a savepoint into a directory; return the exit status, 0.
 
     Raises SavepointError as `export_savepoint` does.
     """
-    copied = api.export_savepoint(api.Home.default(), reference, directory)
+    copied = api.export_savepoint(api.Home.default(), savepoint, directory)
     current().application = copied.manifest.application
     text = f"{copied.manifest.title} is in {copied.place}: {_holds(copied.manifest)}."
     return answer(lambda: _facts(copied.manifest, copied.place), text)
@@ -97,14 +97,14 @@ def import_(directory: Path, name: str | None) -> int:
     return answer(lambda: _facts(copied.manifest, copied.place), text)
 
 
-def remove(reference: str) -> int:
+def remove(savepoint: str) -> int:
     """Remove a savepoint; return the exit status, 0.
 
     Raises:
         SavepointError: there is no such savepoint, or it cannot be removed.
         BeingStartedError: see `remove_savepoint`.
     """
-    title = api.remove_savepoint(api.Home.default(), reference)
+    title = api.remove_savepoint(api.Home.default(), savepoint)
     current().application = title.partition("/")[0]
     return answer(lambda: {"removed": title}, f"{title} is removed.")
 

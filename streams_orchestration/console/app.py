@@ -173,8 +173,8 @@ class _Documents:
             message = "`stream` must be the name of a stream."
             raise WrongRequestError(message)
         compilation = self.reader.compilation(application)
-        deployed_at = api.read_status(self.reader.home, application).deployed_at
-        return self.samples.document(application, deployed_at, compilation, stream)
+        life = api.read_status(self.reader.home, application).life
+        return self.samples.document(application, life, compilation, stream)
 
 
 def _session(access: Access) -> Answer:

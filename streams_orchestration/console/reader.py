@@ -47,8 +47,8 @@ class SnapshotReader:
     _pages: dict[str, set[asyncio.Queue[str | None]]] = field(
         default_factory=dict[str, set["asyncio.Queue[str | None]"]]
     )
-    _compilations: dict[str, tuple[tuple[str, float], Compilation]] = field(
-        default_factory=dict[str, tuple[tuple[str, float], Compilation]]
+    _compilations: dict[str, tuple[tuple[str, str], Compilation]] = field(
+        default_factory=dict[str, tuple[tuple[str, str], Compilation]]
     )
     _costs: dict[str, float] = field(default_factory=dict[str, float])
     """Processor seconds of the last look at an application."""
@@ -97,7 +97,7 @@ class SnapshotReader:
         """
         self.require(application)
         status = api.read_status(self.home, application)
-        mark = (status.fingerprint, status.deployed_at)
+        mark = (status.fingerprint, status.life)
         with self._reading:
             kept = self._compilations.get(application)
         if kept is None or kept[0] != mark:

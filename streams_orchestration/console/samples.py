@@ -18,25 +18,25 @@ class Samples:
     """The last samples of the streams that pages show."""
 
     home: api.Home
-    _last: OrderedDict[tuple[str, float, str], api.Sample] = field(
-        default_factory=OrderedDict[tuple[str, float, str], api.Sample]
+    _last: OrderedDict[tuple[str, str, str], api.Sample] = field(
+        default_factory=OrderedDict[tuple[str, str, str], api.Sample]
     )
 
-    def document(self, application: str, deployed_at: float, compilation: Compilation, stream: str) -> dict[str, Any]:
+    def document(self, application: str, life: str, compilation: Compilation, stream: str) -> dict[str, Any]:
         """Read and keep a sample of a stream, and return the last one as JSON, with the reason if there is no new one.
 
         If no tuples pass now, the last sample stays. For any other reason it is dropped, and the sample is None.
 
         Args:
             application: the application's name.
-            deployed_at: the time of the deployment, in unix seconds; samples of an earlier one are not shown.
+            life: the life of the application; samples of an earlier one are not shown.
             compilation: the deployed compilation.
             stream: the name of the stream, physical or logical.
 
         Raises:
             NotDeployedError: the application is not deployed.
         """
-        key = (application, deployed_at, stream)
+        key = (application, life, stream)
         reason = None
         try:
             self._last[key] = api.read_sample(self.home, application, compilation, stream)

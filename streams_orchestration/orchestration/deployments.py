@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -17,39 +16,19 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
 
 
-def deploy_compiled(
-    home: api.Home,
-    compilation: Compilation,
-    *,
-    fresh: bool = False,
-    savepoint: str = "",
-    replaces: bool = False,
-    drop: Collection[str] = (),
-    available_now: bool = False,
-) -> api.BroughtUp:
-    """Write a compiled application to the catalog as the wanted plan under its name, and return the effects.
+def deploy_compiled(home: api.Home, compilation: Compilation, request: api.Request) -> api.BroughtUp:
+    """Write a compiled application to the catalog as the one to run under its name; see `write_wanted`.
 
-    If a plan is replaced, the hosts are started, too; see `bring_up` in `runtime.bringing_up`, also for further errors.
-
-    Args:
-        home: the state directory.
-        compilation: the compiled application.
-        fresh: drop the application's kept state and results.
-        savepoint: the savepoint whose state the application begins with; empty for none.
-        replaces: replace another deployed plan of the application and keep its state.
-        drop: the operators whose state may be lost.
-        available_now: process the data that is available now, then stop.
+    Its hosts are started by a step of their own, which is retried by itself: a repeated request could start over twice.
 
     Raises:
         ApplicationError: the application cannot run here.
         BeingStartedError: another process holds the start lock of the application.
+        StreamsRuntimeError, ValidationError, OSError: see `write_wanted`.
     """
-    home = home.prepare()
-    run = api.RunKind(bounded=available_now)
-    request = api.Request(fresh=fresh, savepoint=savepoint or None, replaces=replaces, drop=drop, run=run)
-    wanted = _deployable(compilation)
+    home, wanted = home.prepare(), _deployable(compilation)
     with api.lock_start(home, wanted.name, "deploy") as lock:
-        return api.bring_up(home, lock, wanted, request)
+        return api.write_wanted(home, lock, wanted, request)
 
 
 def preview_compiled(home: api.Home, compilation: Compilation) -> Redeployment:
@@ -93,8 +72,10 @@ def shown_rows(sink: api.SinkStatus, limit: int) -> list[dict[str, Any]]:
     return [] if rows is None else rows.to_dicts()
 
 
-def kept_options(home: api.Home, application: str, store: ArtifactStore, defaults: Options | None = None) -> Options:
-    """Return the options of the deployed application, or else of its last compilation, or else the defaults.
+def deployed_or_compiled_options(
+    home: api.Home, application: str, store: ArtifactStore, defaults: Options | None
+) -> Options:
+    """Return the options of the deployed application, or else of its last compilation in Dagster, or else the defaults.
 
     A refused or reverted redeploy does not change them. An option of a redeploy, such as a width, stays until another
     redeploy changes it.

@@ -46,14 +46,15 @@ class DeployApplication(dg.Config):
     """The config of the op that deploys an application."""
 
     fresh: bool = Field(default=False, description="Drop the kept state, streams and results, and start over.")
-    redeploys: bool = Field(
+    redeploy: bool = Field(
         default=True,
         description="Let another plan replace the deployed one and keep its state. If false, another plan is refused.",
     )
     drop_state: list[str] = Field(
         default=[],
         description=(
-            "Operators whose state may be lost when another plan replaces the deployed one, as with --drop-state."
+            "Operators whose state may be lost when another plan replaces the deployed one, or begins with the "
+            "state of a savepoint, as with --drop-state."
         ),
     )
     revert: bool = Field(
@@ -134,6 +135,23 @@ def _is_bounded_run(context: dg.OpExecutionContext) -> bool:
     return context.job_name == job_name(application_of(context), "available")
 
 
+def _request(config: DeployApplication, *, bounded: bool) -> api.Request:
+    """Return the request that the config makes; a bounded run replaces no other plan.
+
+    Raises:
+        Failure: `drop_state` is set, but no plan is replaced, and no savepoint is named.
+    """
+    run = api.RunKind(available_now=bounded)
+    if config.savepoint:
+        return api.FromSavepoint(config.savepoint, config.drop_state, config.fresh, run)
+    if config.redeploy and not bounded and not config.fresh:
+        return api.Redeploy(config.drop_state)
+    if config.drop_state:
+        message = "drop_state applies to the state of a savepoint, or to a plan that replaces the deployed one."
+        raise dg.Failure(description=message, allow_retries=False)
+    return api.StartOver(run) if config.fresh else api.GoOn(run)
+
+
 @keyed_op(ins=AFTER, out=NOTHING)
 @patient
 def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication, streams: StreamsResource) -> None:
@@ -143,41 +161,34 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
     other plan, and stores no decision.
 
     Raises:
-        Failure: a value is set besides `revert` that it excludes; or see `put_in_place`.
+        Failure: a value is set that another one excludes; or see `put_in_place`.
         RetryRequested: see `patient`.
         StagesOutOfStepError: the compiled stages do not belong to one compilation.
         StageMissingError, ApplicationError: see `ArtifactStore.compilation`.
-        StreamsRuntimeError: see `deploy_compiled`, and with `revert` see `restore_previous_plan`.
+        StreamsRuntimeError: see `deploy_compiled`, and with `revert` see `revert_redeploy`.
     """
     application, home = application_of(context), streams.directory()
     if config.revert:
         if config.fresh or config.savepoint:
             message = "revert restores the previous plan with its state. Leave fresh and savepoint out."
             raise dg.Failure(description=message, allow_retries=False)
-        put_in_place(context, lambda: api.restore_previous_plan(home, application, drop=config.drop_state))
+        put_in_place(context, lambda: api.revert_redeploy(home, application, drop_state=config.drop_state))
         context.log.info("%s runs with the previous plan again", application)
         return
+    bounded = _is_bounded_run(context)
+    request = _request(config, bounded=bounded)
     compilation = streams.artifacts.compilation(application)
-    if _is_bounded_run(context):
-        deploy_compiled(home, compilation, fresh=config.fresh, available_now=True)
-        return
 
-    def bring_up() -> Redeployment | None:
-        brought = deploy_compiled(
-            home,
-            compilation,
-            fresh=config.fresh,
-            savepoint=config.savepoint,
-            replaces=config.redeploys,
-            drop=config.drop_state,
-        )
+    def deploy() -> Redeployment | None:
+        brought = deploy_compiled(home, compilation, request)
         for note in brought.restored.notes if brought.restored is not None else ():
             context.log.info("%s", note)
         return brought.redeployment
 
-    put_in_place(context, bring_up)
-    keep_applied(streams.artifacts, compilation)
-    context.log.info("%s: the wanted plan has %d PEs", application, len(compilation.fusion.pes))
+    put_in_place(context, deploy)
+    if not bounded:
+        keep_applied(streams.artifacts, compilation)
+        context.log.info("%s: the wanted plan has %d PEs", application, len(compilation.fusion.pes))
 
 
 @keyed_op(ins=AFTER, out=NOTHING)

@@ -92,13 +92,13 @@ def severity(outcome: Redeployment) -> dg.AssetCheckSeverity:
 
 def problems(outcome: Redeployment) -> str:
     """Describe each reason for which state would be lost, with an operator that it concerns and the remedy."""
-    reasons = {each.text: each.operator for each in outcome.operators if _is_lost(each, outcome.allowed)}
+    reasons = {each.text: each.operator for each in outcome.operators if _is_lost(each, outcome.drop_state)}
     lost = "; ".join(f"{operator}: {reason}" for reason, operator in reasons.items())
     return in_dagster(f"{lost}.", outcome.application)
 
 
-def _is_lost(action: OperatorAction, allowed: Collection[str]) -> bool:
-    return (action.lossy or action.action == "refused") and action.operator not in allowed
+def _is_lost(action: OperatorAction, drop_state: Collection[str]) -> bool:
+    return (action.lossy or action.action == "refused") and action.operator not in drop_state
 
 
 def _table(outcome: Redeployment) -> dg.TableMetadataValue:

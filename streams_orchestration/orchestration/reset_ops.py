@@ -38,8 +38,8 @@ class ResetUnit(dg.Config):
     generation: int | None = Field(
         default=None, description="The generation that failed; nothing is done if the unit is in a later generation."
     )
-    deployment: int | None = Field(
-        default=None, description="Unix seconds of the deployment that failed; nothing is done for a later deployment."
+    life: str | None = Field(
+        default=None, description="The life of the application that failed; nothing is done in another life."
     )
     force: bool = Field(
         default=False,
@@ -134,7 +134,7 @@ def _past(home: api.Home, application: str, config: ResetUnit) -> str | None:
         status = api.read_status(home, application)
     except api.NotDeployedError:
         return f"{application} is no longer deployed"
-    if config.deployment is not None and int(status.deployed_at) != config.deployment:
+    if config.life is not None and status.life != config.life:
         return f"{application} was deployed again meanwhile"
     unit = next((each for each in status.units if each.name == config.unit), None)
     if status.state in ("COMPLETED", "STOPPED"):

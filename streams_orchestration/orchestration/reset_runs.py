@@ -22,16 +22,16 @@ def unit_tags(application: str, unit: str) -> dict[str, str]:
     return {UNIT_TAG: f"{application}/{unit}"}
 
 
-def failure_tags(application: str, unit: str, generation: int, deployment: int) -> dict[str, str]:
+def failure_tags(application: str, unit: str, generation: int, life: str) -> dict[str, str]:
     """Return the tags of a run that resets a unit because it failed.
 
     Args:
         application: the application's name.
         unit: the name of the unit.
         generation: the generation of the unit that failed.
-        deployment: the time when the application was deployed, in unix seconds.
+        life: the life of the application in which it failed.
     """
-    return unit_tags(application, unit) | {FAILURE_TAG: f"{application}:{deployment}:{unit}:{generation}"}
+    return unit_tags(application, unit) | {FAILURE_TAG: f"{application}:{life}:{unit}:{generation}"}
 
 
 def run_under_way(instance: dg.DagsterInstance, application: str, unit: str) -> str | None:

@@ -16,7 +16,7 @@ from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.definition_names import Verb, job_name
-from streams_orchestration.orchestration.deployments import kept_options
+from streams_orchestration.orchestration.deployments import deployed_or_compiled_options
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
@@ -202,7 +202,7 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Ho
     if status.state in _AT_REST:
         return f"{source.name} is {status.state}: {_AT_REST[status.state]}"
     spec = in_time(source.spec, lambda: read_application(source.spec))
-    fitted = fit(spec, kept_options(home, source.name, store, source.defaults))
+    fitted = fit(spec, deployed_or_compiled_options(home, source.name, store, source.defaults))
     try:
         wanted = compile_read(spec, fitted.options, WITHOUT_DEPLOYMENT)
     except ApplicationError:
@@ -210,7 +210,7 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Ho
     plan = fingerprint(wanted)
     if plan == status.fingerprint and _uids(wanted) == _uids(api.deployed_compilation(home, source.name)):
         return f"nothing has changed: {source.name} runs as {plan}"
-    tried = api.taken_back(home, source.name)
+    tried = api.reverted_plan(home, source.name)
     if tried is not None and tried.fingerprint == plan:
         return (
             f"this plan was tried and reverted: {tried.cause}. It is tried again when the spec has changed, or "

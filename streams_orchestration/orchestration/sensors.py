@@ -326,11 +326,11 @@ class _Tick:
 
 
 def _request(application: str, job: str, owed: OwedRun) -> dg.RunRequest:
-    reset = ResetUnit(unit=owed.unit, generation=owed.generation, deployment=owed.deployment)
+    reset = ResetUnit(unit=owed.unit, generation=owed.generation, life=owed.life)
     return dg.RunRequest(
         run_key=owed.key,
         job_name=job,
         run_config=dg.RunConfig(ops={"claim": reset}),
-        tags=failure_tags(application, owed.unit, owed.generation, owed.deployment)
+        tags=failure_tags(application, owed.unit, owed.generation, owed.life)
         | {APPLICATION_TAG: application, "streams/reason": owed.reason},
     )

@@ -23,7 +23,7 @@ from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, plain
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, own_key
 from streams_orchestration.orchestration.decisions import decided_options
-from streams_orchestration.orchestration.deployments import kept_options
+from streams_orchestration.orchestration.deployments import deployed_or_compiled_options
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.settings import CompileOptions
@@ -323,7 +323,7 @@ def chosen(
     gain = config.decision_gain
     if not config.keep and gain is None:
         return config.options(source.defaults)
-    kept = kept_options(home, source.name, store, source.defaults)
+    kept = deployed_or_compiled_options(home, source.name, store, source.defaults)
     if gain is not None:
         kept = replace(kept, decoupling=None)
     fitted = fit(read_application(source.spec), kept, config.options)

@@ -8,7 +8,7 @@ from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.redeployment.kept_options import fit
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
 from streams_orchestration.orchestration.asset_keys import AssetKeys
-from streams_orchestration.orchestration.deployments import kept_options, preview_compiled
+from streams_orchestration.orchestration.deployments import deployed_or_compiled_options, preview_compiled
 from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, redeploy_metadata, severity
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
@@ -38,8 +38,10 @@ def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDef
     def check(streams: StreamsResource) -> dg.AssetCheckResult:
         try:
             spec = in_time(source.spec, lambda: read_application(source.spec))
-            fitted = fit(spec, kept_options(streams.directory(), source.name, streams.artifacts, source.defaults))
-            outcome = preview_compiled(streams.directory(), compile_read(spec, fitted.options))
+            home, name = streams.directory(), source.name
+            kept = deployed_or_compiled_options(home, name, streams.artifacts, source.defaults)
+            fitted = fit(spec, kept)
+            outcome = preview_compiled(home, compile_read(spec, fitted.options))
         except api.NotDeployedError:
             return dg.AssetCheckResult(passed=True, description=f"{source.name} is not deployed")
         except ApplicationError as error:

@@ -31,8 +31,8 @@ class OwedRun:
     key: str
     unit: str
     generation: int
-    deployment: int
-    """Unix seconds when the application was deployed."""
+    life: str
+    """The life of the application in which the unit failed."""
     reason: str
 
 
@@ -167,7 +167,7 @@ def _pe_facts(status: api.ApplicationStatus, pe: api.PeStatus) -> str:
 
 def _owed(status: api.ApplicationStatus, reset: api.ResetRequest) -> OwedRun:
     failure = reset.failure
-    return OwedRun(reset.key, failure.unit, failure.generation, int(status.deployed_at), failure.reason[:200])
+    return OwedRun(reset.key, failure.unit, failure.generation, status.life, failure.reason[:200])
 
 
 def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...]) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from streams_orchestration.runtime.bringing_up import BroughtUp, Request, bring_up
+    from streams_orchestration.runtime.bringing_up import BroughtUp, bring_up, write_wanted
     from streams_orchestration.runtime.catalog.address import catalog_url
     from streams_orchestration.runtime.catalog.catalog import Catalog
     from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS, SETTLE_SECONDS
@@ -31,6 +31,14 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.deployment.awaiting import await_engines, await_running
     from streams_orchestration.runtime.deployment.control import cancel, launch
     from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
+    from streams_orchestration.runtime.deployment.requests import (
+        FromSavepoint,
+        GoOn,
+        Redeploy,
+        Request,
+        Revert,
+        StartOver,
+    )
     from streams_orchestration.runtime.deployment.reset import reset
     from streams_orchestration.runtime.deployment.run_kinds import RunKind, sources_with_more
     from streams_orchestration.runtime.deployment.silent_machines import await_silent_machines
@@ -102,12 +110,12 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.redeployment.host_rescheduling import HostRescheduler
     from streams_orchestration.runtime.reverting import (
         BY_HAND,
-        TakenBack,
+        RevertedPlan,
         begin_revert,
         on_trial,
         previous_plan,
-        restore_previous_plan,
-        taken_back,
+        revert_redeploy,
+        reverted_plan,
     )
     from streams_orchestration.runtime.savepoints.atomic_places import remove_savepoint, saved, savepoint_of
     from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint

@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
+from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.deployment.deployment import deploy, go_on
 from streams_orchestration.runtime.deployment.opening import open_application
-from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
-from streams_orchestration.runtime.redeployment.redeploying import REDEPLOY_TIMEOUT_SECONDS, redeploy
+from streams_orchestration.runtime.deployment.requests import (
+    FromSavepoint,
+    GoOn,
+    Redeploy,
+    Request,
+    Revert,
+    StartOver,
+)
+from streams_orchestration.runtime.redeployment.redeploying import redeploy
 from streams_orchestration.runtime.savepoints.atomic_places import savepoint_of
 from streams_orchestration.runtime.savepoints.restoring import Restored, restore
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.trial import record_taken_back
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """The state that an application begins with, and what may happen to the plan and state that are deployed."""
-
-    fresh: bool = False
-    """True to drop the state of the application and its published results first."""
-    savepoint: str | None = None
-    """The savepoint from which the application continues, as `savepoint_of` finds it; None for its own state.
-
-    Of several savepoints with one name, the application's own is taken. A savepoint is refused while the application is
-    deployed, unless `fresh` is set.
-    """
-    replaces: bool = False
-    """True to replace another deployed plan and keep its state; False to refuse to start beside another plan."""
-    reverts: bool = False
-    """True to replace the deployed plan as `replaces` does, and to record that it was taken back by hand."""
-    drop: Collection[str] = ()
-    """Names of operators whose state may be lost when a plan is replaced or a savepoint is restored."""
-    within: float = REDEPLOY_TIMEOUT_SECONDS
-    """Seconds in which the units that a replaced plan changes must reach their cuts, and then complete an epoch."""
-    run: RunKind = ENDLESS
-    """The kind of run that begins."""
-
-
-GO_ON = Request()
-"""The default request: the application continues from its state, or starts without state if it was never deployed."""
+from streams_orchestration.runtime.units.trial import record_revert
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,35 +31,55 @@ class BroughtUp:
     """The outcome of bringing an application up."""
 
     redeployment: Redeployment | None = None
-    """The effects of the new plan on the deployed one; None if the request replaces no deployed plan."""
+    """The effects of the new plan on the deployed one; None if no deployed plan was replaced."""
     restored: Restored | None = None
     """The savepoint that the application began from; None if it began without a savepoint."""
 
 
-def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:
-    """Write an application into the catalog as the one to run under its name; `launch` then starts its hosts.
-
-    If a plan is replaced, the call also starts the hosts that the redeploy needs, and waits until its trial is decided.
-    A manual revert records the plan that it took back.
-    Repeating a call that has succeeded keeps plan and state, unless the request is `fresh`. A repeated request that
-    names a savepoint is refused, unless it is `fresh`.
+def bring_up(
+    home: Home, lock: StartLock, wanted: Deployable, request: Request, *, asked_at: float | None = None
+) -> BroughtUp:
+    """Make an application the one that is to run under its name, and start its missing hosts.
 
     Args:
         home: the state directory.
         lock: the start lock of the application, so that no other process changes the deployment meanwhile.
         wanted: the application.
-        request: the state that it begins with.
+        request: how it begins, and the changes of the deployed plan and state that are allowed.
+        asked_at: the time at which the command was entered, in unix seconds; the start-up time counts from there.
+
+    Raises:
+        HostLaunchError, JavaError: a host could not be started on this machine.
+        StreamsRuntimeError, ApplicationError, ValidationError, OSError: see `write_wanted` and `launch`.
+    """
+    brought = write_wanted(home, lock, wanted, request)
+    launch(Catalog(home), wanted.name, asked_at=asked_at)
+    return brought
+
+
+def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
+    """Write an application into the catalog as the one to run under its name, without starting its hosts.
+
+    Only a plan that replaces a deployed one needs hosts here: its trial is decided before the call returns.
+    Repeating a call that has succeeded keeps plan and state, unless the request starts over. A repeated start from a
+    savepoint is refused, unless it is `fresh`.
+
+    Args:
+        home: the state directory.
+        lock: the start lock of the application.
+        wanted: the application.
+        request: how it begins, and the changes of the deployed plan and state that are allowed.
 
     Raises:
         NotDeployableError: see `open_application`, `deploy`, `redeploy` and `go_on`.
         ImplementationError, ValidationError: see `open_application` and `deploy`.
-        OSError: the request is `fresh`, and a published result cannot be removed; see `forget`.
+        OSError: the state is to be dropped, and a published result cannot be removed; see `forget`.
         ApplicationChangedError: another plan is deployed, and the request does not replace it.
         OtherVersionError: another version of the product wrote the deployed plan.
         RedeployRefusedError, RevertedError, NotDrainedError, NotWrittenError, OnTrialError, NotDeployedError,
         HostLaunchError, OperatorError: see `redeploy`.
         SavepointError: see `savepoint_of` and `restore`.
-        DropStateError: `drop` names an operator whose state would not be lost.
+        DropStateError: `drop_state` names an operator whose state would not be lost.
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
         ApplicationError: Spark refuses a query.
         AnalysisError: Spark could not analyse the queries.
@@ -87,19 +87,35 @@ def bring_up(home: Home, lock: StartLock, wanted: Deployable, request: Request =
         SettingError: a setting in the environment cannot be used.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
-    place = None if request.savepoint is None else savepoint_of(home, request.savepoint, lock.application)
-    opened = open_application(home, lock, wanted, request.run)
-    redeployment, restored = None, None
-    if place is not None:
-        restored = restore(opened, place, drop=request.drop, fresh=request.fresh)
-    elif request.reverts:
-        redeployment = redeploy(opened, drop=request.drop, within=request.within)
-        record_taken_back(opened.catalog, redeployment)
-    elif request.fresh or not opened.deployed:
-        deploy(opened, fresh=request.fresh)
-        return BroughtUp()
-    elif request.replaces:
-        redeployment = redeploy(opened, drop=request.drop, within=request.within)
-    # records the kind of run, and the Imports and Exports of the plan that is deployed now
-    go_on(opened)
-    return BroughtUp(redeployment, restored)
+    match request:
+        case GoOn(run):
+            opened = open_application(home, lock, wanted, run)
+            if opened.deployed:
+                go_on(opened)
+            else:
+                deploy(opened)
+            return BroughtUp()
+        case StartOver(run):
+            opened = open_application(home, lock, wanted, run)
+            deploy(opened, fresh=True)
+            return BroughtUp()
+        case FromSavepoint(savepoint, drop_state, fresh, run):
+            place = savepoint_of(home, savepoint, lock.application)
+            opened = open_application(home, lock, wanted, run)
+            restored = restore(opened, place, drop_state=drop_state, fresh=fresh)
+            go_on(opened)
+            return BroughtUp(restored=restored)
+        case Redeploy(drop_state, within):
+            opened = open_application(home, lock, wanted)
+            if not opened.deployed:
+                deploy(opened)
+                return BroughtUp()
+            redeployment = redeploy(opened, drop_state=drop_state, within=within)
+            go_on(opened)
+            return BroughtUp(redeployment)
+        case Revert(drop_state, within):
+            opened = open_application(home, lock, wanted)
+            redeployment = redeploy(opened, drop_state=drop_state, within=within)
+            record_revert(opened.catalog, redeployment)
+            go_on(opened)
+            return BroughtUp(redeployment)

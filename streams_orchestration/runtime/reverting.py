@@ -13,11 +13,12 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_again
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.runtime.bringing_up import Request, bring_up
+from streams_orchestration.runtime.bringing_up import bring_up
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.requests import Revert
 from streams_orchestration.runtime.errors import OtherVersionError, StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
@@ -31,7 +32,7 @@ class NotRevertedError(StreamsRuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class TakenBack:
+class RevertedPlan:
     """A plan that was deployed and then reverted."""
 
     fingerprint: str
@@ -94,7 +95,7 @@ def begin_revert(catalog: Catalog, application: str) -> Deployable | None:
     """Restore the previous plan if the last redeploy is on trial; otherwise return it for `bring_up`.
 
     During the trial the previous plan continues at its cut, and the hosts that it needs are started. After the trial
-    nothing is changed: a request that `reverts` redeploys to the returned plan.
+    nothing is changed: the request `Revert` redeploys to the returned plan.
 
     Returns:
         The previous plan; None if a trial was reverted, which loses no state.
@@ -106,13 +107,13 @@ def begin_revert(catalog: Catalog, application: str) -> Deployable | None:
     return None if end_trial_by_hand(catalog, application) else previous_plan(catalog, application)
 
 
-def restore_previous_plan(home: Home, application: str, *, drop: Collection[str] = ()) -> Redeployment | None:
+def revert_redeploy(home: Home, application: str, *, drop_state: Collection[str] = ()) -> Redeployment | None:
     """Restore the plan from before the last redeploy: by a return to the cut during the trial, otherwise by a redeploy.
 
     Args:
         home: the state directory.
         application: the name of the application.
-        drop: operators whose state may be lost in a redeploy.
+        drop_state: operators whose state may be lost in a redeploy.
 
     Returns:
         The redeploy; None if a trial was reverted, which loses no state.
@@ -127,10 +128,10 @@ def restore_previous_plan(home: Home, application: str, *, drop: Collection[str]
     if before is None:
         return None
     with lock_start(home.prepare(), application, "redeploy") as lock:
-        return bring_up(home, lock, before, Request(reverts=True, drop=drop)).redeployment
+        return bring_up(home, lock, before, Revert(drop_state)).redeployment
 
 
-def taken_back(home: Home, application: str) -> TakenBack | None:
+def reverted_plan(home: Home, application: str) -> RevertedPlan | None:
     """Return the plan that the last trial or manual revert has undone, with the cause.
 
     None if there is none, or the catalog does not know the application.
@@ -143,8 +144,8 @@ def taken_back(home: Home, application: str) -> TakenBack | None:
     if trial is None:
         return None
     if trial.state == "REVERTED":
-        return TakenBack(trial.fingerprint, trial.cause or "")
-    return None if trial.taken_back is None else TakenBack(trial.taken_back, BY_HAND)
+        return RevertedPlan(trial.fingerprint, trial.cause or "")
+    return None if trial.taken_back is None else RevertedPlan(trial.taken_back, BY_HAND)
 
 
 def _refusal(application: str, trial: TrialRow | None) -> str:

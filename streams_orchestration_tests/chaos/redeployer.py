@@ -14,6 +14,7 @@ from typing import Any
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
+from streams_orchestration.runtime.deployment.requests import REDEPLOY_TIMEOUT_SECONDS
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment import draining, redeploying
 from streams_orchestration.runtime.redeployment.state_migration import Carrier
@@ -22,7 +23,6 @@ from streams_orchestration_tests.runtime import locked
 
 PLACES = ("hold", "drain", "carry", "switch", "reload")
 """Behind the hold; in the drain; behind the writing of states; in the transaction; behind it."""
-TIMEOUT_SECONDS = redeploying.REDEPLOY_TIMEOUT_SECONDS
 
 
 def waiting(place: str, call: Callable[..., Any], *, before: bool = False) -> Callable[..., Any]:
@@ -49,7 +49,7 @@ def main(home: str, plan: str, place: str) -> None:
     """Redeploy, and wait at the place."""
     match place:
         case "hold":
-            redeploying.drain = waiting(place, redeploying.drain, before=True)
+            redeploying.are_drained = waiting(place, redeploying.are_drained, before=True)
         case "drain":
             draining.close_epochs = waiting(place, draining.close_epochs)
         case "carry":
@@ -57,10 +57,10 @@ def main(home: str, plan: str, place: str) -> None:
         case "switch":
             redeploying.switch = waiting(place, redeploying.switch)
         case "reload":
-            redeploying.PlanChange.carry_and_switch = waiting(place, redeploying.PlanChange.carry_and_switch)
+            redeploying.switch_over = waiting(place, redeploying.switch_over)
     try:
         done = locked.redeploy(
-            Home(Path(home)), deployable(load(Compilation, Path(plan).read_bytes())), within=TIMEOUT_SECONDS
+            Home(Path(home)), deployable(load(Compilation, Path(plan).read_bytes())), within=REDEPLOY_TIMEOUT_SECONDS
         )
         reported = {"verdict": done.verdict, "seconds": done.measured_seconds}
     except (StreamsRuntimeError, OSError) as error:

@@ -92,6 +92,7 @@ def status(**facts: Any) -> ApplicationStatus:
         "application": "flights",
         "state": "RUNNING",
         "fingerprint": "abc",
+        "life": "3f2a91bc",
         "deployed_at": NOW - 65,
         "hosts": (host(),),
         "pes": (pe(0, rows_out=1_234_567), pe(1, rows_in=1_234_567, rows_out=32)),

@@ -20,7 +20,7 @@ OTHER = ConnectionStatus("flights", "Raw", "alarms", "Late", 2, False, 0, 0, 0, 
 
 
 def lines(**links: Any) -> list[str]:
-    status = ApplicationStatus("app", "RUNNING", "f", 0.0, (), (), (), Path(), (), **links)
+    status = ApplicationStatus("app", "RUNNING", "f", "life", 0.0, (), (), (), Path(), (), **links)
     return [line.plain for line in connection_lines(status)]
 
 

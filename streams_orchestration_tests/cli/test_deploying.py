@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from streams_orchestration.cli import deploying, jobs, main, redeploying
+from streams_orchestration.cli import deploying, jobs, main
 from streams_orchestration.cli.foreground import Foreground
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compilation import Compilation
@@ -18,8 +18,9 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.bringing_up import BroughtUp, Request
+from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog.start_lock import StartLock
+from streams_orchestration.runtime.deployment.requests import Request, StartOver
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -43,12 +44,11 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     orphan = "flights: stopped leftover processes of host 0, which is gone: java (pid 4712)"
     monkeypatch.setattr(api, "stop_orphans", lambda *_: (orphan,))
 
-    def bring_up(_home: Home, _lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
-        FakeJobs.asked.append(("start over" if request.fresh else "go on", wanted.name))
+    def bring_up(_home: Home, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> BroughtUp:
+        FakeJobs.asked.append(("start over" if isinstance(request, StartOver) else "go on", wanted.name))
         return BroughtUp()
 
     monkeypatch.setattr(api, "bring_up", bring_up)
-    monkeypatch.setattr(api, "launch", lambda _home, application, **_: FakeJobs.asked.append(application))
     return FakeJobs.asked
 
 
@@ -80,8 +80,8 @@ def test_a_deployment_keeps_the_options_that_are_deployed(
     assert main(["deploy", str(spec)]) == 0
     assert main(["deploy", str(spec), "--fresh", "--threading", "manual"]) == 0
     assert asked == [
-        *(("go on", "app"), "app", ("record", "app.yaml", kept)),
-        *(("start over", "app"), "app", ("record", "app.yaml", Options(threading="manual"))),
+        *(("go on", "app"), ("record", "app.yaml", kept)),
+        *(("start over", "app"), ("record", "app.yaml", Options(threading="manual"))),
     ]
 
 
@@ -112,7 +112,7 @@ def test_a_deployment_upgrades_an_older_catalog_and_keeps_the_options_in_it(
     deploy(Home(tmp_path), deployable(compile_spec(spec, kept)))
     invent_next_release(tmp_path / "migrations", monkeypatch)
     assert main(["deploy", str(spec)]) == 0
-    assert asked == [("go on", "app"), "app", ("record", "app.yaml", kept)]
+    assert asked == [("go on", "app"), ("record", "app.yaml", kept)]
     assert capsys.readouterr().err.count("The catalog was upgraded from") == 1
 
 
@@ -226,14 +226,14 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     plan = compile_spec(spec, last)
     new = replace(assignment(plan, {"Out": 1}), location=f"{decision}:1")
     decision.write_text(json.dumps(mapping_of_assignment(new)))
-    monkeypatch.setattr(redeploying, "kept_options", lambda *_: last)
+    monkeypatch.setattr(api, "deployed_options", lambda *_: last)
     monkeypatch.setattr(api, "require_java", lambda: None)
     monkeypatch.setattr("streams_orchestration.cli.starting.upgrade_catalog", lambda _home: None)
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
     assert main(["redeploy", str(spec)]) == 0
     assert asked == [
-        *(("start over", "numbers"), "numbers", ("record", "numbers.yaml", replace(last, decoupling=new))),
-        *(("go on", "numbers"), "numbers", ("record", "numbers.yaml", last)),
+        *(("start over", "numbers"), ("record", "numbers.yaml", replace(last, decoupling=new))),
+        *(("go on", "numbers"), ("record", "numbers.yaml", last)),
     ]
 
 
@@ -320,7 +320,7 @@ def test_a_deployment_is_one_although_dagster_cannot_record_it(
     spec = tmp_path / "app.yaml"
     spec.write_text(KEYED)
     assert main([command, str(spec)]) == 0
-    assert asked == [("go on", "app"), "app", ("await", "app")]
+    assert asked == [("go on", "app"), ("await", "app")]
     assert "Dagster does not show the deployment of app: " in capsys.readouterr().err
 
 

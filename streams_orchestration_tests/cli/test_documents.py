@@ -26,7 +26,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     FakeJobs.asked = []
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
-    monkeypatch.setattr(api, "launch", lambda *_, **__: ())  # a host would outlive the test
+    monkeypatch.setattr(
+        "streams_orchestration.runtime.bringing_up.launch", lambda *_, **__: ()
+    )  # a host would outlive the test
     for module in (deploying, running):
         monkeypatch.setattr(module, "status_document", lambda _home, current: {"application": current.application})
         monkeypatch.setattr(api, "require_java", lambda: None)

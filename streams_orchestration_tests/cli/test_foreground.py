@@ -22,10 +22,11 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp
+from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
+from streams_orchestration.runtime.deployment.requests import GoOn
 from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -134,12 +135,12 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
 ):
     loaded, order = threading.Event(), []
     monkeypatch.setattr(api, "await_engines", lambda *_: order.append(loaded.is_set()))
-    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch", lambda *_, **__: ())
     monkeypatch.setattr(Foreground, "_record", lambda *_: loaded.set())
     monkeypatch.setattr(api, "await_running", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
     application = Foreground(home, "copy")
     lock = lock_start(home, "copy", "streams run")
-    application.deploy(Path("copy.yaml"), lock, deployable(copy), GO_ON, say=pytest.fail)
+    application.deploy(Path("copy.yaml"), lock, deployable(copy), GoOn(), say=pytest.fail)
     assert order == [False, True], "before the engines are up, and before the PEs run"
     assert application.recorded() is None
 
@@ -158,10 +159,10 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
                 looked.set()
             return super().wait(seconds)
 
-    def late(*arguments: Any) -> BroughtUp:
+    def late(*arguments: Any, **named: Any) -> BroughtUp:
         assert looked.wait(TIMEOUT_SECONDS)
         assert not home.catalog.exists(), "the look has created a file"
-        return bring_up(*arguments)
+        return bring_up(*arguments, **named)
 
     def complete(*_: Any) -> None:
         with Catalog(home).write() as connection:
@@ -169,14 +170,14 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
 
     monkeypatch.setattr(foreground, "BackgroundCall", Waiting)
     monkeypatch.setattr(api, "bring_up", late)
-    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch", lambda *_, **__: ())
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running", complete)
     monkeypatch.setattr(Foreground, "_record", lambda *_: None)
     application, lock = Foreground(home, "copy"), lock_start(home, "copy", "streams run")
 
     def deploy() -> None:
-        application.deploy(Path("copy.yaml"), lock, deployable(copy), GO_ON, say=pytest.fail)
+        application.deploy(Path("copy.yaml"), lock, deployable(copy), GoOn(), say=pytest.fail)
 
     with Interrupts(lambda: None) as interrupts:
         assert run_in_foreground(deploy, application, display, interrupts).state == "COMPLETED"

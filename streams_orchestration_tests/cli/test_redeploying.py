@@ -16,10 +16,10 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.bringing_up import Request
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
+from streams_orchestration.runtime.deployment.requests import Request, Revert
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.operator_errors import OperatorError
@@ -199,7 +199,7 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(
     assert {"New[0]", "New[1]", "New[2]"} <= {each["operator"] for each in shown["operators"]}
     asked: list[Any] = []
 
-    def back(_home: Home, _lock: StartLock, before: Deployable, request: Request) -> None:
+    def back(_home: Home, _lock: StartLock, before: Deployable, request: Request, **_: Any) -> None:
         asked.append((before.compilation.options.widths, request))
         message = "that is all"
         raise StreamsRuntimeError(message)
@@ -207,7 +207,7 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(
     monkeypatch.setattr(api, "bring_up", back)
     monkeypatch.setattr(api, "require_java", lambda: None)
     assert main(["redeploy", str(spec), "--revert", "--drop-state", "New", "--within", "7"]) == 1
-    assert asked == [((("New", 3),), Request(reverts=True, drop=("New",), within=7.0))]
+    assert asked == [((("New", 3),), Revert(("New",), within=7.0))]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_files_that_are_not_published_are_not_read(tmp_path):
 
 def test_only_so_many_rows_are_shown_and_the_others_counted(tmp_path):
     parts(tmp_path, "parquet", pl.DataFrame({"x": list(range(100))}))
-    result = read_result(sink(path=tmp_path), limit=3)
+    result = read_result(sink(path=tmp_path), max_rows=3)
     assert result.rows["x"].to_list() == [0, 1, 2]
     text = rendered(result_table(result), colour=False, width=400)
     assert "Results: 100 rows" in text

@@ -213,8 +213,7 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     home = Home(tmp_path / "home").prepare()
     world(None, status(), monkeypatch)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
-    monkeypatch.setattr(api, "bring_up", lambda *_: BroughtUp())
-    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(api, "bring_up", lambda *_, **__: BroughtUp())
     monkeypatch.setattr(foreground.Foreground, "_record", lambda *_: None)
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running", lambda *_: None)
@@ -266,7 +265,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
-    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch", lambda *_, **__: ())
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running", lambda *_: None)
 

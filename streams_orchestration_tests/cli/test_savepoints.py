@@ -142,7 +142,7 @@ class FakeJobs:
 def no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
     monkeypatch.setattr(api, "require_java", lambda: None)
-    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch", lambda *_, **__: ())
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
 
 

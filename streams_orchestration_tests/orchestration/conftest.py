@@ -17,9 +17,17 @@ from streams_orchestration.compiler.redeployment.kept_options import options_of
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.bringing_up import BroughtUp, Request
+from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
+from streams_orchestration.runtime.deployment.requests import (
+    FromSavepoint,
+    GoOn,
+    Redeploy,
+    Request,
+    Revert,
+    StartOver,
+)
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -110,16 +118,19 @@ class Runtime(SimpleNamespace):
         if self.error is not None and self.refused in (None, name):
             raise self.error
 
-    def bring_up(self, home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
+    def write_wanted(self, home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
         """`redeployment` is what becomes of what is deployed."""
-        if request.fresh:
-            self._called("start over", wanted.name)
-        elif request.replaces:
-            self._called("replace", wanted.name, *request.drop)
-        else:
-            self._called("take what is there" if request.run.bounded else "go on", wanted.name)
-        before, self.status = self.status, self.status or running()
-        return BroughtUp(self.redeployment if request.replaces and not request.fresh and before is not None else None)
+        before, replaces = self.status, False
+        match request:
+            case StartOver():
+                self._called("start over", wanted.name)
+            case GoOn(run) | FromSavepoint(run=run):
+                self._called("take what is there" if run.available_now else "go on", wanted.name)
+            case Redeploy(drop_state) | Revert(drop_state):
+                self._called("replace", wanted.name, *drop_state)
+                replaces = before is not None
+        self.status = before or running()
+        return BroughtUp(self.redeployment if replaces else None)
 
     def deployed_compilation(self, home: Home, application: str) -> Any:
         """`deployed` is what the catalog has."""
@@ -194,7 +205,7 @@ class Runtime(SimpleNamespace):
             shown = self.status
             units = tuple((unit.name, unit.state, unit.generation, unit.resets) for unit in shown.units)
             suspected = tuple(failure.unit for failure in failures(shown, NOW))
-            yield {shown.application: StatusSummary(shown.state, shown.deployed_at, units, suspected)}
+            yield {shown.application: StatusSummary(shown.state, shown.life, units, suspected)}
 
     def look_at_cuts(self, home: Home, application: str) -> None:
         self._called("look_at_cuts", application)

@@ -46,7 +46,7 @@ def running(**changes: Any) -> ApplicationStatus:
     )
     unit = UnitStatus("region-0", 0, "PROCESSING", 1, 3, 4, 0, 5, (0, 1), NOW - 1, 1.0)
     sink = SinkStatus("Results", Path("results"), "csv", 2, 500, epoch=3)
-    status = ApplicationStatus("demo", "RUNNING", "fingerprint", NOW - 100, (host,), pes, (unit,), LOGS, (sink,))
+    status = ApplicationStatus("demo", "RUNNING", "plan", "first", NOW - 100, (host,), pes, (unit,), LOGS, (sink,))
     return replace(status, **changes)
 
 

@@ -29,7 +29,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import FailedAgainError, UnitFailure
 from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime, step
-from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
+from streams_orchestration_tests.orchestration.statuses import failed, running
 
 pytestmark = pytest.mark.slow
 
@@ -213,7 +213,6 @@ def test_resetting_resets_waits_and_records(defs: dg.Definitions, runtime: Runti
 
 
 UNIT = running().units[0]
-DEPLOYED_AT = int(running().deployed_at)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +224,7 @@ DEPLOYED_AT = int(running().deployed_at)
         ),
         (running(state="STOPPED"), "demo is STOPPED"),
         (running(state="COMPLETED"), "demo is COMPLETED"),
-        (running(deployed_at=NOW), "demo was deployed again meanwhile"),
+        (running(life="second"), "demo was deployed again meanwhile"),
         (None, "demo is no longer deployed"),
     ],
 )
@@ -233,7 +232,7 @@ def test_a_run_whose_cause_is_gone_is_skipped_and_says_why(
     defs: dg.Definitions, runtime: Runtime, status: ApplicationStatus | None, reason: str, capfd: Any
 ):
     runtime.status = status
-    claim = {"unit": "region-0", "generation": 1, "deployment": DEPLOYED_AT}
+    claim = {"unit": "region-0", "generation": 1, "life": "first"}
     result = run(defs, "demo__reset", {"ops": {"claim": {"config": claim}}})
     assert result.success
     assert steps(result, "STEP_SKIPPED") == ["await_unit", "record"]

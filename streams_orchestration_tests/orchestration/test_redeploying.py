@@ -109,7 +109,7 @@ def test_a_refusal_fails_the_run_with_reason_and_remedy(
     def refuse(*_: Any, **__: Any) -> None:
         raise RedeployRefusedError(refused)
 
-    monkeypatch.setattr(runtime, "bring_up", refuse)
+    monkeypatch.setattr(runtime, "write_wanted", refuse)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance, raise_on_error=False)
         (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
@@ -139,7 +139,7 @@ def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
     def revert(*_: Any, **__: Any) -> None:
         raise RevertedError(outcome(KEPT, MOVED), cause)
 
-    monkeypatch.setattr(runtime, "bring_up", revert)
+    monkeypatch.setattr(runtime, "write_wanted", revert)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance, raise_on_error=False)
         (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
@@ -165,7 +165,7 @@ def test_no_error_of_an_op_sends_control_characters_to_a_terminal(
         message = "PE 0 failed: boom \x1b]52;c;ZXZpbA==\x07\x9b2J\u202e"
         raise StreamsRuntimeError(message)
 
-    for name in ("bring_up", "cancel", "reset", "read_status"):
+    for name in ("write_wanted", "cancel", "reset", "read_status"):
         monkeypatch.setattr(runtime, name, fail)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def(job).execute_in_process(instance=instance, raise_on_error=False)
@@ -230,7 +230,7 @@ def test_the_check_of_state_warns_if_the_deployed_options_cannot_be_read(
         message = "the catalog is away"
         raise CatalogError(message)
 
-    monkeypatch.setattr(state_check, "kept_options", fail)
+    monkeypatch.setattr(state_check, "deployed_or_compiled_options", fail)
     defs = build_application_definitions(spec, home)
     job = dg.define_asset_job("only", selection=dg.AssetSelection.checks(dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)))
     result = dg.Definitions.merge(defs, dg.Definitions(jobs=[job])).resolve_job_def("only").execute_in_process()
@@ -313,7 +313,7 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
 @pytest.mark.slow
 @pytest.mark.parametrize("trial", ["OPEN", "PASSED"])
 def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch, trial: str):
-    for where in (trial_supervision, reverting):
+    for where in (trial_supervision, reverting, bringing_up):
         monkeypatch.setattr(where, "launch", lambda *_, **__: ())
     monkeypatch.setattr(api, "launch", lambda *_, **__: ())
     monkeypatch.setattr(api, "await_running", lambda *_: None)
@@ -324,9 +324,7 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
     if trial == "PASSED":
         with create_catalog(home).write() as connection:
             connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
-        monkeypatch.setattr(
-            bringing_up, "redeploy", lambda opened, *, drop, within: redeploying.begin_redeploy(opened, drop, within)[0]
-        )
+        monkeypatch.setattr(redeploying, "await_decision", lambda change, **_: change.redeployment)
     edit(spec, "operator: Beacon", "operator: Nothing")  # the previous plan is restored even if the spec has errors
     job_def = build_application_definitions(spec, home).resolve_job_def("demo__deploy")
     with dg.DagsterInstance.ephemeral() as instance:
@@ -336,6 +334,20 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
     assert read_status(home, "demo").fingerprint == first.fingerprint
     (failure,) = [event for event in refused.all_events if event.event_type_value == "STEP_FAILURE"]
     assert "Leave fresh and savepoint out" in str(failure.step_failure_data.user_failure_data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("excluding", [{"fresh": True}, {"redeploy": False}])
+def test_a_run_whose_state_no_plan_takes_over_allows_no_loss_of_it(
+    defs: dg.Definitions, runtime: Runtime, excluding: dict[str, bool]
+):
+    config = step("write_wanted_state", drop_state=["New"], **excluding)
+    with dg.DagsterInstance.ephemeral() as instance:
+        job = defs.resolve_job_def("demo__redeploy")
+        result = job.execute_in_process(config, instance=instance, raise_on_error=False)
+    (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+    assert "drop_state applies to the state of a savepoint" in str(failure.step_failure_data.user_failure_data)
+    assert not runtime.calls
 
 
 @pytest.mark.slow

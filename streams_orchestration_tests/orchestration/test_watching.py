@@ -115,9 +115,9 @@ def test_the_next_failure_has_another_key():
     assert again.resets[0].key != first.resets[0].key
 
 
-def test_a_deployment_anew_has_other_keys():
+def test_a_deployment_anew_has_other_keys_even_within_the_same_second():
     first = look(failed(running()), NOW, Memory())
-    fresh = look(failed(running(deployed_at=NOW)), NOW + 5, first.memory)
+    fresh = look(failed(running(life="second")), NOW + 5, first.memory)
     assert len(fresh.resets) == 1
     assert fresh.resets[0].key != first.resets[0].key
 
@@ -215,7 +215,7 @@ def test_a_completed_pe_is_recorded_at_once():
 
 
 def summary(mark: str = "RUNNING", suspected: tuple[str, ...] = ()) -> StatusSummary:
-    return StatusSummary(mark, NOW, (), suspected)
+    return StatusSummary(mark, "life", (), suspected)
 
 
 def test_news_come_first_and_one_routine_look_at_a_time():

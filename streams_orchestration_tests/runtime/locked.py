@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Any
+from unittest.mock import patch
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime import bringing_up
-from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp, Request
+from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment import deployment, dropping
 from streams_orchestration.runtime.deployment.opening import open_application
+from streams_orchestration.runtime.deployment.requests import REDEPLOY_TIMEOUT_SECONDS, GoOn, Request, StartOver
 from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.savepoints import creating, restoring
 from streams_orchestration.runtime.savepoints.creating import Created
@@ -20,19 +22,21 @@ from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPl
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
 
+GO_ON = GoOn()
+
 
 def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True) -> None:
-    """Bring an application up; its queries may be left without the columns that only Spark knows."""
+    """Write an application as wanted; its queries may be left without the columns that only Spark knows."""
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
         if asks_spark or (not fresh and wanted.name in deployed_applications(home)):
-            bringing_up.bring_up(home, lock, wanted, Request(fresh=fresh))
+            bringing_up.write_wanted(home, lock, wanted, StartOver() if fresh else GoOn())
         else:
             deployment.deploy(open_application(home, lock, wanted), fresh=fresh, asks_spark=False)
 
 
-def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:
+def write_wanted(home: Home, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
-        return bringing_up.bring_up(home, lock, wanted, request)
+        return bringing_up.write_wanted(home, lock, wanted, request)
 
 
 def forget(home: Home, wanted: Deployable) -> None:
@@ -51,11 +55,11 @@ def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
 
 
 def begin_redeploy(
-    home: Home, wanted: Deployable, *, drop: Collection[str] = (), within: float = redeploying.REDEPLOY_TIMEOUT_SECONDS
+    home: Home, wanted: Deployable, *, drop_state: Collection[str] = (), within: float = REDEPLOY_TIMEOUT_SECONDS
 ) -> Redeployment:
     """Begin a redeploy, whose trial observing processes decide."""
-    with lock_start(home.prepare(), wanted.name, "redeploy") as lock:
-        return redeploying.begin_redeploy(open_application(home, lock, wanted), drop, within)[0]
+    with patch.object(redeploying, "await_decision", lambda change, **_: change.redeployment):
+        return redeploy(home, wanted, drop_state=drop_state, within=within)
 
 
 def restore(home: Home, wanted: Deployable, place: SavepointPlace, **options: Any) -> Restored:

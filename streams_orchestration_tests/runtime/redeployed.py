@@ -19,7 +19,7 @@ from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS
 from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import give_up_epochs
-from streams_orchestration.runtime.redeployment.redeploying import PlanChange
+from streams_orchestration.runtime.redeployment.redeploying import PlanChange, carry_over, switch_over
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.store import remove_files
@@ -100,8 +100,10 @@ def redeploy(
     after = at_run_time(wanted, redeployment.numbering)
     settings = Settings.from_environment(local.home.environment)
     opened = OpenedApplication(local.catalog, settings, deployable(wanted), ENDLESS, deployed=True)
-    change = PlanChange(opened, local.programs, after, redeployment)
-    remove_files(local.home.store, change.carry_and_switch(WITHIN))
+    change = PlanChange(opened, local.programs, after, redeployment, WITHIN)
+    garbage = switch_over(change, carry_over(change))
+    assert garbage is not None, "a unit is not at the cut"
+    remove_files(local.home.store, garbage)
     adopt(local)
     return redeployment
 

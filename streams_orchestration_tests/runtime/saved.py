@@ -21,11 +21,11 @@ from streams_orchestration_tests.runtime.redeployed import adopt, drained
 def take(local: LocalApplication, name: str = "point") -> Created:
     """Take a savepoint of an application that runs: its PEs are stepped until it is at rest."""
 
-    def step(_catalog: Any, _application: str, _programs: Any, units: Collection[str], _until: float, **_: Any) -> str:
+    def step(_catalog: Any, _application: str, _programs: Any, units: Collection[str]) -> bool:
         drained(local, list(units))
-        return ""
+        return True
 
-    with patch.object(creating, "drain", step):
+    with patch.object(creating, "are_drained", step):
         return create_savepoint(local.home, local.name, name)
 
 
@@ -34,7 +34,7 @@ def begun(
     engine: Callable[[], Engine] | None = None,
 ) -> LocalApplication:  # fmt: skip
     """An application that goes on from a savepoint."""
-    restore(home, deployable(compilation), place, drop=drop, fresh=fresh)
+    restore(home, deployable(compilation), place, drop_state=drop, fresh=fresh)
     local = LocalApplication(home, compilation, limit, engine)
     adopt(local)
     return local

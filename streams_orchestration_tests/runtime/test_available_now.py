@@ -30,7 +30,7 @@ from streams_orchestration_tests.runtime.applications import (
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 pytestmark = pytest.mark.slow
-AVAILABLE, ON = RunKind(bounded=True), RunKind(reopens=True)
+AVAILABLE, ON = RunKind(available_now=True), RunKind(reopens=True)
 AUTONOMOUS: Any = {"annotations": {"autonomous": True}}
 BY_KEY = {"parallel": {"width": 2, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
 

@@ -14,17 +14,18 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_again
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime import bringing_up
-from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp, Request
+from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.requests import FromSavepoint, GoOn, Redeploy, Request, StartOver
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, source, totals, write_rows
-from streams_orchestration_tests.runtime.locked import bring_up, create_savepoint
+from streams_orchestration_tests.runtime.locked import create_savepoint, write_wanted
 
 
 @pytest.fixture
@@ -43,23 +44,23 @@ def pes(home: Home, compilation: Compilation) -> int:
     return len(read_status(home, compilation.logical.application).pes)
 
 
-def life(home: Home, compilation: Compilation) -> float:
-    return read_status(home, compilation.logical.application).deployed_at
+def life(home: Home, compilation: Compilation) -> str:
+    return read_status(home, compilation.logical.application).life
 
 
 def test_an_application_that_was_never_deployed_starts_from_nothing(
     home: Home, plan: Callable[[int], Compilation]
 ) -> None:
-    assert bring_up(home, deployable(plan(1))) == BroughtUp()
+    assert write_wanted(home, deployable(plan(1))) == BroughtUp()
     assert pes(home, plan(1)) == 1
 
 
 def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Callable[[int], Compilation]) -> None:
-    bring_up(home, deployable(plan(1)))
+    write_wanted(home, deployable(plan(1)))
     began = life(home, plan(1))
     cancel(Catalog(home), plan(1).logical.application)
     for _ in range(2):
-        assert bring_up(home, deployable(plan(1))) == BroughtUp()
+        assert write_wanted(home, deployable(plan(1))) == BroughtUp()
         assert read_status(home, plan(1).logical.application).state == "RUNNING"
     assert life(home, plan(1)) == began
 
@@ -67,39 +68,39 @@ def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Calla
 def test_another_plan_is_refused_unless_it_is_to_replace_the_deployed_one(
     home: Home, plan: Callable[[int], Compilation]
 ) -> None:
-    bring_up(home, deployable(plan(1)))
+    write_wanted(home, deployable(plan(1)))
     with pytest.raises(ApplicationChangedError, match="streams redeploy"):
-        bring_up(home, deployable(plan(2)))
+        write_wanted(home, deployable(plan(2)))
     assert pes(home, plan(1)) == 1
 
 
 def test_the_plan_that_is_deployed_already_replaces_nothing(home: Home, plan: Callable[[int], Compilation]) -> None:
-    bring_up(home, deployable(plan(1)))
+    write_wanted(home, deployable(plan(1)))
     cancel(Catalog(home), plan(1).logical.application)
-    redeployment = bring_up(home, deployable(plan(1)), Request(replaces=True)).redeployment
+    redeployment = write_wanted(home, deployable(plan(1)), Redeploy()).redeployment
     assert redeployment is not None
     assert redeployment.verdict == "unchanged"
     assert read_status(home, plan(1).logical.application).state == "RUNNING"
 
 
 def test_a_fresh_start_may_replace_another_plan(home: Home, plan: Callable[[int], Compilation]) -> None:
-    bring_up(home, deployable(plan(1)))
+    write_wanted(home, deployable(plan(1)))
     began = life(home, plan(1))
-    assert bring_up(home, deployable(plan(2)), Request(fresh=True, replaces=True)) == BroughtUp()
+    assert write_wanted(home, deployable(plan(2)), StartOver()) == BroughtUp()
     assert pes(home, plan(2)) == 2
-    assert life(home, plan(2)) > began
+    assert life(home, plan(2)) != began
 
 
 def test_a_savepoint_is_where_it_begins_if_nothing_is_deployed_or_that_is_dropped(
     home: Home, plan: Callable[[int], Compilation]
 ) -> None:
     wanted = deployable(plan(1))
-    bring_up(home, wanted)
+    write_wanted(home, wanted)
     cancel(Catalog(home), wanted.name)
     create_savepoint(home, wanted.name, "noon")
     with pytest.raises(SavepointError, match="is deployed and would continue from its last complete epoch"):
-        bring_up(home, wanted, Request(savepoint="noon"))
-    restored = bring_up(home, deployable(plan(2)), Request(savepoint="noon", fresh=True)).restored
+        write_wanted(home, wanted, FromSavepoint("noon"))
+    restored = write_wanted(home, deployable(plan(2)), FromSavepoint("noon", fresh=True)).restored
     assert restored is not None
     assert restored.manifest.name == "noon"
     assert pes(home, plan(2)) == 2
@@ -111,16 +112,16 @@ def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
     own = plan(1)
     clone = replace(own, logical=replace(own.logical, application="clone"), options=Options(name="clone"))
     for each in (own, compile_again(clone)):
-        bring_up(home, deployable(each))
+        write_wanted(home, deployable(each))
         cancel(Catalog(home), each.logical.application)
         create_savepoint(home, each.logical.application, "noon")
     for each in (own, compile_again(clone)):
-        restored = bring_up(home, deployable(each), Request(savepoint="noon", fresh=True)).restored
+        restored = write_wanted(home, deployable(each), FromSavepoint("noon", fresh=True)).restored
         assert restored is not None
         assert restored.place.application == restored.manifest.application == each.logical.application
 
 
-@pytest.mark.parametrize("request_", [GO_ON, Request(replaces=True)])
+@pytest.mark.parametrize("request_", [GoOn(), Redeploy()])
 def test_nobody_else_deploys_between_the_look_and_the_deployment(
     home: Home, plan: Callable[[int], Compilation], monkeypatch: pytest.MonkeyPatch, request_: Request
 ) -> None:
@@ -133,7 +134,7 @@ def test_nobody_else_deploys_between_the_look_and_the_deployment(
 
     wanted = deployable(plan(1))
     monkeypatch.setattr(bringing_up, "deploy", deploy)
-    bring_up(home, wanted, request_)
+    write_wanted(home, wanted, request_)
     assert deployed_compilation(home, wanted.name).fusion == plan(1).fusion
 
 
@@ -145,11 +146,11 @@ def test_a_stage_that_breaks_its_condition_is_not_deployed(
         opening, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Rows is in no PE"
     )
     with pytest.raises(NotDeployableError, match="which is a bug: fusion_plan: operator Rows"):
-        bring_up(home, wanted)
+        write_wanted(home, wanted)
     assert not home.catalog.exists()
 
 
-@pytest.mark.parametrize("request_", [Request(replaces=True), Request(savepoint="noon", fresh=True)])
+@pytest.mark.parametrize("request_", [Redeploy(), FromSavepoint("noon", fresh=True)])
 def test_an_application_that_cannot_run_here_is_refused_before_the_deployed_one_is_touched(
     home: Home, tmp_path: Path, request_: Request
 ) -> None:
@@ -158,11 +159,11 @@ def test_an_application_that_cannot_run_here_is_refused_before_the_deployed_one_
         parameters = {"url": f"http://127.0.0.1:1/{path}"}
         return compiled([source("Rows", rows), node("Post", "HttpSink", "Rows", outputs=[], parameters=parameters)])
 
-    bring_up(home, deployable(plan("plain")))
+    write_wanted(home, deployable(plan("plain")))
     before = read_status(home, "app")
     cancel(Catalog(home), "app")
     create_savepoint(home, "app", "noon")
     with pytest.raises(NotDeployableError, match=r"app is not started: .*NO_PATH"):
-        bring_up(home, deployable(plan("${env:NO_PATH}")), request_)
+        write_wanted(home, deployable(plan("${env:NO_PATH}")), request_)
     after = read_status(home, "app")
-    assert (after.deployed_at, after.fingerprint, after.state) == (before.deployed_at, before.fingerprint, "STOPPED")
+    assert (after.life, after.fingerprint, after.state) == (before.life, before.fingerprint, "STOPPED")

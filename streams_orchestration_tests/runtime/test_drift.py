@@ -179,7 +179,7 @@ def test_a_source_that_waits_is_not_idle(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_end_of_a_bounded_run_holds_up_no_other_source(tmp_path: Path):
     for name, last in (("Left", 500), ("Right", 21)):
         (tmp_path / name).write_text("".join(f"{at} a {at}\n" for at in range(0, last, STEP)))
-    run = race(tmp_path, begins=RunKind(bounded=True))
+    run = race(tmp_path, begins=RunKind(available_now=True))
     run.local.run()
     assert (run.read("Left"), run.read("Right")) == (50, 3)
 

@@ -155,6 +155,6 @@ def test_a_reset_repeats_the_decision_of_a_clock_although_a_partition_is_far_ahe
 def test_a_partition_at_the_end_of_a_bounded_run_holds_up_no_other(tmp_path: Path, topic: Topic):
     topic.send(SLOW, 0, 21)
     topic.send(FAST, 0, 500)
-    local = application(tmp_path, topic, RunKind(bounded=True))
+    local = application(tmp_path, topic, RunKind(available_now=True))
     local.run(trigger_every=3)
     assert read(local) == {SLOW: 3, FAST: 50}

@@ -160,7 +160,7 @@ def test_connections_come_back_only_in_loops_and_leave_none(graph: list[dict[str
 def test_a_bounded_run_takes_its_tuples_round_until_none_is_left(tmp_path: Path):
     (tmp_path / "rows").mkdir()
     write_rows(tmp_path / "rows" / "first.parquet", COUNT)
-    home, available = Home(tmp_path / "home"), RunKind(bounded=True)
+    home, available = Home(tmp_path / "home"), RunKind(available_now=True)
     compilation = counting_down(tmp_path, file=tmp_path / "rows")
     LocalApplication(home, compilation, 5, begins=available).run()
     write_rows(tmp_path / "rows" / "second.parquet", COUNT)

@@ -272,7 +272,7 @@ MUTANTS: dict[str, Mutant] = {
         start_lock._locked, "        return False\n", "        return True\n"
     ),
     "states are removed though their switch may have been made": Mutant(
-        redeploying.PlanChange.carry_and_switch, "if not isinstance(error, CommitUnknownError):", "if True:"
+        redeploying.switch_over, "if not isinstance(error, CommitUnknownError):", "if True:"
     ),
     "the states of a trial's cut are collected": Mutant(
         stored_states.kept_files, "return {path for paths in kept for path in paths}", "return set()"

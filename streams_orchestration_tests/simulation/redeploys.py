@@ -47,7 +47,7 @@ class Redeploys:
         within = TIMEOUTS[choices.pick("within", (2, 1, 1))]
         if number == len(self.plans):
             name = "return to the previous plan"
-            return self._begin("redeployer", name, lambda: reverting.restore_previous_plan(self.home, application))
+            return self._begin("redeployer", name, lambda: reverting.revert_redeploy(self.home, application))
         name = f"redeploy to plan {number} within {within:g} s"
         return self._begin("redeployer", name, lambda: self._redeploy(number, within))
 

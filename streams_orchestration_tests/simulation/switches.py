@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import patch
 
-from streams_orchestration.runtime.redeployment.redeploying import PlanChange
+from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 
 _SWITCHES = "it copies states and switches"
@@ -21,17 +21,22 @@ def switches(process: SimulatedProcess) -> bool:
 @contextlib.contextmanager
 def installed(scheduler: Scheduler) -> Iterator[None]:
     """Let processes be marked while they switch within a block."""
-    switch = PlanChange.carry_and_switch
 
-    def switched(change: PlanChange, *given: Any) -> list[str]:
-        if scheduler.current is None:
-            return switch(change, *given)
-        state = scheduler.current.process.state
-        state[_SWITCHES] = True
-        try:
-            return switch(change, *given)
-        finally:
-            del state[_SWITCHES]
+    def marked(step: Callable[..., Any]) -> Callable[..., Any]:
+        def marks(*given: Any) -> Any:
+            if scheduler.current is None:
+                return step(*given)
+            state = scheduler.current.process.state
+            state[_SWITCHES] = True
+            try:
+                return step(*given)
+            finally:
+                del state[_SWITCHES]
 
-    with patch.object(PlanChange, "carry_and_switch", switched):
+        return marks
+
+    with (
+        patch.object(redeploying, "carry_over", marked(redeploying.carry_over)),
+        patch.object(redeploying, "switch_over", marked(redeploying.switch_over)),
+    ):
         yield

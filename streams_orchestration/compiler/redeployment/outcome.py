@@ -161,7 +161,7 @@ class Redeployment:
     moves: tuple[StateMove, ...]
     """The moves of all kept states that are divided, merged, or get another place; one that is only converted stays."""
     numbering: RunTimeNumbers
-    allowed: frozenset[str] = field(default_factory=frozenset[str])
+    drop_state: frozenset[str] = field(default_factory=frozenset[str])
     """Physical names of the operators whose state may be lost."""
     predicted_seconds: float | None = None
     """The expected pause of commits in seconds; None if unknown."""
@@ -216,14 +216,14 @@ class Redeployment:
     def acceptable(self) -> bool:
         """True if no state is refused, or lost without permission."""
         lost = {each.operator for each in self.operators if each.lossy}
-        return self.verdict != "refused" and lost <= self.allowed
+        return self.verdict != "refused" and lost <= self.drop_state
 
     @property
     def losses(self) -> str:
         """A line for each reason why states are refused, or would be lost without permission, with the operators."""
         operators: dict[str, list[str]] = {}
         for each in self.operators:
-            if (each.action == "refused" or each.lossy) and each.operator not in self.allowed:
+            if (each.action == "refused" or each.lossy) and each.operator not in self.drop_state:
                 operators.setdefault(each.text, []).append(each.operator)
         return "".join(f"\n  {short_list(names)}: {text}" for text, names in operators.items())
 

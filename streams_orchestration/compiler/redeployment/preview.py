@@ -58,7 +58,7 @@ def preview(
     wanted: Compilation,
     *,
     states: Mapping[str, StateFacts] | None = None,
-    drop: Collection[str] = (),
+    drop_state: Collection[str] = (),
     drained: bool = False,
     predicted_seconds: float | None = None,
 ) -> Redeployment:
@@ -68,12 +68,12 @@ def preview(
         deployed: the application with the running deployment plan, whose PEs have their run-time numbers.
         wanted: the new application with its deployment plan.
         states: stored states by physical operator; None if unknown.
-        drop: operators whose state may be lost, by their logical or physical names.
+        drop_state: operators whose state may be lost, by their logical or physical names.
         drained: True if no tuples are in transit between units, so that cycles of changed units are allowed.
         predicted_seconds: the expected pause of commits, if known.
 
     Raises:
-        NothingToDropError: a name in `drop` is unknown, or names an operator whose state is not lost.
+        NothingToDropError: a name in `drop_state` is unknown, or names an operator whose state is not lost.
         ImplementationError: an operator that is wanted cannot be imported.
         ValueError: a deployment plan is missing, or the time zone changes and the filter of an Import is wrong.
     """
@@ -86,7 +86,7 @@ def preview(
     changing = {name for plan in (old, new) for name, each in plan.programs.items() if each.links is not None}
     if changing:
         decided = [_refused_for_links(each, sorted(changing)) for each in decided]
-    loss = _Loss(drop, {name for plan in (old, new) for name in plan.names})
+    loss = _Loss(drop_state, {name for plan in (old, new) for name in plan.names})
     decided = [loss.allow(each) for each in decided]
     loss.check()
     return Redeployment(
@@ -97,7 +97,7 @@ def preview(
         operators=tuple(action for each in decided for action in each.actions),
         moves=tuple(move for each in decided for move in each.moves),
         numbering=numbers,
-        allowed=frozenset(loss.operators),
+        drop_state=frozenset(loss.operators),
         predicted_seconds=predicted_seconds,
         zone=zone_change(old, new),
         event_time=event_time_changes(deployed, wanted),
@@ -132,10 +132,10 @@ def _refused_for_links(decided: Decided, changing: list[str]) -> Decided:
 class _Loss:
     """The state that a redeploy would lose, compared with the operators for which the user allows a loss."""
 
-    def __init__(self, drop: Collection[str], known: Collection[str]) -> None:
-        self._drop = frozenset(drop)
+    def __init__(self, drop_state: Collection[str], known: Collection[str]) -> None:
+        self._drop_state = frozenset(drop_state)
         self._known = known
-        self._unused: set[str] = {*drop}
+        self._unused: set[str] = {*drop_state}
         self._others: set[str] = set()
         """Operators that would lose their state, but for which the user did not allow a loss."""
         self.operators: set[str] = set()
@@ -150,7 +150,7 @@ class _Loss:
         for each in decided.actions:
             action = each
             if each.lossy or each.action == "refused":
-                named = self._drop & {each.operator, each.former or "", *decided.names}
+                named = self._drop_state & {each.operator, each.former or "", *decided.names}
                 self._unused -= named
                 if named:
                     self.operators.add(each.operator)
@@ -163,7 +163,7 @@ class _Loss:
         return decided._replace(actions=tuple(actions), moves=decided.moves if keeps else ())
 
     def check(self) -> None:
-        """Raise NothingToDropError if a name in `drop` belongs to no operator, or to one that loses no state."""
+        """Raise NothingToDropError if a name in `drop_state` belongs to no operator, or to one that loses no state."""
         unknown = sorted(name for name in self._unused if name not in self._known)
         if unknown:
             message = f"there is no operator {unknown[0]}{nearest(unknown[0], self._known)}"

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from streams_orchestration.compiler.logical_graph import ParallelRegion
+from streams_orchestration.compiler.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.console.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.secrets import without_secrets
 

@@ -110,7 +110,7 @@ def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Com
     row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
     require_same(row, wanted)
     begin_run(connection, application, run)
-    reopened = (run.bounded or run.reopens) and reopen(connection, application)
+    reopened = (run.available_now or run.reopens) and reopen(connection, application)
     resume(connection, application, "STOPPED" if reopened else row.state, opened.settings)
     if row.plan == FIRST_PLAN:
         _write_programs(connection, wanted.plan)

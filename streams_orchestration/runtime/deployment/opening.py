@@ -66,7 +66,7 @@ def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKi
         message = f"{wanted.name}: {broken}"
         raise NotDeployableError(message)
     settings = Settings.from_environment(home.environment)
-    if run.bounded:
+    if run.available_now:
         require_ends(home, wanted.plan.programs)
     catalog, a = create_catalog(home), tables.application
     with catalog.read() as connection:

@@ -33,8 +33,9 @@ PROBE_PAUSE_SECONDS = 0.05
 class RunKind(NamedTuple):
     """The kind of run that begins when an application is deployed."""
 
-    bounded: bool = False
-    """True if the run reads only the input that exists now, and stops at a cut, from which the next run continues."""
+    available_now: bool = False
+    """True for a bounded run: it reads only the input that exists now, and stops at a cut, from which the next run
+    continues."""
     reopens: bool = False
     """True if the run may continue an application that is complete. A bounded run always may."""
 
@@ -75,7 +76,7 @@ def begin_run(connection: Connection, application: str, wanted: RunKind) -> None
     a, h = tables.application, tables.host
     row = connection.execute(select(a.c.bounded, a.c.wanted).where(a.c.name == application)).one()
     run = None
-    if wanted.bounded:
+    if wanted.available_now:
         now = clock.now()
         hosts = HostRow.all(connection, select(h).where(h.c.application == application))
         runs = row.wanted == "RUNNING" and any(HostStatus.of(host, now).alive for host in hosts)

@@ -26,7 +26,7 @@ POLL_SECONDS = 0.25
 
 # made once: making a statement takes longer than running it
 _a = tables.application
-_APPLICATIONS = select(_a.c.name, _a.c.wanted, _a.c.state, _a.c.deployed_at)
+_APPLICATIONS = select(_a.c.name, _a.c.wanted, _a.c.state, _a.c.life)
 _UNITS = select(tables.unit).order_by(tables.unit.c.name)
 
 
@@ -53,8 +53,8 @@ class StatusSummary:
     """The few facts about an application that change with every event; one transaction reads them for all."""
 
     state: str
-    deployed_at: float
-    """The time of the deployment in unix seconds."""
+    life: str
+    """The life of the application."""
     units: tuple[tuple[str, str, int, int], ...]
     """Name, condition (`works`, or the state if it does not work), generation and number of resets of every unit."""
     suspected: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class StatusSummary:
     def mark(self) -> str:
         """A short text that changes when something happens."""
         units = (f"{name}:{':'.join(map(str, facts))}" for name, *facts in self.units)
-        return " ".join([self.state, f"{self.deployed_at:.3f}", *units, *(f"!{unit}" for unit in self.suspected)])
+        return " ".join([self.state, self.life, *units, *(f"!{unit}" for unit in self.suspected)])
 
 
 def read_summaries(catalog: Catalog) -> dict[str, StatusSummary]:
@@ -89,7 +89,7 @@ def read_summaries(catalog: Catalog) -> dict[str, StatusSummary]:
     return {
         row.name: StatusSummary(
             row.state if row.wanted == "RUNNING" or row.state == "COMPLETED" else "STOPPED",
-            row.deployed_at,
+            row.life,
             tuple((unit.name, _condition(unit), unit.generation, unit.reset_count) for unit in units.get(row.name, ())),
             tuple(
                 unit.name

@@ -45,21 +45,21 @@ class DropStateError(StreamsRuntimeError):
 
 
 def preview_redeploy(
-    catalog: Catalog, wanted: Deployable, drop: Collection[str] = (), *, stored: bool = True
+    catalog: Catalog, wanted: Deployable, drop_state: Collection[str] = (), *, stored: bool = True
 ) -> Redeployment:
     """Preview the effect of a redeploy on a deployed application and its stored states. Nothing is changed.
 
     Args:
         catalog: the catalog.
         wanted: the application with the new plan.
-        drop: operators whose state may be lost.
+        drop_state: operators whose state may be lost.
         stored: read the stored states. If False, their rows and bytes are unknown, and a state that only its keys could
             prove divisible is refused.
 
     Raises:
         NotDeployedError: the application is not deployed.
         OtherVersionError: another version of the product wrote the deployed plan.
-        DropStateError: `drop` names an operator whose state would not be lost.
+        DropStateError: `drop_state` names an operator whose state would not be lost.
         OperatorError: a stored state cannot be read.
         ImplementationError, ValueError: see `preview`.
         CatalogError: the catalog cannot be used.
@@ -72,7 +72,7 @@ def preview_redeploy(
     facts = {operator: _facts_of(chain, catalog, application, deployed) for operator, chain in chains.items()}
     states = {operator: each for operator, each in facts.items() if each is not None} if stored else None
     try:
-        redeployment = preview(deployed, wanted.compilation, states=states, drop=drop)
+        redeployment = preview(deployed, wanted.compilation, states=states, drop_state=drop_state)
     except NothingToDropError as error:
         raise DropStateError(application, str(error)) from error
     with catalog.read() as connection:

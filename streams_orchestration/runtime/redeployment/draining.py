@@ -85,6 +85,18 @@ def redeploy_under_way(catalog: Catalog, application: str) -> str | None:
     return f"the last redeploy of {application} is on trial" if on_trial else None
 
 
+def are_drained(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> bool:
+    """Return True if held units are at cuts, with no unread tuples between them; their next epochs are then postponed.
+
+    Args:
+        catalog: the catalog.
+        application: name of the application.
+        programs: the programs of all its PEs.
+        units: names of the held units.
+    """
+    return not _rest(catalog, application, programs, units)
+
+
 def drain(
     catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str], until: float,
     *, mend: bool = True,
@@ -113,10 +125,7 @@ def drain(
     given_up: set[str] = set()
     while True:
         mark = catalog.changes.mark()
-        with catalog.read() as connection:
-            rest = under_way(connection, application, programs, units)
-        if not rest:
-            rest = _stay(catalog, application, programs, units)
+        rest = _rest(catalog, application, programs, units)
         if not rest or world.monotonic() >= until:
             return rest
         if mend:
@@ -127,11 +136,11 @@ def drain(
         catalog.changes.wait(mark, min(POLL_SECONDS, until - world.monotonic()))
 
 
-def _stay(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> str:
-    """Postpone the next epoch of drained regions, and return an empty text.
-
-    If units are no longer drained, nothing is changed, and the text describes the work under way.
-    """
+def _rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> str:
+    """Describe the work under way in held units; if there is none, postpone the next epochs of regions among them."""
+    with catalog.read() as connection:
+        if rest := under_way(connection, application, programs, units):
+            return rest
     u = tables.unit
     periods = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period")
     with catalog.write() as connection:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from sqlalchemy import select
@@ -19,6 +20,7 @@ from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
+from streams_orchestration.runtime.deployment.requests import REDEPLOY_TIMEOUT_SECONDS
 from streams_orchestration.runtime.errors import (
     CommitUnknownError,
     RedeployRefusedError,
@@ -29,16 +31,19 @@ from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
-from streams_orchestration.runtime.redeployment.draining import drain, units_on_hold
-from streams_orchestration.runtime.redeployment.state_migration import Carrier, CommonCut, read_cut
+from streams_orchestration.runtime.redeployment.draining import are_drained, drain, units_on_hold
+from streams_orchestration.runtime.redeployment.state_migration import (
+    Carrier,
+    CommonCut,
+    StateNotWrittenError,
+    read_cut,
+)
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, require_incomplete, switch
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial, start
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.holding import hold
 
 log = logging.getLogger("streams.redeploy")
-REDEPLOY_TIMEOUT_SECONDS = 120.0
-"""Default seconds for the changed units to reach their cuts, and then to complete an epoch of the new plan."""
 
 
 class NotDrainedError(StreamsRuntimeError):
@@ -52,105 +57,10 @@ class NotDrainedError(StreamsRuntimeError):
 
 
 class NotWrittenError(StreamsRuntimeError):
-    """The states of the new plan could not be written. Nothing was changed."""
+    """A state of the new plan could not be written. Nothing was changed."""
 
-    def __init__(self, application: str, error: OSError) -> None:
-        place = f"{error.filename}: " if error.filename else ""
-        super().__init__(
-            f"{application} keeps running unchanged: the states of the new plan cannot be written: {place}"
-            f"{error.strerror or error}. Make room there, then redeploy it again"
-        )
-
-
-def redeploy(
-    opened: OpenedApplication, *, drop: Collection[str] = (), within: float = REDEPLOY_TIMEOUT_SECONDS
-) -> Redeployment:
-    """Replace the deployed plan by a new one, start the hosts that it needs, and wait until its trial is decided.
-
-    Unchanged units keep running. The others are drained to their cuts, and continue there with the new plan. If a unit
-    then fails to complete an epoch, the previous plan is restored, and an application that was stopped before is
-    stopped again.
-
-    Args:
-        opened: the application with the new plan.
-        drop: operators whose state may be lost.
-        within: seconds for the changed units to reach their cuts, and then to complete an epoch.
-
-    Returns:
-        The redeploy, with its measured pause if units were restarted.
-
-    Raises:
-        RevertedError: the new plan failed its trial, and the previous plan was restored.
-        RedeployRefusedError, DropStateError, NotDrainedError, NotWrittenError, NotDeployableError, StateRefusedError,
-        MisplacedKeysError, OperatorError, ApplicationError, AnalysisError, ImplementationError, JavaError,
-        OnTrialError, NotDeployedError, OtherVersionError, HostLaunchError, StreamsRuntimeError, CatalogError: see
-        `begin_redeploy`.
-    """
-    catalog, application = opened.catalog, opened.name
-    redeployment, stopped = begin_redeploy(opened, drop, within)
-    trial = await_trial(catalog, application)
-    if trial is None or redeployment.verdict == "unchanged":
-        return redeployment
-    if trial.state == "REVERTED":
-        if stopped:
-            cancel(catalog, application)
-        else:  # another process may have reverted the plan without starting hosts
-            start(catalog, application)
-        raise RevertedError(redeployment, trial.cause or "")
-    return replace(redeployment, measured_seconds=trial.pause)
-
-
-def begin_redeploy(opened: OpenedApplication, drop: Collection[str], within: float) -> tuple[Redeployment, bool]:
-    """Begin a redeploy as `redeploy` does, but do not wait for the end of its trial.
-
-    An earlier trial is awaited first. Nothing is changed if the new plan is the deployed one. Files that the catalog no
-    longer names are removed. If the redeploy of a stopped application fails before the switch to the new plan, the
-    application is stopped again. Errors of an operator's constructor or `setup`, and of the wrong parameters of one,
-    are raised.
-
-    Returns:
-        The redeploy, and True if it has resumed a stopped application.
-
-    Raises:
-        RedeployRefusedError: state would be lost that `drop` does not name.
-        DropStateError: `drop` names an operator whose state would not be lost.
-        NotDrainedError: the units did not reach their cuts in time; they continue with the deployed plan.
-        NotWrittenError: the states of the new plan could not be written; the deployed plan continues.
-        StateRefusedError, MisplacedKeysError: a state does not fit the new plan, so the deployed one continues.
-        OperatorError: a stored state cannot be read.
-        NotDeployableError: the application is complete.
-        ApplicationError: Spark refuses a query.
-        AnalysisError: Spark could not analyse the queries.
-        JavaError: this machine has no Java that Spark can use.
-        OnTrialError: an earlier redeploy is on trial, and the application is stopped.
-        NotDeployedError: the application is not deployed.
-        OtherVersionError: another version of the product wrote the deployed plan.
-        HostLaunchError: a host cannot be started, and no trial is open that could be reverted; or this process may have
-            too few files open to analyse queries.
-        ImplementationError: an operator of the new plan cannot be imported.
-        StreamsRuntimeError: see `observe` and `switch`.
-        CatalogError: the catalog cannot be used.
-    """
-    catalog, application = opened.catalog, opened.name
-    await_trial(catalog, application)  # the trial of a redeploy whose process has died
-    redeployment = preview_redeploy(catalog, opened.wanted, drop)
-    if redeployment.verdict == "unchanged" and redeployment.before == redeployment.after:
-        return redeployment, False
-    if not redeployment.acceptable:
-        raise RedeployRefusedError(redeployment)
-    after = at_run_time(with_columns_of_queries(opened.wanted), redeployment.numbering)
-    programs = [pe.program for pe in deployed_pes(catalog, application)]
-    change = PlanChange(opened, programs, after, redeployment)
-    stopped = _is_stopped(catalog, application)
-    try:
-        garbage = change.put_in_place(within)
-    except BaseException:
-        if stopped:
-            cancel(catalog, application)
-        raise
-    remove_files(catalog.store, garbage)
-    start(catalog, application)
-    return redeployment, stopped
+    def __init__(self, application: str, error: StateNotWrittenError) -> None:
+        super().__init__(f"{application} keeps running unchanged: {error}. Make room there, then redeploy it again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +73,8 @@ class PlanChange:
     after: Compilation
     """The new plan, with its run-time numbers."""
     redeployment: Redeployment
+    within: float = REDEPLOY_TIMEOUT_SECONDS
+    """Seconds for the changed units to reach their cuts, and then to complete an epoch."""
 
     @property
     def application(self) -> str:
@@ -174,116 +86,197 @@ class PlanChange:
         """The catalog of the application."""
         return self.opened.catalog
 
-    def put_in_place(self, within: float) -> list[str]:
-        """Mark the application as wanted to run, drain the changed units, and switch to the new plan.
 
-        The states are carried over once before any unit is held, so that some errors need no pause (`_rehearse`). Hosts
-        are launched if the units must run to reach their cuts.
+def redeploy(
+    opened: OpenedApplication, *, drop_state: Collection[str] = (), within: float = REDEPLOY_TIMEOUT_SECONDS
+) -> Redeployment:
+    """Replace the deployed plan by a new one, start the hosts that it needs, and wait until its trial is decided.
 
-        Args:
-            within: seconds for the changed units to reach their cuts, and then to complete an epoch.
+    Unchanged units keep running. The others are drained to their cuts, and continue there with the new plan. If a unit
+    then fails to complete an epoch, the previous plan is restored. An application that was stopped before is stopped
+    again if the redeploy fails or is reverted. An earlier trial is awaited first. Nothing is changed if the new plan is
+    the deployed one.
 
-        Returns:
-            The files that the catalog no longer names.
+    Args:
+        opened: the application with the new plan.
+        drop_state: operators whose state may be lost.
+        within: seconds for the changed units to reach their cuts, and then to complete an epoch.
 
-        Raises:
-            NotDrainedError, NotWrittenError, NotDeployableError, StateRefusedError, MisplacedKeysError, OperatorError,
-            OtherVersionError, HostLaunchError, JavaError, ImplementationError, StreamsRuntimeError: see
-            `begin_redeploy`.
-            ValidationError: see `switch`.
-        """
-        changed = self.redeployment.ending
-        until = world.monotonic() + within
-        _want_to_run(self.opened)
-        try:
-            self._rehearse()
-            with units_on_hold(self.catalog, self.application, changed):
-                while (garbage := self._try_switch(within)) is None:
-                    hold(self.catalog, self.application, changed)  # it may have expired
-                    # hosts are needed only now: if all units were at cuts, the switch would have succeeded without them
-                    launch(self.catalog, self.application)
-                    if rest := drain(self.catalog, self.application, self.programs, changed, until):
-                        raise NotDrainedError(self.application, rest, within)
-                return garbage
-        except OSError as error:
-            raise NotWrittenError(self.application, error) from error
+    Returns:
+        The redeploy, with its measured pause if units were restarted.
 
-    def _rehearse(self) -> None:
-        """Carry the current states over and discard the result, before any unit is held.
-
-        So a state that does not fit, or a full disk, is found without a pause. This also loads the code that divides
-        states. A state that cannot be read, since it was collected meanwhile, is logged and left to the switch.
-
-        Raises:
-            StateRefusedError, MisplacedKeysError, OSError: see `Carrier.carry`.
-        """
-        carrier, _ = self._carrier()
-        try:
-            carrier.carry(self.redeployment)
-        except OperatorError as error:
-            log.debug("%s: a state was collected while it was read: %s", self.application, error)
-        finally:
-            remove_files(self.catalog.store, carrier.written)
-
-    def _try_switch(self, within: float) -> list[str] | None:
-        """Switch if the changed units are drained, and return the files that the catalog no longer names.
-
-        Return None if they are not drained, if a unit committed a batch meanwhile, or if its hold has expired.
-
-        Raises:
-            StateRefusedError, MisplacedKeysError, OperatorError, OSError: see `Carrier.carry`.
-            NotDeployableError, InvariantError, ImplementationError, ValidationError: see `switch`.
-        """
-        if drain(self.catalog, self.application, self.programs, self.redeployment.ending, 0.0):
-            return None
-        try:
-            return self.carry_and_switch(within)
-        except NotAtCutError:
-            return None
-
-    def carry_and_switch(self, within: float) -> list[str]:
-        """Carry the states over, then switch; return the files that the catalog no longer names.
-
-        On failure, the written states are removed, unless the switch may have been committed.
-
-        Raises:
-            NotAtCutError: a changed unit is not at the cut whose states were carried over.
-            NotDeployableError, InvariantError, ImplementationError, ValidationError: see `switch`.
-            StateRefusedError, MisplacedKeysError, OperatorError, OSError: see `Carrier.carry`.
-        """
-        carrier, cut = self._carrier()
-        try:
-            new = NewPlan(self.opened.home, self.after, self.redeployment, cut, carrier.carry(self.redeployment))
-            with self.catalog.write() as connection:
-                return switch(connection, self.programs, new, within)
-        except BaseException as error:
-            if not isinstance(error, CommitUnknownError):
-                remove_files(self.catalog.store, carrier.written)
-            raise
-
-    def _carrier(self) -> tuple[Carrier, CommonCut]:
-        with self.catalog.read() as connection:
-            cut = read_cut(connection, self.application, self.programs, self.redeployment.ending)
-        wanted = self.after.plan.programs
-        return Carrier(self.opened.home, base_directory(self.after), self.programs, wanted, cut), cut
+    Raises:
+        RedeployRefusedError: state would be lost that `drop_state` does not name.
+        DropStateError: `drop_state` names an operator whose state would not be lost.
+        NotDrainedError: the units did not reach their cuts in time; they continue with the deployed plan.
+        NotWrittenError: the states of the new plan could not be written; the deployed plan continues.
+        RevertedError: the new plan failed its trial, and the previous plan was restored.
+        StateRefusedError, MisplacedKeysError: a state does not fit the new plan, so the deployed one continues.
+        OperatorError: a stored state cannot be read.
+        SetUpError, ImplementationError, ValidationError: an operator of the new plan cannot be imported or set up.
+        NotDeployableError: the application is complete.
+        ApplicationError: Spark refuses a query.
+        AnalysisError: Spark could not analyse the queries.
+        JavaError: this machine has no Java that Spark can use.
+        OnTrialError: an earlier redeploy is on trial, and the application is stopped.
+        NotDeployedError: the application is not deployed.
+        OtherVersionError: another version of the product wrote the deployed plan.
+        HostLaunchError: a host cannot be started, and no trial is open that could be reverted; or this process may have
+            too few files open to analyse queries.
+        InvariantError, StreamsRuntimeError: see `observe` and `switch`.
+        CatalogError: the catalog cannot be used.
+    """
+    catalog, application = opened.catalog, opened.name
+    await_trial(catalog, application)  # the trial of a redeploy whose process has died
+    redeployment = preview_redeploy(catalog, opened.wanted, drop_state)
+    if redeployment.verdict == "unchanged" and redeployment.before == redeployment.after:
+        return redeployment
+    if not redeployment.acceptable:
+        raise RedeployRefusedError(redeployment)
+    after = at_run_time(with_columns_of_queries(opened.wanted), redeployment.numbering)
+    programs = [pe.program for pe in deployed_pes(catalog, application)]
+    change = PlanChange(opened, programs, after, redeployment, within)
+    until = world.monotonic() + within
+    with resumed(opened) as was_stopped:
+        rehearse(change)
+        with units_on_hold(catalog, application, redeployment.ending):
+            drain_changed(change, until)
+            while (garbage := switch_over(change, carry_over(change))) is None:
+                hold(catalog, application, redeployment.ending)  # it may have expired
+                drain_changed(change, until)
+    remove_files(catalog.store, garbage)
+    start(catalog, application)
+    return await_decision(change, was_stopped=was_stopped)
 
 
-def _is_stopped(catalog: Catalog, application: str) -> bool:
-    a = tables.application
-    with catalog.read() as connection:
-        row = connection.execute(select(a.c.wanted, a.c.state).where(a.c.name == application)).one_or_none()
-    return row is not None and "STOPPED" in (row.wanted, row.state)
+@contextmanager
+def resumed(opened: OpenedApplication) -> Generator[bool]:
+    """Mark an application as wanted to run; if the block raises, stop one that was stopped before.
 
-
-def _want_to_run(opened: OpenedApplication) -> None:
-    """Mark the application as wanted to run, as `resume` does.
+    Yield True if it was stopped.
 
     Raises:
         NotDeployableError: see `require_incomplete`.
         OtherVersionError: see `resume`.
+        NotDeployedError: the application was dropped meanwhile.
     """
-    a, application = tables.application, opened.name
-    with opened.catalog.write() as connection:
-        require_incomplete(connection, application)
-        row = connection.execute(select(a).where(a.c.name == application)).one()
-        resume(connection, application, row.state, opened.settings)
+    a, catalog, application = tables.application, opened.catalog, opened.name
+    with catalog.read() as connection:
+        row = connection.execute(select(a.c.wanted, a.c.state).where(a.c.name == application)).one_or_none()
+    was_stopped = row is not None and "STOPPED" in (row.wanted, row.state)
+    try:
+        with catalog.write() as connection:
+            require_incomplete(connection, application)
+            row = connection.execute(select(a).where(a.c.name == application)).one()
+            resume(connection, application, row.state, opened.settings)
+        yield was_stopped
+    except BaseException:
+        if was_stopped:
+            cancel(catalog, application)
+        raise
+
+
+def rehearse(change: PlanChange) -> None:
+    """Carry the current states over and discard the result, before any unit is held.
+
+    So a state that does not fit, or a full disk, is found without a pause. This also loads the code that divides
+    states. A state that cannot be read, since it was collected meanwhile, is logged and left to `carry_over`.
+
+    Raises:
+        NotWrittenError: a state cannot be written.
+        StateRefusedError, MisplacedKeysError, SetUpError, ImplementationError, ValidationError: see `Carrier.carry`.
+    """
+    carrier, _ = _carrier(change)
+    try:
+        carrier.carry(change.redeployment)
+    except OperatorError as error:
+        log.debug("%s: a state was collected while it was read: %s", change.application, error)
+    except StateNotWrittenError as error:
+        raise NotWrittenError(change.application, error) from error
+    finally:
+        remove_files(change.catalog.store, carrier.written)
+
+
+def drain_changed(change: PlanChange, until: float) -> None:
+    """Wait until the changed units, which are held, are at their cuts. Hosts are started if they must run for that.
+
+    Raises:
+        NotDrainedError: the units are not at their cuts at the time `until` of the monotonic clock.
+        HostLaunchError, JavaError, NotDeployedError, OtherVersionError, StreamsRuntimeError: see `launch` and `drain`.
+        InvariantError: see `drain`.
+    """
+    units = change.catalog, change.application, change.programs, change.redeployment.ending
+    if are_drained(*units):
+        return
+    launch(change.catalog, change.application)
+    if rest := drain(*units, until):
+        raise NotDrainedError(change.application, rest, change.within)
+
+
+def carry_over(change: PlanChange) -> NewPlan:
+    """Write the states with which the new plan begins, from the cut of the changed units. On failure, remove them.
+
+    Raises:
+        NotWrittenError: a state cannot be written.
+        StateRefusedError, MisplacedKeysError, OperatorError, SetUpError, ImplementationError, ValidationError: see
+            `Carrier.carry`.
+    """
+    carrier, cut = _carrier(change)
+    try:
+        carried = carrier.carry(change.redeployment)
+    except BaseException as error:
+        remove_files(change.catalog.store, carrier.written)
+        if isinstance(error, StateNotWrittenError):
+            raise NotWrittenError(change.application, error) from error
+        raise
+    return NewPlan(change.opened.home, change.after, change.redeployment, cut, carried)
+
+
+def switch_over(change: PlanChange, new: NewPlan) -> list[str] | None:
+    """Replace the deployed plan by the new one, and open its trial; return the files that the catalog no longer names.
+
+    Return None if a changed unit has left the cut whose states were carried over, or its hold has expired. Then, and on
+    failure, the written states are removed, unless the switch may have been committed.
+
+    Raises:
+        NotDeployableError, InvariantError, ImplementationError, ValidationError: see `switch`.
+        CommitUnknownError: it is unknown if the plan was replaced.
+    """
+    try:
+        with change.catalog.write() as connection:
+            return switch(connection, change.programs, new, change.within)
+    except BaseException as error:
+        if not isinstance(error, CommitUnknownError):
+            remove_files(change.catalog.store, new.carried.written)
+        if isinstance(error, NotAtCutError):
+            return None
+        raise
+
+
+def await_decision(change: PlanChange, *, was_stopped: bool) -> Redeployment:
+    """Wait until the trial of the new plan is decided; return the redeploy with its measured pause.
+
+    Raises:
+        RevertedError: the previous plan was restored. An application that was stopped before is stopped again.
+        OnTrialError, NotDeployedError, HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError,
+        CatalogUnavailableError: see `await_trial` and `start`.
+        InvariantError: see `start`.
+    """
+    catalog, application = change.catalog, change.application
+    trial = await_trial(catalog, application)
+    if trial is None or change.redeployment.verdict == "unchanged":
+        return change.redeployment
+    if trial.state == "REVERTED":
+        if was_stopped:
+            cancel(catalog, application)
+        else:  # another process may have reverted the plan without starting hosts
+            start(catalog, application)
+        raise RevertedError(change.redeployment, trial.cause or "")
+    return replace(change.redeployment, measured_seconds=trial.pause)
+
+
+def _carrier(change: PlanChange) -> tuple[Carrier, CommonCut]:
+    with change.catalog.read() as connection:
+        cut = read_cut(connection, change.application, change.programs, change.redeployment.ending)
+    after = change.after
+    return Carrier(change.opened.home, base_directory(after), change.programs, after.plan.programs, cut), cut

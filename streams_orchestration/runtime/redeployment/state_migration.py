@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.redeployment.former_channels import floors_of
 from streams_orchestration.runtime.redeployment.rescaling import (
@@ -32,6 +34,35 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import WATERMARK, operator_context
 from streams_orchestration.runtime.tasks.state_files import read_state, small_state, state_data, store_dump
 from streams_orchestration.runtime.tasks.stored_states import newest_states
+
+
+class StateNotWrittenError(StreamsRuntimeError):
+    """A file with a state of the new plan could not be written."""
+
+    def __init__(self, error: OSError) -> None:
+        self.error = error
+        place = f"{error.filename}: " if error.filename else ""
+        super().__init__(f"the states of the new plan cannot be written: {place}{error.strerror or error}")
+
+
+class SetUpError(StreamsRuntimeError):
+    """An operator of the new plan cannot be set up, so its state cannot be carried over."""
+
+    def __init__(self, operator: str, error: OSError) -> None:
+        super().__init__(f"operator {operator} cannot be set up, so its state cannot be carried over: {error}")
+
+
+@contextmanager
+def writing_states() -> Generator[None]:
+    """Run a block that writes files of states.
+
+    Raises:
+        StateNotWrittenError: the block raises an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StateNotWrittenError(error) from error
 
 
 @dataclass(frozen=True)
@@ -126,6 +157,8 @@ class Carried:
     """The watermarks of sources, as in `Position`."""
     idle: dict[str, list[IdleDecision]] = field(default_factory=dict[str, list[IdleDecision]])
     """Source -> its decisions that partitions are idle, to be repeated at the same tuples (EV51)."""
+    written: list[str] = field(default_factory=list[str])
+    """Paths of the new files. They are garbage until the switch names them in the catalog."""
 
 
 class Carrier:
@@ -150,20 +183,20 @@ class Carrier:
         self._former_names: dict[str, list[str]] = {}
         """Operator of the new plan -> the deployed operators whose state it gets."""
         self.written: list[str] = []
-        """Paths of written files. They are garbage until the switch names them in the catalog."""
+        """Paths of written files, also after an error; see `Carried`."""
 
     def carry(self, redeployment: Redeployment) -> Carried:
         """Convert the kept states, write them to new files that are synced to disk, and return them with the offsets.
 
-        States that do not change keep their files. The paths of new files are in `written`, also after an error. Errors
-        of an operator's import, constructor or `setup` are raised.
+        States that do not change keep their files. Errors of an operator's import, constructor or `setup` are raised.
 
         Raises:
             StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
             OperatorError: a stored state cannot be read.
-            OSError: a file cannot be written.
+            StateNotWrittenError: a file cannot be written.
+            SetUpError: the constructor or `setup` of an operator raises an OSError.
         """
-        carried = Carried()
+        carried = Carried(written=self.written)
         for action in redeployment.operators:
             if action.former is not None and action.action in ("kept", "moved"):
                 self._former_names[action.operator] = [action.former]
@@ -177,14 +210,16 @@ class Carrier:
             if move.before is not None:
                 self._divide(move, carried)
         self._begin_channels(redeployment, carried)
-        self._home.store.sync(self.written)
+        with writing_states():
+            self._home.store.sync(self.written)
         return carried
 
     def _begin_channels(self, redeployment: Redeployment, carried: Carried) -> None:
         """Write a state with the least watermark of the former replicas for each new replica without a state (EV45).
 
         This concerns stateful replicas that merge the watermarks of several connections. Without a common watermark,
-        nothing is written. Raises OperatorError if a state cannot be read, and OSError if one cannot be written.
+        nothing is written. Raises OperatorError if a state cannot be read, and StateNotWrittenError if one cannot be
+        written.
         """
         for name, (_, program) in self._programs.items():
             imports = program.event_time is not None and program.event_time.imports
@@ -305,8 +340,11 @@ class Carrier:
         pe, _ = self._programs[program.name]
         directories = directories_of(self._home, pe.application, pe.pe, str(self._base))
         parameters = implementation.Parameters.model_validate(program.parameters)
-        operator = implementation(operator_context(program, directories), parameters)
-        operator.setup()
+        try:
+            operator = implementation(operator_context(program, directories), parameters)
+            operator.setup()
+        except OSError as error:
+            raise SetUpError(program.name, error) from error
         return operator
 
     def _store(self, operator: str, state: dict[str, Any], carried: Carried) -> None:
@@ -316,7 +354,8 @@ class Carrier:
         dump = state_data(state, batch, None, b"")
         if dump.parts:
             place = (directories.store, directories.states, generation, batch, program.index)
-            file = store_dump(*place, dump, small_state(pe))
+            with writing_states():
+                file = store_dump(*place, dump, small_state(pe))
             if file.path:
                 self.written.append(file.path)
             carried.states[operator] = StoredState(operator, (file,))

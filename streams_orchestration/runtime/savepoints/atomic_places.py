@@ -97,12 +97,12 @@ def place_of(home: Home, application: str, name: str) -> SavepointPlace:
     return place
 
 
-def savepoint_of(home: Home, reference: str, application: str | None = None) -> SavepointPlace:
+def savepoint_of(home: Home, savepoint: str, application: str | None = None) -> SavepointPlace:
     """Find the savepoint to which a user refers. An existing directory matches, even if it holds no savepoint.
 
     Args:
         home: the state directory.
-        reference: `NAME`, `APP/NAME`, the path of a directory, or the address of a savepoint in the storage.
+        savepoint: `NAME`, `APP/NAME`, the path of a directory, or the address of a savepoint in the storage.
         application: the application to prefer if several have a savepoint of that name.
 
     Raises:
@@ -110,26 +110,26 @@ def savepoint_of(home: Home, reference: str, application: str | None = None) -> 
     """
     known = list(saved(home))
     titles = {_title(place): place for place in known}
-    if (named := titles.get(reference) or {str(place): place for place in known}.get(reference)) is not None:
+    if (named := titles.get(savepoint) or {str(place): place for place in known}.get(savepoint)) is not None:
         return named
-    same = [place for place in known if place.name == reference]
+    same = [place for place in known if place.name == savepoint]
     mine = [place for place in same if place.application == application]
     if len(mine or same) == 1:
         return (mine or same)[0]
     if same:
-        message = f"{reference} is the name of several savepoints: name one of {', '.join(map(_title, same))}"
+        message = f"{savepoint} is the name of several savepoints: name one of {', '.join(map(_title, same))}"
         raise SavepointError(message)
     with suppress(OSError, ValueError):  # no path at all, or one that may not be looked at
-        if Path(reference).is_dir():
-            directory = Path(reference).absolute()
+        if Path(savepoint).is_dir():
+            directory = Path(savepoint).absolute()
             return next((place for place in known if place.path == directory), here(directory))
-    near = nearest(reference, titles if "/" in reference else {place.name for place in known})
+    near = nearest(savepoint, titles if "/" in savepoint else {place.name for place in known})
     there = "" if known else ". There are no savepoints yet: `streams savepoint create` takes one"
-    message = f"{reference}: no savepoint has this name, and it is not a directory{near}{there}"
+    message = f"{savepoint}: no savepoint has this name, and it is not a directory{near}{there}"
     raise SavepointError(message)
 
 
-def remove_savepoint(home: Home, reference: str) -> str:
+def remove_savepoint(home: Home, savepoint: str) -> str:
     """Remove a savepoint atomically, and return its title.
 
     Raises:
@@ -137,7 +137,7 @@ def remove_savepoint(home: Home, reference: str) -> str:
         BeingStartedError: the savepoint is in an object store, and another process holds its application's lock.
         StateDirectoryError: the savepoint is in an object store, and the lock cannot be written.
     """
-    place = savepoint_of(home, reference)
+    place = savepoint_of(home, savepoint)
     if place not in saved(home):
         message = f"{place} is not a savepoint of {home.root}. Remove an exported savepoint with `rm -r`."
         raise SavepointError(message)

@@ -36,19 +36,19 @@ class Copied:
     """False if the target already had this savepoint, so that nothing was copied."""
 
 
-def export_savepoint(home: Home, reference: str, directory: Path) -> Copied:
+def export_savepoint(home: Home, savepoint: str, directory: Path) -> Copied:
     """Copy a savepoint into a self-contained directory, and check every file against its checksum.
 
     Args:
         home: the state directory.
-        reference: the savepoint, as of `savepoint_of`.
+        savepoint: the savepoint, as of `savepoint_of`.
         directory: a directory that does not exist or is empty.
 
     Raises:
         SavepointError: the savepoint does not exist or is damaged, or the directory is not empty or cannot be written.
             Nothing is left of the copy.
     """
-    source = savepoint_of(home, reference)
+    source = savepoint_of(home, savepoint)
     manifest = read_manifest(source)
     _refuse_taken(directory.absolute())
     target = here(directory)

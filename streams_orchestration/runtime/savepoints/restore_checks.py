@@ -52,20 +52,22 @@ class AcceptedRestore:
     """
 
 
-def accept(opened: OpenedApplication, place: SavepointPlace, drop: Collection[str], *, fresh: bool) -> AcceptedRestore:
+def accept(
+    opened: OpenedApplication, place: SavepointPlace, drop_state: Collection[str], *, fresh: bool
+) -> AcceptedRestore:
     """Check that an application can begin with the states of a savepoint. Nothing is changed.
 
     Args:
         opened: the application.
         place: the savepoint. Every file is read and checked.
-        drop: operators whose state may be lost.
+        drop_state: operators whose state may be lost.
         fresh: True if the deployed application is dropped first, with its published results.
 
     Raises:
         SavepointError: the savepoint is damaged or cannot be read, is of another application, or does not fit the plan;
             the application is deployed already; or a target of its sinks cannot be listed, belongs to another
             application, or has other files.
-        DropStateError: `drop` names an operator whose state would not be lost.
+        DropStateError: `drop_state` names an operator whose state would not be lost.
         OperatorError: a state of the savepoint cannot be read as one of its operator.
         NotDeployableError: `fresh` is set and the application runs.
         ApplicationError: Spark refuses a query.
@@ -78,7 +80,7 @@ def accept(opened: OpenedApplication, place: SavepointPlace, drop: Collection[st
     else:
         _refuse_deployed(opened)
     saved = read_plan(place, manifest)
-    redeployment = _preview(place, manifest, saved, wanted, drop)
+    redeployment = _preview(place, manifest, saved, wanted, drop_state)
     if not redeployment.acceptable:
         message = f"{manifest.title} does not fit the present spec of {opened.name}, so state would be lost:"
         message += redeployment.losses
@@ -110,13 +112,13 @@ def _refuse_deployed(opened: OpenedApplication) -> None:
 
 
 def _preview(
-    place: SavepointPlace, manifest: Manifest, saved: Compilation, wanted: Compilation, drop: Collection[str]
+    place: SavepointPlace, manifest: Manifest, saved: Compilation, wanted: Compilation, drop_state: Collection[str]
 ) -> Redeployment:
     """Preview the effect of a start from a savepoint on the saved states. Every file is read and checked.
 
     Raises:
         SavepointError: a file of the savepoint is damaged.
-        DropStateError: `drop` names an operator whose state would not be lost.
+        DropStateError: `drop_state` names an operator whose state would not be lost.
         OperatorError: a state of the savepoint cannot be read as one of its operator.
     """
     for state in manifest.states:
@@ -125,7 +127,7 @@ def _preview(
     facts = {name: stored_facts(place.store, chain) for name, chain in manifest.stored_states(place).items()}
     states = {name: each for name, each in facts.items() if each is not None}
     try:
-        outcome = preview(saved, wanted, states=states, drop=drop, drained=True)
+        outcome = preview(saved, wanted, states=states, drop_state=drop_state, drained=True)
     except NothingToDropError as error:
         raise DropStateError(manifest.title, str(error)) from error
     units = tuple(UnitAction(outcome.numbering.units[unit.name], "start") for unit in wanted.plan.units)

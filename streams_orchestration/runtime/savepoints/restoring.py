@@ -15,7 +15,13 @@ from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.errors import CommitUnknownError
 from streams_orchestration.runtime.programs.batches import StateFile
 from streams_orchestration.runtime.programs.stored_compilation import base_directory, prepare_stored
-from streams_orchestration.runtime.redeployment.state_migration import Carried, Carrier, CommonCut
+from streams_orchestration.runtime.redeployment.state_migration import (
+    Carried,
+    Carrier,
+    CommonCut,
+    StateNotWrittenError,
+    writing_states,
+)
 from streams_orchestration.runtime.redeployment.switching import NewPlan, begin
 from streams_orchestration.runtime.savepoints.manifest import Manifest, SavepointError
 from streams_orchestration.runtime.savepoints.restore_checks import AcceptedRestore, accept, refuse_doubled_exports
@@ -38,14 +44,14 @@ class Restored:
 
 
 def restore(
-    opened: OpenedApplication, place: SavepointPlace, *, drop: Collection[str] = (), fresh: bool = False
+    opened: OpenedApplication, place: SavepointPlace, *, drop_state: Collection[str] = (), fresh: bool = False
 ) -> Restored:
     """Deploy an application that continues from a savepoint; `launch` starts its hosts.
 
     Args:
         opened: the application. It has the name of the saved application, or a name from its options for a clone.
         place: the savepoint, inside or outside of the state directory; it is not changed.
-        drop: operators whose state may be lost.
+        drop_state: operators whose state may be lost.
         fresh: first drop the application that is deployed under this name, with its published results.
 
     Raises:
@@ -56,7 +62,7 @@ def restore(
         OperatorError: a state of the savepoint cannot be read as one of its operator.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
-    accepted = accept(opened, place, drop, fresh=fresh)
+    accepted = accept(opened, place, drop_state, fresh=fresh)
     if fresh:
         forget(opened, accepted.after.plan.programs)
     return _Restoring(opened, accepted).restore()
@@ -79,8 +85,9 @@ class _Restoring:
         The files stay if it is unknown whether the application was inserted.
 
         Raises:
-            SavepointError: the states cannot be written, or an Import would read the same tuples twice.
-            StateRefusedError, MisplacedKeysError, OperatorError: see `Carrier.carry`.
+            SavepointError: the states cannot be written, a file of the savepoint cannot be read, or an Import would
+                read the same tuples twice.
+            StateRefusedError, MisplacedKeysError, OperatorError, SetUpError: see `Carrier.carry`.
             CatalogError: see `Catalog.write`.
         """
         accepted, manifest, positions = self._accepted, self._manifest, self._manifest.positions
@@ -104,12 +111,14 @@ class _Restoring:
         except BaseException as error:
             if not isinstance(error, CommitUnknownError):
                 remove_files(self._home.store, [*carrier.written, *self._written])
-            if isinstance(error, OSError):
-                place = error.filename or self._home.root
-                reason = reason_of(place, "written", error, "Make room, then try again.")
-                message = f"{self._opened.name} was not started from {manifest.title}: {reason}"
-                raise SavepointError(message) from error
+            if isinstance(error, StateNotWrittenError):
+                place = error.error.filename or self._home.root
+                reason = reason_of(place, "written", error.error, "Make room, then try again.")
+                raise SavepointError(self._not_started(reason)) from error
             raise
+
+    def _not_started(self, reason: str) -> str:
+        return f"{self._opened.name} was not started from {self._manifest.title}: {reason}"
 
     def _own(self, after: Compilation, carried: Carried) -> Carried:
         """Copy the savepoint's state files into the application's directories, and point the carried states to them.
@@ -117,7 +126,8 @@ class _Restoring:
         Sources adapt their offsets (`SourceOperator.restored`).
 
         Raises:
-            OSError: a file cannot be read or written.
+            StateNotWrittenError: a file cannot be written.
+            SavepointError: a file of the savepoint cannot be read.
             ImplementationError: the class of a source cannot be imported.
         """
         programs = after.plan.programs
@@ -135,7 +145,8 @@ class _Restoring:
             name: _restored(import_operator(operators[name].implementation), offset)
             for name, offset in carried.offsets.items()
         }
-        self._home.store.sync(self._written)
+        with writing_states():
+            self._home.store.sync(self._written)
         return replace(carried, states=states, offsets=offsets)
 
     def _file(self, file: StateFile, place: str) -> StateFile:
@@ -144,13 +155,24 @@ class _Restoring:
             return file
         name, store = file.path.rpartition("/")[2], self._home.store
         own = f"{place}/{self._manifest.id[:8]}-{name}"
+        # files that were exported may be changed by their owner
+        content = None if saved.store == store else self._content(saved, file)
         self._written.append(own)
-        store.remove(own)  # left by a process that was killed before the catalog named it
-        if saved.store == store:
-            store.copy(file.path, own)
-        else:  # files that were exported may be changed by their owner
-            store.write(own, saved.store.read(file.path))
+        with writing_states():
+            store.remove(own)  # left by a process that was killed before the catalog named it
+            if content is None:
+                store.copy(file.path, own)
+            else:
+                store.write(own, content)
         return replace(file, path=own)
+
+    def _content(self, saved: SavepointPlace, file: StateFile) -> bytes:
+        """Return the content of a file of the savepoint; raise SavepointError if it cannot be read."""
+        try:
+            return saved.store.read(file.path)
+        except OSError as error:
+            remedy = "Restore it from a copy, or name another savepoint."
+            raise SavepointError(self._not_started(reason_of(file.path, "read", error, remedy))) from error
 
     def _enter(self, new: NewPlan) -> Restored:
         application, manifest, redeployment = self._opened.name, self._manifest, new.redeployment

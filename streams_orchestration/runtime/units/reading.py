@@ -143,6 +143,7 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
         application=application,
         state=state if state != "RUNNING" or all(host.state != "WAITING" for host in hosts) else "WAITING",
         fingerprint=row.fingerprint,
+        life=row.life,
         deployed_at=row.deployed_at,
         hosts=tuple(statuses.values()),
         pes=pes,

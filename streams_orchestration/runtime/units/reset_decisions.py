@@ -20,8 +20,8 @@ RETRIES = Pauses(first=30.0, longest=600.0)
 class Known:
     """The last known failure of a unit, and the resets that were requested for it. Times are unix seconds."""
 
-    deployment: int
-    """The whole second in which the application was deployed."""
+    life: str
+    """The life of the application, as in `UnitsStatus`."""
     generation: int
     gone: tuple[tuple[int, float], ...]
     """Hosts of the unit that did not work, each with the unix time of its launch."""
@@ -39,7 +39,7 @@ class ResetRequest:
     """A reset to request."""
 
     key: str
-    """The key of deployment, failure and attempt, by which a second process sees that the failure was answered."""
+    """The key of life, failure and attempt, by which a second process sees that the failure was answered."""
     failure: UnitFailure
 
 
@@ -72,15 +72,14 @@ def decide_resets(
         known: the `known` of the last look; empty at the first one.
         patience: seconds in which other processes may answer a failure first.
     """
-    deployment = int(status.deployed_at)
     kept = dict(known)
     met: list[UnitFailure] = []
     resets: list[ResetRequest] = []
     exhausted: list[UnitFailure] = []
     for failure in failures(status, now):
         last = kept.get(failure.unit)
-        if last is None or (last.deployment, last.generation) != (deployment, failure.generation):
-            last = Known(deployment, failure.generation, failure.gone, now)
+        if last is None or (last.life, last.generation) != (status.life, failure.generation):
+            last = Known(status.life, failure.generation, failure.gone, now)
             met.append(failure)
         elif not set(failure.gone) <= set(last.gone):
             last = replace(last, gone=failure.gone, met_at=now, tries=0)
@@ -90,7 +89,7 @@ def decide_resets(
             exhausted.append(failure)
         elif now >= max(_due(last, patience), failure.due_at):
             kept[failure.unit] = replace(last, number=last.number + 1, tries=last.tries + 1, asked_at=now)
-            key = f"{status.application}:{deployment}:{failure.unit}:{failure.generation}:{last.number}"
+            key = f"{status.application}:{status.life}:{failure.unit}:{failure.generation}:{last.number}"
             resets.append(ResetRequest(key, failure))
     resets.sort(key=lambda request: bool(request.failure.gone))
     return ResetDecisions(tuple(met), tuple(resets), tuple(exhausted), kept)

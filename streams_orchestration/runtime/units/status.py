@@ -205,6 +205,8 @@ class UnitsStatus:
     state: ApplicationState
     fingerprint: str
     """The fingerprint of the compiled application that runs."""
+    life: str
+    """The id of the application's life, which begins with a fresh start; two lives may begin in one second."""
     deployed_at: float
     """Unix seconds."""
     hosts: tuple[HostStatus, ...]

@@ -118,13 +118,13 @@ def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
     return restore_plan(connection, trial.application, PreviousPlan.load(trial.before))
 
 
-def record_taken_back(catalog: Catalog, redeployment: Redeployment) -> None:
-    """Record in the trial of a manual revert the plan that it took back; do nothing if no plan was replaced."""
+def record_revert(catalog: Catalog, redeployment: Redeployment) -> None:
+    """Record in the trial of a manual revert the plan that it reverted; do nothing if no plan was replaced."""
     if redeployment.before == redeployment.after:
         return
-    taken_back = update(_t).where(_t.c.application == redeployment.application).values(taken_back=redeployment.before)
+    reverted = update(_t).where(_t.c.application == redeployment.application).values(taken_back=redeployment.before)
     with catalog.write() as connection:
-        connection.execute(taken_back)
+        connection.execute(reverted)
 
 
 def end_trial(connection: Connection, trial: TrialRow, state: str, **values: object) -> None:

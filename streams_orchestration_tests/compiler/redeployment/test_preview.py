@@ -55,7 +55,7 @@ def previewed(case: dict[str, Any]) -> Redeployment:
         name: StateFacts(each["rows"], 100 * each["rows"], {part: tuple(keys) for part, keys in each["keys"].items()})
         for name, each in stored.items()
     }  # fmt: skip
-    return preview(compiled(also), compiled(also | edits), states=states, drop=case.get("drop", ()))
+    return preview(compiled(also), compiled(also | edits), states=states, drop_state=case.get("drop", ()))
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -233,7 +233,7 @@ def test_columns_of_a_query_are_kept_until_spark_analyses_it_again(
         assert query.operator == "Up"
         return [name for output in query.outputs for origin in output.values() for _, name in origin.inputs]
 
-    def put_in_place(change: PlanChange, _within: float) -> list[str]:
+    def switch_over(change: PlanChange, _new: object) -> list[str]:
         brought.append(read_back(change.after))
         return []
 
@@ -245,7 +245,8 @@ def test_columns_of_a_query_are_kept_until_spark_analyses_it_again(
     assert known(deployed_compilation(home, "app")) == ["k1"]
 
     brought: list[Compilation] = []
-    monkeypatch.setattr(PlanChange, "put_in_place", put_in_place)
+    monkeypatch.setattr(redeploying, "drain_changed", lambda *_: None)
+    monkeypatch.setattr(redeploying, "switch_over", switch_over)
     monkeypatch.setattr(redeploying, "start", lambda *_: ())
     locked.begin_redeploy(home, deployable(spec(file, QUERY, ("width: 2", "width: 3"))))
     assert known(brought[0]) == ["k2"]

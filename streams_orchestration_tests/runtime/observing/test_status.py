@@ -23,7 +23,7 @@ UNIT = UnitStatus("region-0", 0, "PROCESSING", 3, 1, 2, 1, 5, (0,), NOW - 5, 2.0
 def status(
     host: HostStatus = HOST, pe: PeStatus = PE, unit: UnitStatus = UNIT, state: Any = "RUNNING"
 ) -> ApplicationStatus:
-    return ApplicationStatus("app", state, "f", NOW - 600, (host,), (pe,), (unit,), Path("logs"), ())
+    return ApplicationStatus("app", state, "f", "life", NOW - 600, (host,), (pe,), (unit,), Path("logs"), ())
 
 
 NEW = replace(HOST, state="STOPPED", alive=False, pid=None, heartbeat_at=None)

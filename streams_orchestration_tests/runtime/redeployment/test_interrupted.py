@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.operators.standard.deduplicate import DeDuplicate
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.holds import end_expired_holds
@@ -24,6 +25,7 @@ from streams_orchestration.runtime.redeployment import draining, redeploying, st
 from streams_orchestration.runtime.redeployment.draining import units_on_hold
 from streams_orchestration.runtime.redeployment.redeploying import NotDrainedError, NotWrittenError
 from streams_orchestration.runtime.redeployment.rescaling import StateRefusedError
+from streams_orchestration.runtime.redeployment.state_migration import SetUpError
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -36,6 +38,8 @@ def test_a_stopped_application_stays_stopped_if_its_redeploy_is_refused(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
     cancel(local.catalog, local.name, 1.0)
+    monkeypatch.setattr(redeploying, "are_drained", lambda *_: False)
+    monkeypatch.setattr(redeploying, "launch", lambda *_: ())
     monkeypatch.setattr(redeploying, "drain", lambda *_: "something is under way")
     monkeypatch.setattr(redeploying, "cancel", partial(cancel, timeout=0.1))
     with pytest.raises(NotDrainedError):
@@ -114,9 +118,24 @@ def test_states_that_cannot_be_carried_over_are_refused_before_the_application_i
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device") if full else StateRefusedError("Counted", "is odd")
 
-    monkeypatch.setattr(state_migration, "divided_states", fail)
+    monkeypatch.setattr(state_migration, "store_dump" if full else "divided_states", fail)
     monkeypatch.setattr(redeploying, "units_on_hold", lambda *_: pytest.fail("it is held"))
     with pytest.raises((NotWrittenError, StateRefusedError)):
+        locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
+    monkeypatch.undo()
+    finish(local)
+
+
+def test_an_operator_that_cannot_be_set_up_is_named_and_no_disk_is_blamed(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(_: object) -> None:
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", "/lists/keys.csv")
+
+    monkeypatch.setattr(DeDuplicate, "setup", fail)
+    monkeypatch.setattr(redeploying, "units_on_hold", lambda *_: pytest.fail("it is held"))
+    named = r"operator Counted\[\d\]\.Kept cannot be set up.*No such file.*/lists/keys\.csv"
+    with pytest.raises(SetUpError, match=named):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     monkeypatch.undo()
     finish(local)
@@ -144,7 +163,7 @@ def test_a_rehearsal_leaves_no_files_and_a_collected_state_is_read_again_at_the_
 
 
 PHASES: dict[str, tuple[Any, str]] = {
-    "it drains": (redeploying, "drain"),
+    "it drains": (redeploying, "are_drained"),
     "it reads and writes states": (state_migration.Carrier, "carry"),
     "it is about to commit": (redeploying, "switch"),
     "it has switched": (redeploying, "start"),

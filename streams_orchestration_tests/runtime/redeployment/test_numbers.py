@@ -21,8 +21,8 @@ from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.orchestration.application import known_lineage
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
-from streams_orchestration.runtime.bringing_up import Request
 from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.deployment.requests import Redeploy
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import trial_supervision
@@ -31,7 +31,7 @@ from streams_orchestration.runtime.units.trial import _pass, read_trial
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.redeployment.chains import HEAD, chain
 from streams_orchestration_tests.runtime import locked
-from streams_orchestration_tests.runtime.locked import bring_up, deploy
+from streams_orchestration_tests.runtime.locked import deploy, write_wanted
 from streams_orchestration_tests.specs import read
 
 BEFORE, AFTER = HEAD + chain("A") + chain("B"), HEAD + chain("C") + chain("B") + chain("D")
@@ -142,7 +142,7 @@ def test_a_decision_is_known_again_under_other_numbers():
 def test_a_uid_that_is_given_after_a_redeploy_is_kept_with_what_is_deployed(home: Home, spec: Path):
     before = running_pes(home)
     spec.write_text(spec.read_text().replace("name: ANew\n", "name: ANew\n    uid: first\n"))
-    bring_up(home, deployable(compile_spec(spec)), Request(replaces=True))
+    write_wanted(home, deployable(compile_spec(spec)), Redeploy())
     deployed = deployed_compilation(home, "app")
     assert "first" in [each.identity for each in deployed.logical.operators]
     assert running_pes(home) == before

@@ -29,8 +29,8 @@ from streams_orchestration.runtime.reverting import (
     end_trial_by_hand,
     on_trial,
     previous_plan,
-    restore_previous_plan,
-    taken_back,
+    revert_redeploy,
+    reverted_plan,
 )
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
@@ -255,20 +255,21 @@ def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_
         return redeployment
 
     monkeypatch.setattr(bringing_up, "redeploy", try_here)
+    monkeypatch.setattr(bringing_up, "launch", lambda *_, **__: ())
     first = read_status(local.home, local.name).fingerprint
     begin(local)
     second = read_status(local.home, local.name).fingerprint
     decided(local)
     run_some(local, 4)
-    assert taken_back(local.home, local.name) is None
+    assert reverted_plan(local.home, local.name) is None
     epoch = read_status(local.home, local.name).units[0].completed_epoch
-    redeployment = restore_previous_plan(local.home, local.name)
+    redeployment = revert_redeploy(local.home, local.name)
     assert redeployment is not None
     assert redeployment.verdict == "kept"
     status = read_status(local.home, local.name)
     assert status.fingerprint == first
     assert status.units[0].completed_epoch > epoch, "it goes on, and not back"
-    tried = taken_back(local.home, local.name)
+    tried = reverted_plan(local.home, local.name)
     assert tried is not None
     assert tried.fingerprint == second, "the schedule does not try it again"
     assert previous_plan(local.catalog, local.name).fingerprint == second, "that is the previous plan now"
@@ -283,7 +284,7 @@ def test_a_previous_plan_that_breaks_the_condition_of_a_stage_is_not_restored(
     second = read_status(local.home, local.name).fingerprint
     monkeypatch.setattr(opening, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Op is in no PE")
     with pytest.raises(NotDeployableError, match="which is a bug: fusion_plan: operator Op"):
-        restore_previous_plan(local.home, local.name)
+        revert_redeploy(local.home, local.name)
     assert read_status(local.home, local.name).fingerprint == second
     finish(local)
 

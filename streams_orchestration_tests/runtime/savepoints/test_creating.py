@@ -137,15 +137,15 @@ def test_the_application_is_held_for_as_long_as_it_takes(local: LocalApplication
         if holds[0] > 1:
             renewed.set()
 
-    def slow(_catalog: Any, _application: str, _programs: Any, units: Collection[str], *_: float, **__: Any) -> str:
+    def slow(_catalog: Any, _application: str, _programs: Any, units: Collection[str]) -> bool:
         assert renewed.wait(10.0)
         drained(local, list(units))
-        return ""
+        return True
 
     draining_hold = draining.hold
     monkeypatch.setattr(draining, "HOLD_SECONDS", 0.03)
     monkeypatch.setattr(draining, "hold", hold)
-    monkeypatch.setattr(creating, "drain", slow)
+    monkeypatch.setattr(creating, "are_drained", slow)
     create_savepoint(local.home, local.name, "point")
     assert not held(local)
 
@@ -286,17 +286,15 @@ def test_one_that_was_stopped_is_so_again_when_the_process_that_ran_it_for_a_whi
 
 def take_with_hosts(local: LocalApplication) -> SavepointPlace:
     """Only the second look steps the PEs: the hosts are up by then."""
-    looks: list[str] = ["the unit has not closed its epoch"]
     whole = creating.drain
     stepping = take.__globals__["drained"]
 
     def drain(*arguments: Any, **named: Any) -> str:
-        if looks:
-            return looks.pop()
         stepping(local, list(arguments[3]))
         return whole(*arguments, **named)
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(creating, "are_drained", lambda *_: False)
         patch.setattr(creating, "drain", drain)
         patch.setattr(creating, "cancel", partial(cancel, timeout=0.0))
         return create_savepoint(local.home, "app", "point").place

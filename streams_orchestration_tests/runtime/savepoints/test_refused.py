@@ -211,7 +211,7 @@ def test_state_is_lost_by_name_only(taken: LocalApplication, directory: Path, tm
     ):
         restore(Home(tmp_path / "other"), deployable(unkeyed), place)
     with pytest.raises(DropStateError, match="app/point: "):
-        restore(Home(tmp_path / "other"), deployable(unkeyed), place, drop=["Out"])
+        restore(Home(tmp_path / "other"), deployable(unkeyed), place, drop_state=["Out"])
     begun(Home(tmp_path / "other"), unkeyed, place, "Counted.Kept").run()
 
 

@@ -94,7 +94,7 @@ def test_a_line_that_fails_again_and_again_waits_longer_every_time(times: int, p
         0, ("Kept",), 0, "region-0", "FAILED", 3, 5, 2, 10, 10, 1.0, NOW - 1, "boom", Path("pe-0.log"),
         failed_times=times,
     )  # fmt: skip
-    status = UnitsStatus("app", "RUNNING", "f", NOW - 600, (), (pe,), (UNIT,), Path("logs"))
+    status = UnitsStatus("app", "RUNNING", "f", "life", NOW - 600, (), (pe,), (UNIT,), Path("logs"))
     (failure,) = failures(status, NOW)
     assert max(failure.due_at - NOW, 0.0) == pytest.approx(pause)
 
@@ -104,7 +104,9 @@ def failed(unit: UnitStatus, now: float, **pe: Any) -> UnitFailure:
     failing = PeStatus(
         0, ("Kept",), 0, "region-0", "FAILED", 3, 5, 2, 10, 10, 1.0, NOW - 1, "boom", Path("pe-0.log"), **pe
     )
-    (failure,) = failures(UnitsStatus("app", "RUNNING", "f", NOW - 600, (), (failing,), (unit,), Path("logs")), now)
+    (failure,) = failures(
+        UnitsStatus("app", "RUNNING", "f", "life", NOW - 600, (), (failing,), (unit,), Path("logs")), now
+    )
     return failure
 
 
