@@ -1,13 +1,16 @@
-"""The distribution of tests to workers, and what these report."""
+"""The distribution of tests to workers, what these report, and their end."""
 
 from __future__ import annotations
 
+import atexit
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from streams_orchestration_tests.conftest import LONG_GROUPS, turn
+from streams_orchestration_tests import crashes
+from streams_orchestration_tests.conftest import LONG_GROUPS, WORKER, pytest_unconfigure, turn
 from streams_orchestration_tests.reports import QUICK_SECONDS, is_shown
 from streams_orchestration_tests.scheduling import LEAST_PARTS, MOST_TESTS, QuickGroupScheduling
 
@@ -103,3 +106,14 @@ def test_a_worker_reports_what_is_shown(when: str, outcome: str, seconds: float,
     assert is_shown("testreport", {"data": report}) is wanted
     assert is_shown("runtest_protocol_complete", {})
     assert not is_shown("logstart", {})
+
+
+@pytest.mark.parametrize("is_worker", [True, False])
+def test_a_worker_alone_leaves_the_client_of_s3_as_it_is_at_its_end(is_worker: bool, monkeypatch: pytest.MonkeyPatch):
+    files, kept = SimpleNamespace(ensure_s3_finalized=lambda: None), []
+    monkeypatch.setitem(sys.modules, "pyarrow.fs", files)  # type: ignore[arg-type]
+    monkeypatch.setattr(atexit, "unregister", kept.append)
+    monkeypatch.setattr(crashes, "note_end", lambda _: None)
+    monkeypatch.setenv(WORKER, "gw0") if is_worker else monkeypatch.delenv(WORKER, raising=False)
+    pytest_unconfigure()
+    assert kept == [files.ensure_s3_finalized] * is_worker
