@@ -88,9 +88,9 @@ def whole(blocks: int, options: Options | None = None) -> Callable[[], Compilati
     return compile_
 
 
-def merely_built(blocks: int, *, by_name: bool) -> Callable[[], nx.DiGraph]:
+def merely_built(*, by_name: bool) -> Callable[[], nx.DiGraph]:
     """Return a function that builds the physical graph in networkx, in the order of the plan."""
-    physical = compile_application(application(blocks)).physical
+    physical = compile_application(application(10)).physical
     keys: list[Any] = [operator.name if by_name else operator.index for operator in physical.operators]
     edges = [(keys[each.source], keys[each.target], each.target_port) for each in physical.connections]
 
@@ -129,7 +129,7 @@ def building_memory() -> Callable[[], Any]:
 
 def rows(*, quick: bool = False) -> list[Row]:
     """Return the time and memory at 100,000 operators, and the growth from 10,000 to 1,000,000."""
-    named, numbered = merely_built(10, by_name=True), merely_built(10, by_name=False)
+    named, numbered = merely_built(by_name=True), merely_built(by_name=False)
     others = [whole(10, options) for options in OTHERS.values()]
     compiled, by_name, by_number, *otherwise = seconds(whole(10), named, numbered, *others, repeat=4)
     (small,) = seconds(whole(1), repeat=6)

@@ -60,10 +60,10 @@ def seconds(*functions: Callable[[], Any], repeat: int = 5) -> list[float]:
     return least
 
 
-def process_seconds(*commands: Sequence[str], repeat: int = 7) -> list[float]:
-    """Return the least processor seconds of each command, from its start to its end; the commands take turns."""
+def process_seconds(*commands: Sequence[str]) -> list[float]:
+    """Return the least processor seconds of each command, from its start to its end; the commands take seven turns."""
     least = [float("inf")] * len(commands)
-    for _ in range(repeat):
+    for _ in range(7):
         for number, command in enumerate(commands):
             begin = _children()
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -88,9 +88,7 @@ def test_the_index_names_every_page():
     assert named == {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
 
 
-@pytest.mark.parametrize(
-    "page", [each for each in PAGES if each.parent.name != "decisions"], ids=lambda page: page.name
-)
+@pytest.mark.parametrize("page", PAGES_FOR_USERS, ids=lambda page: page.name)
 def test_pages_name_the_noun_or_the_act(page: Path):
     prose = re.sub(r"^ *```.*?^ *```|`[^`]*`|\]\([^)]*\)", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     text = " ".join(prose.split())

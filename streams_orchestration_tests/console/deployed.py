@@ -88,9 +88,9 @@ class Deployed:
             self.beat()
 
 
-def long_names(operators: int = 12) -> Compilation:
-    """A chain in one region whose names are long and begin with wide letters."""
-    names = [f"WAREHOUSEMMOVEMENTS{'abcdefghijkl'[number]}illillillillillill" for number in range(operators)]
+def long_names() -> Compilation:
+    """A chain of twelve operators in one region whose names are long and begin with wide letters."""
+    names = [f"WAREHOUSEMMOVEMENTS{letter}illillillillillill" for letter in "abcdefghijkl"]
     graph: list[dict[str, Any]] = [{
         "name": names[0], "operator": "Beacon", "outputs": [{"stream": "S0", "schema": "n bigint"}],
         "parameters": {"iterations": 1000, "output": {"n": "IterationCount()"}},

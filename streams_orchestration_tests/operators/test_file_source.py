@@ -144,9 +144,9 @@ def test_a_file_with_nothing_but_a_header_is_empty(tmp_path: Path):
     assert bench.items() == [Punctuation.WINDOW]
 
 
-def jsonl_source(path: Path, content: str, schema: str = SCHEMA) -> Bench:
+def jsonl_source(path: Path, content: str) -> Bench:
     path.write_text(content)
-    return source(path, schema, format="jsonl")
+    return source(path, SCHEMA, format="jsonl")
 
 
 def test_members_that_are_not_there_are_null(tmp_path: Path):

@@ -154,11 +154,11 @@ def in_event_time(
     return compile_application(application_from_mapping(document), Options(**options))
 
 
-def met_by(tuples: Iterable[Timed], lag: int) -> list[tuple[int, str, int, int]]:
-    """Each tuple of one stream with the watermark in front of it, by the rules of EV17 and EV18 with a gap of 0."""
+def met_by(tuples: Iterable[Timed]) -> list[tuple[int, str, int, int]]:
+    """Each tuple of one stream with the watermark in front of it (EV17, EV18): no gap, a lag of a second."""
     reached: int | None = None
     shown: list[tuple[int, str, int, int]] = []
     for at, k, n in tuples:
         shown.append((at, k, n, NONE if reached is None else reached))
-        reached = at - lag if reached is None else max(reached, at - lag)
+        reached = at - 1000 if reached is None else max(reached, at - 1000)
     return [*shown, (0, "end", 0, END)]

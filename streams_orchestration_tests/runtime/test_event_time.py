@@ -47,19 +47,19 @@ def chain(file: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("fusion", FUSION, ids=lambda options: "-".join(map(str, options.values())))
 def test_each_tuple_meets_the_same_watermark_in_every_fusion(tmp_path: Path, fusion: dict[str, Any]):
     graph = chain(timed_file(tmp_path / "rows.parquet", TUPLES))
-    assert shown(run(tmp_path, graph, **fusion)) == met_by(TUPLES, 1000)
+    assert shown(run(tmp_path, graph, **fusion)) == met_by(TUPLES)
 
 
 @pytest.mark.parametrize("source_limit", [1, 7, 59, 60, 61])
 def test_each_tuple_meets_the_same_watermark_in_batches_of_every_size(tmp_path: Path, source_limit: int):
     graph = chain(timed_file(tmp_path / "rows.parquet", TUPLES))
-    assert shown(run(tmp_path, graph, source_limit, fusion="manual", pes=2)) == met_by(TUPLES, 1000)
+    assert shown(run(tmp_path, graph, source_limit, fusion="manual", pes=2)) == met_by(TUPLES)
 
 
 @pytest.mark.parametrize("threading", ["manual", "automatic", "dynamic", "dedicated"])
 def test_each_tuple_meets_the_same_watermark_in_every_threading_model(tmp_path: Path, threading: str):
     graph = chain(timed_file(tmp_path / "rows.parquet", TUPLES))
-    assert shown(run(tmp_path, graph, threading=threading)) == met_by(TUPLES, 1000)
+    assert shown(run(tmp_path, graph, threading=threading)) == met_by(TUPLES)
 
 
 @pytest.mark.parametrize("width", [1, 3])
@@ -71,7 +71,7 @@ def test_a_channel_meets_the_watermarks_of_all_tuples(tmp_path: Path, width: int
         through("Met", "Meeting", "Rows", schema="Met", annotations=by_key),
         sink("Out", "Met"),
     ]
-    wanted = [row for row in met_by(TUPLES, 1000) if row[-1] != END]
+    wanted = [row for row in met_by(TUPLES) if row[-1] != END]
     assert sorted(row for row in shown(run(tmp_path, graph, **fusion)) if row[1] != "end") == sorted(wanted)
 
 
@@ -105,7 +105,7 @@ def test_a_reset_brings_the_watermarks_back(tmp_path: Path, turns: int):
         run_some(local, 1 + turn)
         reset(local.home, local.name, local.units[0], force=True)
     local.run()
-    assert shown(local) == met_by(TUPLES, 1000)
+    assert shown(local) == met_by(TUPLES)
 
 
 @pytest.mark.covering
@@ -117,7 +117,7 @@ def test_a_redeploy_keeps_the_watermarks(tmp_path: Path, turns: int, pes: int):
     run_some(local, turns)
     redeploy(local, in_event_time(graph, fusion="manual", pes=pes))
     local.run()
-    assert shown(local) == met_by(TUPLES, 1000)
+    assert shown(local) == met_by(TUPLES)
 
 
 def merged(directory: Path, others: list[Timed], width: int) -> list[dict[str, Any]]:

@@ -32,8 +32,8 @@ def keeping(name: str, stream: str) -> dict[str, Any]:
     return through(name, "Filter", stream, parameters=KEEP)
 
 
-def delayed(name: str, stream: str) -> dict[str, Any]:
-    return through(name, "Delay", stream, parameters={"by": "watermark", "delay": 0.0})
+def delayed() -> dict[str, Any]:
+    return through("Later", "Delay", "Idle", parameters={"by": "watermark", "delay": 0.0})
 
 
 class Declaring(Operator):
@@ -70,8 +70,8 @@ CHANGES: dict[str, tuple[Graph, Graph]] = {
          through("Both", "Union", "Fewer", "Busy")],
     ),
     "an operator behind one that keeps tuples": (
-        [delayed("Later", "Idle"), keeping("Some", "Later"), through("Both", "Union", "Some", "Busy")],
-        [delayed("Later", "Idle"), keeping("Some", "Later"), keeping("Fewer", "Some"),
+        [delayed(), keeping("Some", "Later"), through("Both", "Union", "Some", "Busy")],
+        [delayed(), keeping("Some", "Later"), keeping("Fewer", "Some"),
          through("Both", "Union", "Fewer", "Busy")],
     ),
     "an operator behind one that declares itself idle": (

@@ -65,10 +65,9 @@ def through_files(batch: pa.RecordBatch, directory: Path, **parameters: Any) -> 
     return submitted(source, batch.schema)
 
 
-def through_messages(batch: pa.RecordBatch, format: MessageFormat, dialect: CsvDialect | None = None) -> pa.RecordBatch:
+def through_messages(batch: pa.RecordBatch, format: MessageFormat) -> pa.RecordBatch:
     """Return the tuples that are decoded from the messages of tuples."""
-    dialect = dialect or CsvDialect()
-    return all_good(decode(encode(batch, format, dialect), batch.schema, format, dialect))
+    return all_good(decode(encode(batch, format, CsvDialect()), batch.schema, format, CsvDialect()))
 
 
 def through_bodies(batch: pa.RecordBatch, format: BodyFormat) -> pa.RecordBatch:

@@ -228,8 +228,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(producing, "TOPIC_CHECK_SECONDS", 0.2)
 
 
-def deliver_and(action: Callable[[], None], operator: KafkaSink, topic: str, epoch: int, *, before: int) -> None:
-    """A delivery of two batches, and an action behind as many of them, when the broker has taken their messages."""
+def deliver_and(action: Callable[[], None], operator: KafkaSink, topic: str, *, before: int) -> None:
+    """A delivery of epoch 2 in two batches, and an action behind so many of them that the broker has."""
 
     def batches() -> Iterator[TupleBatch]:
         for number in range(3):
@@ -238,9 +238,9 @@ def deliver_and(action: Callable[[], None], operator: KafkaSink, topic: str, epo
                     operator.producer._producer.flush(30)
                 action()
             if number < 2:
-                yield batch(operator, [(epoch, str(number))])
+                yield batch(operator, [(2, str(number))])
 
-    operator.deliver(key(topic, epoch), batches())
+    operator.deliver(key(topic, 2), batches())
 
 
 @pytest.mark.parametrize("server", BROKERS)
@@ -256,7 +256,7 @@ def test_a_topic_that_is_deleted_stops_by_name_and_gets_what_waited_when_it_is_m
     remedy = "create the topic, with its old settings if it was deleted, or check"
     wanted = rf"topic {topic} at {kafka.address}: refused: .*; {remedy}"
     with pytest.raises(KafkaRefusedError, match=wanted):
-        deliver_and(lambda: kafka.delete(topic), first, topic, 2, before=before)
+        deliver_and(lambda: kafka.delete(topic), first, topic, before=before)
     first.close()
     with pytest.raises(KafkaRefusedError, match=wanted):
         deliver(sink(kafka, topic), topic, 2)
@@ -280,7 +280,7 @@ def test_a_topic_that_is_recreated_within_a_delivery_gets_all_of_it(kafka: Broke
         kafka.topic(name=topic)
 
     with pytest.raises((KafkaAwayError, KafkaRefusedError), match=rf"topic {topic} at {kafka.address}: "):
-        deliver_and(make_anew, first, topic, 2, before=before)
+        deliver_and(make_anew, first, topic, before=before)
     first.close()
     second = sink(kafka, topic)
     for epoch in (2, 2, 3):

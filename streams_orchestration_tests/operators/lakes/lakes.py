@@ -32,7 +32,6 @@ from streams_orchestration_tests.operators.harness import Bench, Row
 from streams_orchestration_tests.servers.iceberg_rest import RestCatalog
 from streams_orchestration_tests.servers.s3 import BUCKET
 
-FACT = "streams.epoch"
 SCHEMA = "k string, n bigint"
 
 

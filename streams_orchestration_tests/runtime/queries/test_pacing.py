@@ -11,10 +11,10 @@ PERIOD = 3.0
 TARGET = PERIOD * PART
 
 
-def paced(*, each: float, fixed: float = 0.0, width: int = 8, batches: int = 12, ceiling: int = 1 << 24) -> Pace:
-    """After some batches that cost `fixed` seconds, and `each` seconds a tuple of `width` bytes."""
+def paced(*, each: float, fixed: float = 0.0, width: int = 8, ceiling: int = 1 << 24) -> Pace:
+    """After twelve batches that cost `fixed` seconds, and `each` seconds a tuple of `width` bytes."""
     pace = Pace(ceiling, cores=2)
-    for _ in range(batches):
+    for _ in range(12):
         work = fixed + each * pace.limit
         pace.learn([TaskResult(0, 0, pace.limit, bytes_in=pace.limit * width, seconds=work)], work, PERIOD)
     return pace

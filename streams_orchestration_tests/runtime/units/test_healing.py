@@ -30,8 +30,6 @@ from streams_orchestration_tests.runtime.running import FakeHosts
 
 pytestmark = pytest.mark.slow
 
-LAUNCHED = NOW - 60
-
 
 def application(**changes: Any) -> ApplicationStatus:
     """Two regions, and a PE outside of regions that runs on the second host."""
