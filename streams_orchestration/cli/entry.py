@@ -77,8 +77,7 @@ def _run(arguments: list[str]) -> int:
             write(f"{path}: {message} See `{path} --help`.", error=True)
             return _failed(invocation, COMMAND_LINE, "usage", message)
         except (click.Abort, KeyboardInterrupt):
-            name = invocation.application
-            message = "Interrupted." + (f" `streams status {name}` shows how far it is." if name else "")
+            message = "Interrupted." + _after_interrupt(invocation)
             write(message, error=True)
             return _failed(invocation, INTERRUPTED, "interrupted", message)
         except BrokenPipeError:
@@ -90,6 +89,19 @@ def _run(arguments: list[str]) -> int:
                 write("".join(traceback.format_exception(error)), error=True, end="")
             return _failed(invocation, APPLICATION, *report(error))
         return result if isinstance(result, int) else 0
+
+
+def _after_interrupt(invocation: CommandInvocation) -> str:
+    """Return a sentence on the effect of an interrupted command, or where to see it; empty if it has had none."""
+    name = invocation.application
+    if not name:
+        return ""
+    if invocation.command == "redeploy":
+        return (
+            " If the redeploy had begun, the hosts complete or revert it. "
+            "`streams redeploy SPEC --dry-run` shows what still differs."
+        )
+    return f" `streams status {name}` shows how far it is."
 
 
 def _failed(invocation: CommandInvocation, status: int, kind: ErrorKind, message: str) -> int:

@@ -18,7 +18,7 @@ from streams_orchestration.cli.shell_completion import complete_application, com
 from streams_orchestration.compiler.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH, FiniteRange
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.names import APPLICATION_NAME, APPLICATION_RULE
+from streams_orchestration.model.names import APPLICATION_NAME, APPLICATION_RULE, close_name
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.model.spl_options import SplOptions, spl_options
 
@@ -32,10 +32,12 @@ class Spec(click.Path):
         super().__init__(exists=True, dir_okay=False, readable=True, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path of the spec; the error for a missing file suggests the spec of that name under `specs`."""
+        """Return the path of the spec; the error for a missing file suggests one under `specs`, or beside it."""
         likely = Path("specs") / f"{value}.yaml"
         if not _is_file(file_of(value)) and _is_file(likely):
             self.fail(f"there is no file {str(value)!r}; the spec may be {likely}.", param, ctx)
+        if near := _near(file_of(value)):
+            self.fail(f"there is no file {str(value)!r}; the nearest is {near}.", param, ctx)
         super().convert(str(file_of(value)), param, ctx)
         return Path(value)
 
@@ -74,6 +76,16 @@ class SpecOrApplication(Spec):
         if Path(value).name == value and value.isidentifier() and not _is_file(Path(value)):
             return str(value)
         return super().convert(value, param, ctx)
+
+
+def _near(path: Path) -> Path | None:
+    """Return the file of a similar name beside a path of a spec that does not exist; None if there is none."""
+    try:
+        stems = [] if path.exists() else [each.stem for each in path.parent.iterdir() if each.suffix == path.suffix]
+    except OSError:  # there is no such directory, or it cannot be read, or the text is too long
+        return None
+    near = close_name(path.stem, stems)
+    return None if near is None else path.with_stem(near)
 
 
 def _is_file(path: Path) -> bool:

@@ -19,6 +19,17 @@ from streams_orchestration_tests.cli.specs import TINY
 Capture = pytest.CaptureFixture[str]
 
 
+def test_a_misspelt_file_is_told_the_nearest_one_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    monkeypatch.chdir(tmp_path)
+    Path("flights.yaml").write_text(TINY)
+    assert main(["compile", "flight.yaml"]) == 2
+    assert "there is no file 'flight.yaml'; the nearest is flights.yaml." in capsys.readouterr().err
+    assert main(["compile", "nowhere/flight.yaml"]) == 2
+    assert "'nowhere/flight.yaml' does not exist" in capsys.readouterr().err
+
+
 def test_the_list_of_commands_has_whole_sentences(capsys: Capture):
     for group in ([], ["savepoint"], ["machines"], ["catalog"]):
         assert main([*group, "--help"]) == 0

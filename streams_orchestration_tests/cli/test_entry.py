@@ -7,7 +7,9 @@ import sys
 import click
 import pytest
 
+from streams_orchestration.cli import command as classes
 from streams_orchestration.cli import entry, main
+from streams_orchestration.cli.invocation import current
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -80,6 +82,26 @@ def test_other_errors_have_no_traceback_unless_asked_for(monkeypatch: pytest.Mon
 def test_an_interrupt_has_its_own_status(monkeypatch: pytest.MonkeyPatch):
     failing_with(KeyboardInterrupt(), monkeypatch)
     assert main(["fail"]) == 130
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("redeploy", "`streams redeploy SPEC --dry-run` shows what still differs."),
+        ("deploy", "`streams status app` shows how far it is."),
+    ],
+)
+def test_an_interrupt_says_where_its_effect_is_seen(
+    name: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    @classes.command(name)
+    def interrupted() -> None:
+        current().application = "app"
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(entry.streams.commands, name, interrupted)
+    assert main([name]) == 130
+    assert said in capsys.readouterr().err
 
 
 PROGRAM = """

@@ -9,11 +9,11 @@ from streams_orchestration.compiler.explain.explanation import Explanation, Fact
 from streams_orchestration.model.diagnostics import CODES, Diagnostic
 from streams_orchestration.model.names import nearest
 
-_CODE = re.compile(r"(CDIS[A-Z]\d{4}[A-Z]|SO\d{4})", re.IGNORECASE)
+_CODE = re.compile(r"(CDIS[A-Z]\d{4}[A-Z]?|SO\d{4})", re.IGNORECASE)
 
 
 def is_code(what: str) -> bool:
-    """Return True if a text has the form of a diagnostic code."""
+    """Return True if a text has the form of a diagnostic code, or only lacks its last letter."""
     return _CODE.fullmatch(what.strip()) is not None
 
 

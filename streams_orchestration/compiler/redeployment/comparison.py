@@ -62,7 +62,7 @@ class Comparison:
         """A sentence with the width changes that Streams would refuse; empty if there are none."""
         if not self.change.refused:
             return ""
-        return f"Streams refuses this while the application runs (A43): {self.change.reason}."
+        return f"IBM Streams refuses this while the application runs (A43): {self.change.reason}."
 
     @property
     def restarts(self) -> str:

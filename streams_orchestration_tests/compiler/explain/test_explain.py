@@ -122,6 +122,7 @@ PLAN = compile_application(
         ("region 0", "there is no consistent region 0; the application has none"),
         ("Snk.1", "Snk has no input port 1; it has 1"),
         ("SO9999", "there is no diagnostic code SO9999"),
+        ("CDISP0819", "there is no diagnostic code CDISP0819; the nearest is CDISP0819E"),
     ],
 )
 def test_a_name_that_is_not_there(what: str, message: str):
