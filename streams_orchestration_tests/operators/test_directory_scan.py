@@ -199,3 +199,16 @@ def test_wrong_parameters_of_a_directory_scan_are_refused(tmp_path: Path, case: 
     schema, parameters, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
         scan(tmp_path, schema, **parameters)
+
+
+def test_names_and_links_that_are_not_files_hide_no_other_file(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    write(tmp_path, "a")
+    (tmp_path / "itself").symlink_to(tmp_path / "itself")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "absent")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.csv")).write_text("x")
+    harness = scan(tmp_path)
+    offset = looked(harness, {})
+    looked(harness, offset)
+    assert found(harness) == ["a"]
+    [record] = caplog.records
+    assert "the name '\\udcff.csv' of a file is not UTF-8 text, so the file is left out" in record.getMessage()

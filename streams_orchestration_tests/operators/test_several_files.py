@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError, TupleError
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration.operators.standard.named_files import NamedFiles
+from streams_orchestration.operators.storage.input_files import resolve_inputs
 from streams_orchestration_tests.operators.harness import Bench
 
 SCHEMA = "n int, s string"
@@ -211,3 +213,10 @@ def test_a_pattern_is_read_also_if_its_files_may_be_missing(directory: Path):
         missing = source(directory, file, ignoreOpenErrors=True)
         assert missing.produce().exhausted
         assert missing.rows() == []
+
+
+@pytest.mark.parametrize("file", [".", "*.csv"])
+def test_a_file_whose_name_is_not_text_is_named_with_the_remedy(tmp_path: Path, file: str):
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.csv")).write_text("n\n1\n")
+    with pytest.raises(ValueError, match=r"the name '\\udcff.csv' of a file is not UTF-8 text; rename the file"):
+        resolve_inputs(file, tmp_path)

@@ -256,6 +256,15 @@ def test_a_row_without_a_required_value_does_not_fit(target: Target):
         drained(source(target, **schema))
 
 
+def test_a_growing_column_with_values_of_several_types_is_an_error_that_names_it(tmp_path: Path):
+    """SQLite keeps any value in any column; a whole number is below a text."""
+    target = sqlite(tmp_path / "x.db")
+    target.run("CREATE TABLE events (id, k TEXT)")
+    target.run("INSERT INTO events VALUES (1.5, 'a'), ('z', 'b')")
+    with pytest.raises(DataError, match="table events, column id: its values are float; a growing column holds"):
+        source(target, settle=0, onBadTuple="drop").produce(None, 1)
+
+
 @pytest.mark.parametrize("target", ["postgresql"], indirect=True)
 def test_a_time_that_python_lacks_is_a_row_that_does_not_fit(target: Target):
     target.run("CREATE TABLE events (id BIGINT PRIMARY KEY, t TIMESTAMP, d DATE)")

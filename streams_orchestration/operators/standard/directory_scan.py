@@ -23,6 +23,7 @@ from streams_orchestration.operators.logic.source_logic import SourceLogic, over
 from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.storage.input_files import is_text
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import ListedFile, is_address
 from streams_orchestration.operators.storage.storages import storage_of
@@ -201,6 +202,8 @@ class DirectoryScan(SourceOperator):
         self.due = 0.0
         """Time of the next scan on the monotonic clock."""
         self.waits = False
+        self.unfit: set[str] = set()
+        """The names of files that were left out, since they are not text."""
         self.last: Sequence[ListedFile] = ()
         """The files of the last submission."""
 
@@ -281,7 +284,7 @@ class DirectoryScan(SourceOperator):
         if files is None:
             return offset
         self.due = world.monotonic() + self.parameters.sleep_time
-        files = [file for file in files if self._is_wanted(file.name)]
+        files = [file for file in files if self._is_wanted(file.name) and self._is_text(file.name)]
         known: dict[str, int] = offset.get("known", {})
         new = self._ordered([file for file in files if known.get(file.name) != file.modified])
         if "known" not in offset and self.parameters.ignore_existing_files_at_startup:
@@ -291,6 +294,16 @@ class DirectoryScan(SourceOperator):
     def _is_wanted(self, name: str) -> bool:
         hidden = self.parameters.ignore_dot_files and name.startswith(".")
         return not hidden and self.wanted.search(name) is not None
+
+    def _is_text(self, name: str) -> bool:
+        """Return True if a name can be a value of a tuple. Another one is logged, once."""
+        if is_text(name):
+            return True
+        if name not in self.unfit:
+            self.unfit.add(name)
+            text = "%s: the name %s of a file is not UTF-8 text, so the file is left out; rename it"
+            self.context.logger.warning(text, self.root, ascii(name))
+        return False
 
     def _ordered(self, files: Sequence[ListedFile]) -> list[ListedFile]:
         by_date = self.parameters.sort_by == "date"

@@ -141,7 +141,7 @@ class SqlSource(SourceOperator):
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:
         from streams_orchestration.operators.databases.incremental_table import Range
-        from streams_orchestration.operators.databases.values import cut_value, value_of
+        from streams_orchestration.operators.databases.values import value_of
 
         self._connect()
         assert self._source is not None
@@ -163,7 +163,7 @@ class SqlSource(SourceOperator):
         if rows.number:
             fresh = offset["rows"] + rows.number > RECENT_ROWS
             offset = offset | {
-                "value": cut_value(rows.upper),
+                "value": self._cut(rows.upper),
                 "since": offset["value"] if fresh else offset["since"],
                 "rows": rows.number if fresh else offset["rows"] + rows.number,
             }
@@ -210,12 +210,17 @@ class SqlSource(SourceOperator):
         Raises:
             DataError: the value cannot be stored as JSON.
         """
+        assert self._source is not None
+        highest = self._source.highest()
+        return None if highest is None else self._cut(highest)
+
+    def _cut(self, value: Any) -> Any:
+        """Return a value of the growing column as JSON. Raise DataError if values of its type have no usable order."""
         from streams_orchestration.operators.databases.values import cut_value
 
         assert self._source is not None
-        highest = self._source.highest()
         try:
-            return None if highest is None else cut_value(highest)
+            return cut_value(value)
         except ValueError as error:
             message = f"{self._source.name}, column {self._source.column}: {error}"
             raise DataError(message) from error

@@ -66,7 +66,8 @@ def resolve_inputs(path: str, base: Path) -> list[Path]:
     contains `*`, `?` or `[...]`, and `**` for any directories.
 
     Raises:
-        ValueError: there are none, or the first one or the directory cannot be read; the message gives the remedy.
+        ValueError: there are none, the first one or the directory cannot be read, or a name is not UTF-8 text; the
+            message gives the remedy.
     """
     try:
         return _found(path, base)
@@ -94,7 +95,20 @@ def _found(path: str, base: Path) -> list[Path]:
         message = f"{place}: no files match; relative paths start from the directory of the spec, {base.absolute()}"
         raise ValueError(message)
     ordered = sorted(files, key=str)
+    unfit = next((file for file in ordered if not is_text(file.name)), None)
+    if unfit is not None:
+        message = f"{place}: the name {unfit.name!a} of a file is not UTF-8 text; rename the file"
+        raise ValueError(message)
     return [resolve_input(str(ordered[0].absolute()), base), *ordered[1:]]
+
+
+def is_text(name: str) -> bool:
+    """Return True if the name of a file is UTF-8 text, which the operating system does not require."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @contextmanager

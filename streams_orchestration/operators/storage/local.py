@@ -37,12 +37,15 @@ class LocalStorage:
         return files_below(self.base / place)
 
     def listed(self, place: str) -> Sequence[ListedFile]:
-        """Return the files in a directory, except those that are removed during the call."""
+        """Return the files in a directory, except those that are removed during the call.
+
+        Symbolic links that lead nowhere, or back to themselves, are left out, too.
+        """
         files: list[ListedFile] = []
         with os.scandir(self.base / place) as entries:
             for entry in entries:
                 with suppress(FileNotFoundError):
-                    if entry.is_file():
+                    if Path(entry.path).is_file():
                         status = entry.stat()
                         files.append(ListedFile(entry.name, status.st_size, status.st_mtime_ns))
         return files
