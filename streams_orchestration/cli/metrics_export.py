@@ -18,7 +18,7 @@ from streams_orchestration.operators.serving.listener import Places, listen
 from streams_orchestration.runtime import api
 
 EXPOSITION = "streams_orchestration.runtime.observing.exposition"
-CONNECTIONS = 32
+MAX_CLIENT_CONNECTIONS = 32
 """The most connections of scrapers at a time."""
 SHUTDOWN_SECONDS = 2
 """Seconds for which the server waits for a scrape under way before it ends."""
@@ -60,7 +60,7 @@ def _serve(home: api.Home, host: str, port: int, stack: ExitStack) -> Callable[[
         BadParameter: the host and port cannot be listened on.
     """
     try:
-        listener = listen(host, port, Places(CONNECTIONS))
+        listener = listen(host, port, Places(MAX_CLIENT_CONNECTIONS))
     except OSError as error:
         message = f"{host}:{port} cannot be listened on: {error.strerror}. Name another host or port."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--serve'") from error

@@ -24,7 +24,7 @@ from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.brief import count, duration, moment, plural
 from streams_orchestration.runtime import api
 
-LISTED = 30
+MAX_LISTED_OPERATORS = 30
 """The most operators in the table of event time.
 
 If there are more, the operators with the earliest watermarks are listed.
@@ -250,9 +250,10 @@ def overview(statuses: list[api.ApplicationStatus], now: float) -> RenderableTyp
 
 
 def event_time_table(metrics: api.ApplicationMetrics) -> RenderableType | None:
-    """Return a table of the operators in event-time graphs, at most `LISTED`; a line if all their streams have ended.
+    """Return a table of the operators in event-time graphs, or a line if all their streams have ended.
 
-    The result is None if there are no such operators, or none has run yet.
+    The table has at most `MAX_LISTED_OPERATORS` operators. The result is None if there are no such operators, or none
+    has run yet.
     """
     every = metrics.event_time
     if not every:
@@ -260,9 +261,9 @@ def event_time_table(metrics: api.ApplicationMetrics) -> RenderableType | None:
     if all(each.ended for each in every):
         return Text("event time  all streams have ended", "dim")
     shown = every
-    if len(every) > LISTED:
+    if len(every) > MAX_LISTED_OPERATORS:
         held = sorted((each for each in every if not each.ended), key=lambda each: each.watermark or float("-inf"))
-        chosen = {each.operator for each in (*held, *every)[:LISTED]}
+        chosen = {each.operator for each in (*held, *every)[:MAX_LISTED_OPERATORS]}
         shown = tuple(each for each in every if each.operator in chosen)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("operator", overflow="fold")

@@ -26,7 +26,7 @@ from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of
 from streams_orchestration.runtime import api
 
-SHOWN = 12
+MAX_NAMED_OPERATORS = 12
 """The most operators that the table names, the hottest first."""
 
 
@@ -149,7 +149,7 @@ def _line(value: Any) -> str:
 
 
 def profile_table(profile: Profile) -> RenderableType:
-    """Return the most important parts of a profile: the `SHOWN` hottest operators, the PEs, the costs of sending."""
+    """Return the main parts of a profile: the `MAX_NAMED_OPERATORS` hottest operators, PEs, costs of sending."""
 
     def table(*titles: str) -> Table:
         made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
@@ -159,7 +159,7 @@ def profile_table(profile: Profile) -> RenderableType:
 
     hottest = sorted(profile.operators, key=lambda each: -each.cpu_seconds)
     operators = table("operator", "of a processor", "tuples/s in", "tuples/s out", "bytes/tuple")
-    for each in hottest[:SHOWN]:
+    for each in hottest[:MAX_NAMED_OPERATORS]:
         sent = [stream for stream in profile.streams if stream.operator == each.operator]
         tuples, size = sum(x.tuples for x in sent), sum(x.bytes or 0.0 for x in sent)
         operators.add_row(
@@ -173,7 +173,7 @@ def profile_table(profile: Profile) -> RenderableType:
     for pe in profile.pes:
         parts = (profile.utilisation(pe), pe.overhead_seconds / profile.seconds, pe.busy_seconds / profile.seconds)
         pes.add_row(str(pe.pe), *(f"{part:.1%}" for part in parts))
-    more = len(hottest) - SHOWN
+    more = len(hottest) - MAX_NAMED_OPERATORS
     rest = [Text(f"{more} more operators take less", "dim")] if more > 0 else []
     return Group(operators, *rest, "", pes, "", *_transport(profile))
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from streams_orchestration.compiler.brief import count, duration, plural, short_list
 from streams_orchestration.runtime import api
 
-WINDOW = 5.0
+RATE_WINDOW_SECONDS = 5.0
 """Seconds over which a rate is computed."""
 LISTED_PES = 6
 """The most PEs that a line of plain text lists; if there are more, it only counts their states."""
@@ -35,7 +35,7 @@ STYLES = {
 
 
 class RateMeter:
-    """The meter of every PE's rows a second, over the last `WINDOW` seconds."""
+    """The meter of every PE's rows a second, over the last `RATE_WINDOW_SECONDS` seconds."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, dict[int, int]]] = deque()
@@ -43,7 +43,7 @@ class RateMeter:
     def add(self, status: api.ApplicationStatus, now: float) -> None:
         """Take the PEs' total rows at a time in seconds into account; times must ascend."""
         self._seen.append((now, {pe.id: _rows(pe) for pe in status.pes}))
-        while len(self._seen) > 2 and self._seen[1][0] <= now - WINDOW:
+        while len(self._seen) > 2 and self._seen[1][0] <= now - RATE_WINDOW_SECONDS:
             self._seen.popleft()
 
     @property

@@ -18,7 +18,7 @@ from streams_orchestration.runtime import api
 
 Kind = Literal["operator", "stream", "pe", "region"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-LINES = 30
+MAX_LOG_LINES = 30
 """Number of a log's last lines that are shown."""
 TAIL_BYTES = 64 * 1024
 Document = dict[str, Any]
@@ -115,9 +115,10 @@ def _stream(compilation: Compilation, name: str) -> Document:
 def _running(
     compilation: Compilation, kind: Kind, name: str, metrics: api.ApplicationMetrics, status: api.ApplicationStatus
 ) -> Document:
-    """Return the metrics of a subject, with the last `LINES` of its PE's log for an operator or PE; empty for a region.
+    """Return the metrics of a subject; empty for a region.
 
-    A log on another machine is replaced by the command that shows it. Metrics are None if nothing was measured.
+    An operator or PE also gets the last `MAX_LOG_LINES` of its PE's log. A log on another machine is replaced by
+    the command that shows it. Metrics are None if nothing was measured.
     """
     if kind == "operator":
         measured = next((asdict(each) for each in metrics.operators if each.name == name), None)
@@ -147,5 +148,5 @@ def _log(status: api.ApplicationStatus, pe: int | None) -> Document | None:
         return None
     if not of.here:
         return {"path": of.log_place, "lines": [f"`streams logs {status.application} --pe {pe}` shows its end."]}
-    lines, _ = api.read_end(of.log, LINES, most=TAIL_BYTES)
+    lines, _ = api.read_end(of.log, MAX_LOG_LINES, most=TAIL_BYTES)
     return {"path": str(of.log), "lines": lines}

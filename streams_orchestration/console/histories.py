@@ -12,7 +12,7 @@ HISTORY_SECONDS = 900.0
 """Seconds for which the history goes back."""
 STEP = 5.0
 """Least seconds between two points of the history."""
-MOST = 4_000_000
+MAX_NUMBERS = 4_000_000
 """The most numbers that are kept for one application; a large application has more seconds between two points."""
 SERIES = ("rate", "cores", "lag", "state")
 """The series of each name, in tuples a second, processors, seconds and bytes."""
@@ -33,7 +33,7 @@ class History:
         If the operators or PEs have changed, all earlier points are dropped.
         """
         at = float(snapshot["at"])
-        step = max(STEP, HISTORY_SECONDS * len(self.names) * len(SERIES) / MOST)
+        step = max(STEP, HISTORY_SECONDS * len(self.names) * len(SERIES) / MAX_NUMBERS)
         if self.points and at - self.points[-1][0] < step:
             return
         operators: dict[str, dict[str, Any]] = snapshot["operators"]

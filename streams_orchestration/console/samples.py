@@ -9,7 +9,7 @@ from typing import Any
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime import api
 
-KEPT = 100
+MAX_CACHED_SAMPLES = 100
 """The most streams whose last sample is kept; the least recently used stream is dropped first."""
 
 
@@ -48,6 +48,6 @@ class Samples:
         sample = self._last.get(key)
         if sample is not None:
             self._last.move_to_end(key)
-            while len(self._last) > KEPT:
+            while len(self._last) > MAX_CACHED_SAMPLES:
                 self._last.popitem(last=False)
         return {"at": api.now(), "reason": reason, "sample": None if sample is None else asdict(sample)}

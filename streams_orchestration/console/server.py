@@ -16,7 +16,7 @@ from streams_orchestration.operators.serving.listener import Listener, Places, l
 from streams_orchestration.operators.serving.own_pages import is_loopback
 from streams_orchestration.runtime import api
 
-CONNECTIONS = 128
+MAX_CLIENT_CONNECTIONS = 128
 """The most connections at a time; an open page has one to six.
 
 If all connections are taken, the oldest page loses its connection.
@@ -110,7 +110,7 @@ def _listen(host: str, port: int) -> Listener:
         ConsoleError: the port cannot be used.
     """
     try:
-        return listen(host, port, Places(CONNECTIONS))
+        return listen(host, port, Places(MAX_CLIENT_CONNECTIONS))
     except OSError as error:
         message = f"port {port} on {host} cannot be used: {error.strerror}. Stop what listens there or use --port."
         raise ConsoleError(message) from error

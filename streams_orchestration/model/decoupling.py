@@ -18,15 +18,15 @@ MACHINES = 1000
 """The most machines that a problem may have."""
 
 Kind = Literal["source", "net_recv", "net_send", "net_self", "tee", "op", "sink"]
-LARGEST = 1e90
+MAX_NUMBER = 1e90
 """The largest number that a problem may contain; sums of products of three such numbers stay finite."""
 
 
 def _number(value: object) -> object:
     if isinstance(value, bool):
         refuse("SO0009", f"a number is expected, not {show(value)}")
-    if isinstance(value, int | float) and LARGEST < value < math.inf:
-        refuse("SO0401", f"a number of at most {LARGEST:g} is expected")
+    if isinstance(value, int | float) and MAX_NUMBER < value < math.inf:
+        refuse("SO0401", f"a number of at most {MAX_NUMBER:g} is expected")
     return value
 
 

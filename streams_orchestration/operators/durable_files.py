@@ -25,7 +25,7 @@ from typing import IO, Any
 
 from streams_orchestration import world
 
-AT_ONCE = 8
+MAX_PARALLEL_FLUSHES = 8
 """The largest number of files or directories that are flushed in parallel."""
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 """Error numbers that mean that a file system has no hard links."""
@@ -222,7 +222,7 @@ def _together(action: Callable[[Path], None], paths: Sequence[Path]) -> None:
             action(path)
         return
     *others, own = paths
-    with world.Pool(min(len(others), AT_ONCE - 1)) as pool:
+    with world.Pool(min(len(others), MAX_PARALLEL_FLUSHES - 1)) as pool:
         started = [pool.submit(action, path) for path in others]
         try:
             action(own)  # this thread would only wait

@@ -7,7 +7,7 @@ from collections import deque
 from streams_orchestration import world
 from streams_orchestration.operators.libraries import pa
 
-REMEMBERED = 4
+MAX_CACHED_ENCODINGS = 4
 """The number of column encodings cached per thread."""
 
 
@@ -18,7 +18,7 @@ class _Recent(world.Local):
     """
 
     def __init__(self) -> None:
-        self.columns: deque[tuple[pa.Array, tuple, pa.DictionaryArray]] = deque(maxlen=REMEMBERED)
+        self.columns: deque[tuple[pa.Array, tuple, pa.DictionaryArray]] = deque(maxlen=MAX_CACHED_ENCODINGS)
 
 
 _RECENT = _Recent()

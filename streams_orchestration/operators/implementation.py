@@ -15,7 +15,7 @@ from streams_orchestration.operators.spl.program_environment import setting_up
 from streams_orchestration.operators.states.timers import Timers
 
 log = logging.getLogger("streams.operator")
-CLASSES = 1_000
+MAX_CACHED_CLASSES = 1_000
 """The number of classes for which the result of the method checks is cached."""
 NO_WATERMARK = (
     "{}, but no watermark arrives at it: annotate an operator upstream of it with eventTime, and keep the attribute "
@@ -70,7 +70,7 @@ def _missing_method(kind: type[Operator], inputs: int) -> str | None:
     return f"{kind.__name__} has no method {name}, so {what}{nearest(name, own)}"
 
 
-@functools.lru_cache(maxsize=CLASSES)
+@functools.lru_cache(maxsize=MAX_CACHED_CLASSES)
 def _uncallable_method(kind: type[Operator]) -> str | None:
     """Describe the first overriding method whose signature differs from the base class; None if all fit."""
     base = SourceOperator if issubclass(kind, SourceOperator) else Operator

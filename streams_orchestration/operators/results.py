@@ -17,7 +17,7 @@ Offset = dict[str, Any]
 """A source's position as a JSON object, which only the source interprets."""
 
 
-SHOWN = 60
+MAX_SHOWN_CHARACTERS = 60
 """The number of characters of a value that errors show."""
 
 
@@ -50,7 +50,8 @@ def described(value: object) -> str:
         text = " ".join(repr(value).split())
     except Exception:  # noqa: BLE001  whatever the code of a user's class raises
         text = "a value"
-    return f"{text if len(text) <= SHOWN else text[: SHOWN - 3] + '...'} ({type(value).__name__})"
+    shown = text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[: MAX_SHOWN_CHARACTERS - 3]}..."
+    return f"{shown} ({type(value).__name__})"
 
 
 def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]:
@@ -91,7 +92,7 @@ def check_port(port: Any, outputs: Sequence[pa.Schema | None]) -> None:
     """Raise ResultError when there is no output port of this number."""
     if not isinstance(port, int) or not 0 <= port < len(outputs):
         there = f"there are {len(outputs)}, numbered from 0" if outputs else "it has no output ports"
-        message = f"there is no output port {port!r:.{SHOWN}}; {there}"
+        message = f"there is no output port {port!r:.{MAX_SHOWN_CHARACTERS}}; {there}"
         raise ResultError(message)
 
 

@@ -14,7 +14,7 @@ KEEPS_STATE = "redeploy_keeps_state"
 """The check of a deployment that tells whether a redeploy with the current spec would lose state."""
 VERDICT_TAG = "streams/verdict"
 """Run tag of a redeploy: its verdict, or `reverted`."""
-LISTED = 100
+MAX_TABLE_ROWS = 100
 """The most rows in the table of a redeploy."""
 _COLUMNS = {"what": "string", "name": "string", "action": "string", "rows": "int", "bytes": "int", "reason": "string"}
 
@@ -104,7 +104,7 @@ def _is_lost(action: OperatorAction, drop_state: Collection[str]) -> bool:
 def _table(outcome: Redeployment) -> dg.TableMetadataValue:
     """Return a table of the operators that lose state, then the units, then the other operators that change.
 
-    Rows beyond `LISTED` are only counted.
+    Rows beyond `MAX_TABLE_ROWS` are only counted.
     """
     lost = [each for each in outcome.operators if _is_lost(each, ())]
     others = [each for each in outcome.operators if each not in lost and each.action != "kept"]
@@ -113,8 +113,8 @@ def _table(outcome: Redeployment) -> dg.TableMetadataValue:
         *(("unit", each.unit, each.action, None, None, "") for each in outcome.units),
         *map(_operator_row, others),
     ]
-    if len(rows) > LISTED:
-        rows = [*rows[:LISTED], ("others", f"{len(rows) - LISTED} more", "", None, None, "")]
+    if len(rows) > MAX_TABLE_ROWS:
+        rows = [*rows[:MAX_TABLE_ROWS], ("others", f"{len(rows) - MAX_TABLE_ROWS} more", "", None, None, "")]
     columns = [dg.TableColumn(name, kind) for name, kind in _COLUMNS.items()]
     records = [dg.TableRecord(dict(zip(_COLUMNS, row, strict=True))) for row in rows]
     return dg.MetadataValue.table(records, dg.TableSchema(columns))

@@ -15,9 +15,9 @@ LABEL, LANE = 140.0, 58.0
 ROW = 34.0
 SPAN = 900.0
 """The most seconds that the upper part shows. It begins earlier if the last recovery of a unit began before that."""
-LISTED = 8
+MAX_DRAWN_RECOVERIES = 8
 """The most recoveries of a unit whose phases are drawn, counted back from the last recovery."""
-STEPS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400)
+GRID_SECONDS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400)
 INK, FAINT, LINE = "#0f172a", "#64748b", "#cbd5e1"
 WORKS, BROKEN, CUT, LOST, UNKNOWN = "#dcf5e4", "#fde2ec", "#15803d", INK, "#f1f5f9"
 PHASES = {
@@ -38,7 +38,7 @@ class _Lane:
 
     @property
     def listed(self) -> tuple[api.Recovery, ...]:
-        return self.recoveries[-LISTED:]
+        return self.recoveries[-MAX_DRAWN_RECOVERIES:]
 
     @property
     def known(self) -> float | None:
@@ -53,8 +53,8 @@ class _Lane:
 def draw_timeline(status: api.ApplicationStatus, cuts: Mapping[str, Sequence[api.Cut]], now: float) -> str:
     """Return an SVG image of each unit's work, epochs and failures over time, and below it the duration of each reset.
 
-    Only regions, and units that were reset, are drawn; without any, a sentence says so. The last `LISTED` resets of a
-    unit are drawn.
+    Only regions, and units that were reset, are drawn; without any, a sentence says so. The last
+    `MAX_DRAWN_RECOVERIES` resets of a unit are drawn.
 
     Args:
         status: the status of the application.
@@ -170,7 +170,7 @@ def _facts(unit: api.UnitStatus) -> str:
 
 
 def _axis(y: float, begin: float, end: float) -> Iterator[str]:
-    step = next((step for step in STEPS if (end - begin) / step <= 9), STEPS[-1])
+    step = next((step for step in GRID_SECONDS if (end - begin) / step <= 9), GRID_SECONDS[-1])
     yield f'<path d="M{LABEL:.1f} {y:.1f}H{WIDTH - MARGIN:.1f}" stroke="{LINE}"/>'
     at = begin - begin % step + step
     while at < end:

@@ -23,7 +23,7 @@ ADDRESS = "127.0.0.1"
 WEBSERVER = "streams_orchestration.orchestration.webserver"
 HOSTS = "STREAMS_UI_HOSTS"
 """Environment variable with further values of the header Host that the web server answers, separated by commas."""
-START_LIMIT = 90.0
+WEBSERVER_START_LIMIT = 90.0
 """Seconds that the web server may take until it answers; on a busy machine it gets more."""
 STOP_LIMIT = 15.0
 """Seconds a child may take to stop before it is killed."""
@@ -130,7 +130,7 @@ def _start(command: list[str], environment: Mapping[str, str], log: Path) -> sub
 
 def _await_ready(port: int, children: Mapping[Path, subprocess.Popen[bytes]]) -> None:
     patience, passed = api.LoadAdjustedClock(), 0.0
-    while patience.used < START_LIMIT:
+    while patience.used < WEBSERVER_START_LIMIT:
         passed = patience.look()
         _require_alive(children)
         try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.datastructures import Headers
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-CONNECTIONS = 128
+MAX_CLIENT_CONNECTIONS = 128
 """The most connections at a time; an open page has about seven."""
 SHUTDOWN_SECONDS = 2
 GRAPHQL = "/graphql"
@@ -116,7 +116,7 @@ def _serve(
     host, port = host or cli.DEFAULT_WEBSERVER_HOST, port or cli.DEFAULT_WEBSERVER_PORT
     app = create_app_from_workspace_process_context(context, prefix, poll_rate)
     try:
-        listener = listen(host, port, Places(CONNECTIONS))
+        listener = listen(host, port, Places(MAX_CLIENT_CONNECTIONS))
     except OSError as error:
         message = f"port {port} on {host} cannot be used: {error.strerror}. Stop what listens there or name another."
         raise click.ClickException(message) from error

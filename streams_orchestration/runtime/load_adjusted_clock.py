@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from streams_orchestration import world
 
-LONGEST = 10.0
+MAX_LOAD_FACTOR = 10.0
 """Largest factor by which a limit is extended on a busy machine."""
 
 
@@ -34,9 +34,9 @@ class LoadAdjustedClock:
     def look(self) -> float:
         """Add the time since the last call, divided by the current load, to `used`; return the real seconds so far.
 
-        The divisor is at least 1 and at most `LONGEST`.
+        The divisor is at least 1 and at most `MAX_LOAD_FACTOR`.
         """
         now = self._clock()
-        self.used += (now - self._at) / min(max(self._load(), 1.0), LONGEST)
+        self.used += (now - self._at) / min(max(self._load(), 1.0), MAX_LOAD_FACTOR)
         self._at = now
         return now - self._began

@@ -24,7 +24,7 @@ from typing import BinaryIO
 
 LOG_BYTES = 64 << 20
 """The size in bytes at which a log is rotated, unless a setting gives another one."""
-KEPT = 1
+MAX_OLD_LOGS = 1
 """The number of old files of a log that are kept."""
 COPIED_BYTES = 1 << 20
 """The number of bytes that are copied at a time."""
@@ -49,9 +49,10 @@ class _Old:
 
 
 def rotate(path: Path, limit: int) -> bool:
-    """Move the first bytes of a log that is longer than the limit to an old file; keep the newest `KEPT` old files.
+    """Move the first bytes of a log that is longer than the limit to an old file.
 
-    A rotation whose process died is completed first. Any process may call this at any time.
+    The newest `MAX_OLD_LOGS` old files are kept. A rotation whose process died is completed first.
+    Any process may call this at any time.
 
     Args:
         path: the path of the log.
@@ -76,7 +77,7 @@ def rotate(path: Path, limit: int) -> bool:
             if size <= limit:
                 return False
             _move(path, log, size)
-            for old in _olds(path)[:-KEPT]:
+            for old in _olds(path)[:-MAX_OLD_LOGS]:
                 old.path.unlink(missing_ok=True)
         finally:
             fcntl.flock(log, fcntl.LOCK_UN)  # a process that was forked meanwhile has the file open, too
@@ -186,7 +187,7 @@ class OpenLog:
 
 @contextmanager
 def open_log(path: Path) -> Generator[OpenLog]:
-    """Open a log, with its newest `KEPT` old files, for reading; wait while another process rotates it.
+    """Open a log, with its newest `MAX_OLD_LOGS` old files, for reading; wait while another process rotates it.
 
     Without locks in the file system, it may be rotated meanwhile.
 
@@ -198,7 +199,7 @@ def open_log(path: Path) -> Generator[OpenLog]:
         with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(log, fcntl.LOCK_SH)
             stack.callback(fcntl.flock, log, fcntl.LOCK_UN)
-        olds = _olds(path)[-KEPT:]
+        olds = _olds(path)[-MAX_OLD_LOGS:]
         base = olds[-1].end if olds else 0
         files = [(old.begin, stack.enter_context(old.path.open("rb"))) for old in olds]
         files.append((base, log))

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from streams_orchestration.cli import main, observing
 from streams_orchestration.cli.interrupts import Interrupts
-from streams_orchestration.cli.metrics_export import CONNECTIONS, _serve, metrics
+from streams_orchestration.cli.metrics_export import MAX_CLIENT_CONNECTIONS, _serve, metrics
 from streams_orchestration.operators.serving.http_server import HttpServer
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 from streams_orchestration.runtime.observing.exposition import opentelemetry
@@ -55,7 +55,7 @@ def test_idle_connections_keep_no_scraper_out_and_a_name_that_leads_here_is_refu
         _serve(home, "127.0.0.1", 0, stack)
         url = capsys.readouterr().err.split()[3]
         address = ("127.0.0.1", urlsplit(url).port)
-        for _ in range(2 * CONNECTIONS):
+        for _ in range(2 * MAX_CLIENT_CONNECTIONS):
             stack.enter_context(socket.create_connection(address))
         with urllib.request.urlopen(url, timeout=20) as answer:
             assert answer.status == 200

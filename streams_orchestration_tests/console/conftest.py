@@ -10,7 +10,7 @@ from streams_orchestration.console.access import Access
 from streams_orchestration.console.app import create_app
 from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.reader import SnapshotReader
-from streams_orchestration.console.server import CONNECTIONS
+from streams_orchestration.console.server import MAX_CLIENT_CONNECTIONS
 from streams_orchestration.operators.serving.http_server import HttpServer
 from streams_orchestration.operators.serving.listener import Places, listen
 from streams_orchestration_tests.console.deployed import Deployed
@@ -26,8 +26,8 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Deployed:
 
 @contextmanager
 def served(
-    reader: SnapshotReader, *, actions: bool = False, compilers: Compilers | None = None, most: int = CONNECTIONS,
-    through: Callable[[int], int] = lambda port: port,
+    reader: SnapshotReader, *, actions: bool = False, compilers: Compilers | None = None,
+    most: int = MAX_CLIENT_CONNECTIONS, through: Callable[[int], int] = lambda port: port,
 ) -> Iterator[str]:  # fmt: skip
     """The address of a console in a thread of this process.
 

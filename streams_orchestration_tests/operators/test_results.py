@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators import DataError, Operator, ProducedTo, Punctuation, TupleBatch, operator
 from streams_orchestration.operators.contract import PendingFile, SourceOperator
-from streams_orchestration.operators.results import SHOWN, described
+from streams_orchestration.operators.results import MAX_SHOWN_CHARACTERS, described
 from streams_orchestration.operators.testing import OperatorHarness
 
 ROW = "k string, n bigint"
@@ -168,7 +168,7 @@ class Unshowable:
 def test_any_value_is_shown_in_one_short_line(value: Any):
     text = described(value)
     assert text.endswith(f" ({type(value).__name__})")
-    assert len(text) <= SHOWN + len(type(value).__name__) + 3
+    assert len(text) <= MAX_SHOWN_CHARACTERS + len(type(value).__name__) + 3
     assert "\n" not in text
 
 

@@ -14,7 +14,14 @@ from streams_orchestration.operators.states import state as state_module
 from streams_orchestration.operators.states import tuple_log
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.states.state import LONGEST, SHARE, SMALL, StateError, dump_state, load_state
+from streams_orchestration.operators.states.state import (
+    MAX_CHAIN_FILES,
+    SHARE,
+    SMALL,
+    StateError,
+    dump_state,
+    load_state,
+)
 from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration_tests.examples import examples
 
@@ -102,7 +109,7 @@ def test_a_state_comes_back_from_any_chain_also_from_a_former_one(steps: list[tu
             history.append((list(stored.chain), stored.content()))
             assert contents(stored.loaded()) == stored.content()
             sizes = stored.sizes()
-            assert len(sizes) <= LONGEST
+            assert len(sizes) <= MAX_CHAIN_FILES
             assert sum(sizes[1:]) <= SHARE * sizes[0] * 1.01
 
 
@@ -121,7 +128,7 @@ def test_only_what_changed_is_stored_and_changes_are_gathered():
         stored.put(step * 200)
         stored.store()
         written += stored.sizes()[-1]
-        assert len(stored.chain) <= LONGEST
+        assert len(stored.chain) <= MAX_CHAIN_FILES
     assert written < 8 * whole
     assert contents(stored.loaded()) == stored.content()
 

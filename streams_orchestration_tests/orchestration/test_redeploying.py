@@ -17,7 +17,7 @@ from streams_orchestration.compiler.redeployment.states import remedy_of_gone
 from streams_orchestration.orchestration import state_check
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.asset_keys import own_key
-from streams_orchestration.orchestration.previews import KEEPS_STATE, LISTED, redeploy_metadata
+from streams_orchestration.orchestration.previews import KEEPS_STATE, MAX_TABLE_ROWS, redeploy_metadata
 from streams_orchestration.runtime import api, bringing_up, reverting
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -177,11 +177,11 @@ def test_no_error_of_an_op_sends_control_characters_to_a_terminal(
 
 
 def test_a_table_begins_with_what_is_lost_and_ends():
-    many = outcome(*[MOVED] * LISTED, LOST, units=2)
+    many = outcome(*[MOVED] * MAX_TABLE_ROWS, LOST, units=2)
     (table,) = [each for each in redeploy_metadata(many).values() if isinstance(each, dg.TableMetadataValue)]
     names = [dict(row.data)["name"] for row in table.records]
     assert names[:3] == ["New[0]", "region-0", "region-1"]
-    assert len(names) == LISTED + 1
+    assert len(names) == MAX_TABLE_ROWS + 1
     assert names[-1] == "3 more"
 
 

@@ -19,7 +19,7 @@ from streams_orchestration.compiler.decoupling.solving import solve
 from streams_orchestration.model.decoupling import Problem
 from streams_orchestration.model.diagnostics import ApplicationError
 
-EXACT = 70
+MAX_EXACT_SIZE = 70
 """The product of classes and machines up to which a problem is solved exactly, in about a second."""
 _STARTS = 3
 """The number of candidates that local search improves in a larger problem."""
@@ -55,7 +55,7 @@ def fewest_machines(problem: Problem, capacity: float, *, most: int) -> Decision
     def fits(decision: Decision | None) -> bool:
         return decision is not None and decision.evaluation.worst <= capacity * (1 + _SAME)
 
-    if contract(dataflow(fitted)).size * least > EXACT:
+    if contract(dataflow(fitted)).size * least > MAX_EXACT_SIZE:
         return _fewest_of_large(fitted, fits, least, most)
     best: Decision | None = None
     for count in range(least, most + 1):
@@ -140,7 +140,7 @@ def best_use(problem: Problem, *, solver: SolverChoice = "highs") -> Decision:
             on one machine are pinned to several or to be apart (SO0607), or the solver's process cannot be started
             (SO0612).
     """
-    if contract(dataflow(problem)).size * problem.params.k > EXACT:
+    if contract(dataflow(problem)).size * problem.params.k > MAX_EXACT_SIZE:
         decision = _approached(problem, _STEPS)
         if decision is not None:
             return decision

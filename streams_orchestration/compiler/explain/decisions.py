@@ -27,7 +27,7 @@ from streams_orchestration.compiler.stage import (
     THREADS,
 )
 
-MOST = 60
+MAX_LISTED_DECISIONS = 60
 """The most decisions that are listed for a stage."""
 _SHOWN = 12
 Decision = tuple[str, tuple[Fact, ...]]
@@ -36,30 +36,34 @@ Decision = tuple[str, tuple[Fact, ...]]
 def decisions(compilation: Compilation) -> dict[str, tuple[Section, ...]]:
     """Return for every stage its decisions: a section for each subject, or for all subjects with equal decisions.
 
-    A stage with more than `MOST` different decisions has one more section, which says that there are others.
+    A stage with more than `MAX_LISTED_DECISIONS` different decisions has one more section, which says that there are
+    others.
     """
     lookup = CompilationIndex(compilation)
     return {stage: tuple(_grouped(decided(lookup))) for stage, decided in _DECIDED.items()}
 
 
 def _grouped(decided: Iterable[Decision]) -> Iterator[Section]:
-    """Join subjects with equal facts into one section; leave out subjects without facts, and what exceeds `MOST`.
+    """Join subjects with equal facts into one section; leave out subjects without facts.
 
-    Of the subjects of a section, three are named.
+    After `MAX_LISTED_DECISIONS` sections, one says that there are others. Of the subjects of a section,
+    three are named.
     """
     subjects: dict[tuple[Fact, ...], list[str]] = {}
     more = False
     for subject, facts in decided:
         if not facts:
             continue
-        if facts in subjects or len(subjects) < MOST:
+        if facts in subjects or len(subjects) < MAX_LISTED_DECISIONS:
             subjects.setdefault(facts, []).append(subject)
         else:
             more = True
     for facts, names in subjects.items():
         yield Section(listed(names, 3), facts)
     if more:
-        yield Section("More", (Fact(f"only {MOST} different decisions are listed, and there are others"),))
+        yield Section(
+            "More", (Fact(f"only {MAX_LISTED_DECISIONS} different decisions are listed, and there are others"),)
+        )
 
 
 def _logical(lookup: CompilationIndex) -> Iterator[Decision]:
@@ -72,36 +76,36 @@ def _parallel(lookup: CompilationIndex) -> Iterator[Decision]:
     for region in lookup.logical.regions:
         explanation = parallel_explanation(lookup, region.index)
         yield explanation.question, tuple(fact for each in explanation.sections for fact in each.facts)
-    for splitter in lookup.physical.splitters[: MOST + 1]:
+    for splitter in lookup.physical.splitters[: MAX_LISTED_DECISIONS + 1]:
         yield f"Splitter {splitter.id}", tuple(splitter_facts(lookup, splitter))
 
 
 def _regions(lookup: CompilationIndex) -> Iterator[Decision]:
-    for region in lookup.compilation.regions.expanded[: MOST + 1]:
+    for region in lookup.compilation.regions.expanded[: MAX_LISTED_DECISIONS + 1]:
         explanation = region_explanation(lookup, region.index)
         yield explanation.question, tuple(fact for each in explanation.sections for fact in each.facts)
 
 
 def _event_time(lookup: CompilationIndex) -> Iterator[Decision]:
-    for graph in lookup.compilation.event_time.graphs[: MOST + 1]:
+    for graph in lookup.compilation.event_time.graphs[: MAX_LISTED_DECISIONS + 1]:
         time = TimeAttribute(graph.attribute, graph.type, graph.resolution)
         yield f"Event-time graph {graph.index} by {time}", tuple(graph_facts(lookup, graph))
 
 
 def _fusion(lookup: CompilationIndex) -> Iterator[Decision]:
-    for number in [*lookup.pes][: MOST + 1]:
+    for number in [*lookup.pes][: MAX_LISTED_DECISIONS + 1]:
         operators = lookup.names(lookup.pes[number].operators)
         why = (*pe_reasons(lookup, number), *host_reasons(lookup, number))
         yield f"PE {number}", (Fact(listed(operators, _SHOWN)), *why)
 
 
 def _threads(lookup: CompilationIndex) -> Iterator[Decision]:
-    for queue in lookup.compilation.threads.queues[: 4 * MOST]:
+    for queue in lookup.compilation.threads.queues[: 4 * MAX_LISTED_DECISIONS]:
         where = f"Queue before {lookup.name(queue.operator)}.{queue.port}"
         yield where, tuple(queue_facts(lookup, queue.operator, queue.port))
     locked = (number for number, each in enumerate(lookup.compilation.threads.operators) if each.locked)
     for number, operator in enumerate(locked):
-        if number > MOST:
+        if number > MAX_LISTED_DECISIONS:
             return
         yield f"Lock around {lookup.name(operator)}", tuple(lock_facts(lookup, operator))
 
@@ -120,7 +124,7 @@ def _deployment(lookup: CompilationIndex) -> Iterator[Decision]:
     plan = lookup.compilation.deployment
     if plan is not None and plan.refusal:
         yield "It cannot run here", (Fact(plan.refusal),)
-    for number in [*lookup.pes][: MOST + 1]:
+    for number in [*lookup.pes][: MAX_LISTED_DECISIONS + 1]:
         yield f"PE {number}", tuple(recovery_facts(lookup, number))
 
 

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.threads.origins import threading_model
 
 POLICY = "Sys.Wait"
 """The policy of added queues, which never drop."""
-SIZE = 1000
+QUEUE_SIZE = 1000
 """The size of an added queue in tuples."""
 
 
@@ -44,7 +44,7 @@ def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionP
             continue
         key = target, port
         if key not in queues and added_for(connection, fusion.pe_of, dedicated) is not None:
-            queues[key] = Queue(*key, injected=True, congestion_policy=POLICY, queue_size=SIZE)
+            queues[key] = Queue(*key, injected=True, congestion_policy=POLICY, queue_size=QUEUE_SIZE)
     return [queues[key] for key in sorted(queues)]
 
 

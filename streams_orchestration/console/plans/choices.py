@@ -14,7 +14,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.secrets import without_secrets
 
-MOST = 200
+MAX_ENTRIES = 200
 """The most entries in each mapping of choices, and most characters of a name or text."""
 TYPES: Mapping[str, click.ParamType] = {
     "fusion": CHOICES["fusion"],
@@ -101,12 +101,12 @@ class Choices:
 
 def _texts(document: Mapping[str, Any], key: str) -> dict[str, str]:
     texts: Any = document.get(key, {})
-    if not isinstance(texts, dict) or len(texts) > MOST:
-        message = f"{key} must be a mapping of at most {MOST} names."
+    if not isinstance(texts, dict) or len(texts) > MAX_ENTRIES:
+        message = f"{key} must be a mapping of at most {MAX_ENTRIES} names."
         raise ChoiceError(message)
     for name, text in texts.items():
-        if not isinstance(text, str) or max(len(name), len(text)) > MOST:
-            message = f"{key}: {name[:MOST]}: a text of at most {MOST} characters is expected."
+        if not isinstance(text, str) or max(len(name), len(text)) > MAX_ENTRIES:
+            message = f"{key}: {name[:MAX_ENTRIES]}: a text of at most {MAX_ENTRIES} characters is expected."
             raise ChoiceError(message)
     return texts
 

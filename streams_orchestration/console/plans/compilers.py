@@ -27,9 +27,9 @@ from streams_orchestration.runtime import api
 
 COMPILE_TIMEOUT_SECONDS = 60.0
 """The most seconds of a compilation."""
-KEPT = 8
+MAX_CACHED_PLANS = 8
 """The most plans that are kept for later requests of pages; the least recently used one is dropped first."""
-WAITING = 4
+MAX_WAITING_PAGES = 4
 """The most pages that may wait for their turn."""
 _COMMAND = [sys.executable, "-m", "streams_orchestration.console.plans.worker"]
 
@@ -102,12 +102,12 @@ class Compilers:
         return document | {"spec": spec, "plan": None if compilation is None else self.keep(compilation)}
 
     def keep(self, compilation: Compilation) -> str:
-        """Keep a plan until `KEPT` other plans have been used more recently, and return its number."""
+        """Keep a plan until `MAX_CACHED_PLANS` other plans have been used more recently, and return its number."""
         with self._keeping:
             self._made += 1
             number = str(self._made)
             self._plans[number] = compilation
-            while len(self._plans) > KEPT:
+            while len(self._plans) > MAX_CACHED_PLANS:
                 self._plans.popitem(last=False)
         return number
 
@@ -126,7 +126,7 @@ class Compilers:
 
     @contextmanager
     def _waits(self) -> Iterator[None]:
-        if self._waiting > WAITING:
+        if self._waiting > MAX_WAITING_PAGES:
             message = "The console is compiling for other pages. Try again in a moment."
             raise BusyError(message)
         self._waiting += 1

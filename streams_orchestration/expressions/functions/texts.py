@@ -10,16 +10,16 @@ from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.table import Binding, FunctionGroup, Operand, Resolved, TupleFunction
 from streams_orchestration.expressions.types import BINARY, INT, STRING, VOID
 
-LONGEST = 2**24
+MAX_TEXT_CHARACTERS = 2**24
 """The longest text that a function may make, in characters, so that a wrong count cannot exhaust memory."""
 
 TEXTS = FunctionGroup("Texts")
 
 
 def within_limit(length: int) -> int:
-    """Return the length; raise EvaluationError if it exceeds `LONGEST`."""
-    if length > LONGEST:
-        message = f"the text would have {length:,} characters; {LONGEST:,} are possible"
+    """Return the length; raise EvaluationError if it exceeds `MAX_TEXT_CHARACTERS`."""
+    if length > MAX_TEXT_CHARACTERS:
+        message = f"the text would have {length:,} characters; {MAX_TEXT_CHARACTERS:,} are possible"
         raise EvaluationError(message)
     return length
 

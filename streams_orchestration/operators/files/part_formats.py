@@ -18,7 +18,7 @@ from streams_orchestration.operators.libraries import pa, pq
 SinkFormat = Literal["parquet", "csv", "jsonl", "arrow", "splCsv", "splTxt", "line", "block", "bin"]
 MERGED_BYTES = 64 << 20
 """The approximate size in bytes of the tuples that a merge holds in memory and writes as one row group."""
-LINES = 65_536
+MAX_CONVERTED_ROWS = 65_536
 """The number of rows that are converted to text at once."""
 
 
@@ -90,11 +90,11 @@ def header_line(names: list[str], dialect: CsvDialect) -> bytes:
 
 
 def _write_texts(file: IO[bytes], table: pa.Table, write: Callable[[IO[bytes], pa.RecordBatch], None]) -> None:
-    """Convert tuples to text and write it, `LINES` rows at a time to limit memory.
+    """Convert tuples to text and write it, `MAX_CONVERTED_ROWS` rows at a time to limit memory.
 
     The text goes through a buffer, since Polars would write directly to the file with errors of its own.
     """
-    for batch in table.to_batches(max_chunksize=LINES):
+    for batch in table.to_batches(max_chunksize=MAX_CONVERTED_ROWS):
         text = io.BytesIO()
         write(text, batch)
         file.write(text.getbuffer())

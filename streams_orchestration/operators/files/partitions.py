@@ -14,7 +14,7 @@ from streams_orchestration.operators.libraries import np, pa
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 """The text that represents null in a directory name."""
-LONGEST = 255
+MAX_NAME_BYTES = 255
 """The largest length in bytes of a directory name."""
 _ESCAPED = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{}\[\]^]""")
 """Matches the characters that Hive and Spark escape as `%` and two hexadecimal digits."""
@@ -72,11 +72,11 @@ def named_directory(name: str | None) -> str:
     'data/a%3D1/%5Fx.csv'
 
     Raises:
-        DataError: the name is None or empty, has a part `..`, or has one of more than `LONGEST` bytes.
+        DataError: the name is None or empty, has a part `..`, or has one of more than `MAX_NAME_BYTES` bytes.
     """
     parts = [part for part in (name or "").split("/") if part not in ("", ".")]
     escaped = [_HIDDEN.sub(lambda mark: f"%{ord(mark[0]):02X}", _escaped(part)) for part in parts]
-    if not parts or ".." in parts or any(len(part.encode()) > LONGEST for part in escaped):
+    if not parts or ".." in parts or any(len(part.encode()) > MAX_NAME_BYTES for part in escaped):
         message = f"nameBy: {name!r:.80} is not a name of a file below the sink's directory"
         raise DataError(message)
     return "/".join(escaped)
@@ -102,7 +102,7 @@ def _directories(table: pa.Table, names: Sequence[str]) -> pa.Array:
         written = texts_of(values.dictionary) if decimal else pc.cast(values.dictionary, pa.string())
         texts = [NULL if text is None else _escaped(text) for text in written.to_pylist()]
         for text in texts:
-            if len(f"{name}={text}".encode()) > LONGEST:
+            if len(f"{name}={text}".encode()) > MAX_NAME_BYTES:
                 message = f"partitionBy: a value of {name} is too long to name a directory: {text!r:.80}"
                 raise DataError(message)
         chosen = pa.array([f"{name}={text}" for text in texts], pa.string()).take(values.indices)

@@ -13,7 +13,7 @@ _HEAD = struct.Struct("<IIQIIQ")
 """Header: length of the rest, checksum of all that follows it, first number, message count, length of facts, time."""
 _UNCHECKED = 8
 """The number of leading header bytes that the checksum does not cover."""
-LARGEST = 1 << 30
+MAX_RECORD_BYTES = 1 << 30
 """The largest record in bytes; a greater length means that the bytes are not a record."""
 HEAD_SIZE = _HEAD.size
 
@@ -88,11 +88,11 @@ class JournalRecord:
 
 
 def size_of(head: bytes) -> int | None:
-    """Return the length of a record in bytes; None if its header is incomplete or gives more than `LARGEST`."""
+    """Return the length of a record in bytes; None if its header is incomplete or says over `MAX_RECORD_BYTES`."""
     if len(head) < _HEAD.size:
         return None
     length = int.from_bytes(head[:4], "little")
-    return None if length > LARGEST else _HEAD.size + length
+    return None if length > MAX_RECORD_BYTES else _HEAD.size + length
 
 
 def load(content: bytes) -> JournalRecord | None:

@@ -31,7 +31,7 @@ from streams_orchestration.operators.lakes.data_files import (
 from streams_orchestration.operators.lakes.delta_store import DeltaStore
 from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError, lake_error
 from streams_orchestration.operators.lakes.fitting import Fit, TableColumn, WantedTable, fit
-from streams_orchestration.operators.lakes.on_disk import REPEATED, delta_files, sync_files
+from streams_orchestration.operators.lakes.on_disk import MAX_FLUSHED_COMMITS, delta_files, sync_files
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey, delivery_properties
@@ -85,7 +85,8 @@ class DeltaTarget(LakeTarget):
     def _refreshed(self, key: DeliveryKey) -> bool:
         """Load the newest version, or create a missing table if the sink may.
 
-        Return False if the delivery or a later one was already made, after flushing the `REPEATED` newest versions.
+        Return False if the delivery or a later one was already made, after flushing the newest `MAX_FLUSHED_COMMITS`
+        versions.
 
         Raises:
             LakeRefusedError: the table is missing, and the sink may not create it.
@@ -99,7 +100,7 @@ class DeltaTarget(LakeTarget):
         if made is None or made < key.number:
             return True
         # the process that delivered may have ended before the log was on disk
-        self._sync(self._table.version() - REPEATED)
+        self._sync(self._table.version() - MAX_FLUSHED_COMMITS)
         return False
 
     def _sync(self, before: int) -> None:

@@ -47,7 +47,7 @@ from streams_orchestration.operators.sinks.undeliverable import SetAside
 
 MARK = "streams.delivered."
 """Prefix of the table properties that store the last delivery of each sink in each life, and the date of its commit."""
-KEPT = timedelta(days=30)
+MARK_RETENTION = timedelta(days=30)
 """A mark is removed this long after its last commit, so that marks of ended lives do not accumulate."""
 _KEEPS_NULLS = "_keeps_nulls"
 
@@ -224,10 +224,10 @@ def _begun(table: Table, key: DeliveryKey) -> Transaction:
 
 
 def _is_old(table: Table, name: str, today: date) -> bool:
-    """Return True if a property is a mark that was not updated for `KEPT`."""
+    """Return True if a property is a mark that was not updated for `MARK_RETENTION`."""
     if not name.startswith(MARK):
         return False
-    return today - date.fromisoformat(table.properties[name].partition(" ")[2]) > KEPT
+    return today - date.fromisoformat(table.properties[name].partition(" ")[2]) > MARK_RETENTION
 
 
 def _summary(key: DeliveryKey) -> dict[str, str]:

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlparse
 
 from streams_orchestration.operators.durable_files import sync_contents, sync_names
 
-REPEATED = 100
+MAX_FLUSHED_COMMITS = 100
 """The number of newest commits to flush if a delivery was already made. Its process may have ended before flushing
 them.
 """

@@ -17,7 +17,7 @@ from streams_orchestration.operators.standard.file_source_parameters import File
 
 MOST_FILES = 500
 """The most files that are open at the same time."""
-AT_ONCE = 4_096
+MAX_READ_TUPLES = 4_096
 """The most tuples of a file that are read at once, before tuples of another file are submitted."""
 
 
@@ -142,7 +142,7 @@ class InterleavedFiles(FileSource):
             elif self.reading[first].waits:
                 break
             elif not self.reading[first].ended:
-                self.reading[first].fill(min(limit, AT_ONCE))
+                self.reading[first].fill(min(limit, MAX_READ_TUPLES))
             else:
                 self.reading[first].close()
                 gone = self.reading.pop(first)

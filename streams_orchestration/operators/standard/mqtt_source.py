@@ -23,7 +23,7 @@ from streams_orchestration.operators.journal.source import JournalParameters, Jo
 from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.packages import require_package
 
-WAITING = 10_000
+MAX_UNWRITTEN_MESSAGES = 10_000
 """The largest number of unwritten messages of quality of service 0. For 1 the broker's own limit applies."""
 KEEP_ALIVE_SECONDS = 30
 LONGEST_TOPIC = 65535
@@ -162,7 +162,8 @@ class MQTTSource(JournalSource):
     def _client(self, intake: Intake, loop: asyncio.AbstractEventLoop, arrived: asyncio.Queue[Any], name: str) -> Any:
         """Return a client whose thread puts events into the queue.
 
-        A message of quality of service 0 is dropped and counted as lost while more than `WAITING` events wait.
+        A message of quality of service 0 is dropped and counted as lost while more than `MAX_UNWRITTEN_MESSAGES`
+        events wait.
 
         Raises:
             RefusedError: the user or the password cannot be resolved.
@@ -203,7 +204,7 @@ class MQTTSource(JournalSource):
             say(RefusedError(message) if refused else "subscribed")
 
         def received(_client: Any, _data: Any, message: Any) -> None:
-            if message.qos == 0 and arrived.qsize() > WAITING:
+            if message.qos == 0 and arrived.qsize() > MAX_UNWRITTEN_MESSAGES:
                 loop.call_soon_threadsafe(
                     intake.count,
                     "lost",

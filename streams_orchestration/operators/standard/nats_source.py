@@ -26,7 +26,7 @@ from streams_orchestration.operators.journal.source import JournalParameters, Jo
 from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.packages import require_package
 
-AT_ONCE = 500
+MAX_FETCHED_MESSAGES = 500
 MOST_UNACKNOWLEDGED = 1000
 """The largest number of unacknowledged messages. It is far below the number of remembered keys, since these may repeat.
 """
@@ -159,7 +159,7 @@ class NATSSource(JournalSource):
         intake.receiving(about)
         while True:
             try:
-                messages = await subscription.fetch(AT_ONCE, FETCH_SECONDS)
+                messages = await subscription.fetch(MAX_FETCHED_MESSAGES, FETCH_SECONDS)
             except (errors.TimeoutError, TimeoutError):
                 if not client.is_connected:
                     message = f"{settings.url}: the connection was closed"

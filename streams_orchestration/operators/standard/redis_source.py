@@ -24,7 +24,7 @@ from streams_orchestration.operators.journal.source import JournalParameters, Jo
 from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.packages import require_package
 
-AT_ONCE = 500
+MAX_READ_ENTRIES = 500
 """Entries per read. It is far below the number of remembered keys, since unacknowledged entries may be repeated."""
 BLOCK_MILLISECONDS = 2000
 CONSUMER = "streams"
@@ -131,7 +131,7 @@ class RedisSource(JournalSource):
         position = "0"  # first the messages that were delivered and not acknowledged
         while True:
             answer = await client.xreadgroup(
-                place.name, CONSUMER, {settings.stream: position}, count=AT_ONCE, block=BLOCK_MILLISECONDS
+                place.name, CONSUMER, {settings.stream: position}, count=MAX_READ_ENTRIES, block=BLOCK_MILLISECONDS
             )
             entries = _entries(answer)
             if not entries:

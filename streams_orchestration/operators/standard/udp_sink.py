@@ -17,7 +17,7 @@ from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.standard.line_sinks import LineSinkParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 
-MOST_BYTES = 65_507
+MAX_DATAGRAM_BYTES = 65_507
 """The largest number of bytes in a datagram."""
 
 
@@ -79,8 +79,8 @@ class UDPSink(EpochSink):
         try:
             for batch in batches:
                 for row in self.parameters.rows(batch.arrow):
-                    if len(row) > MOST_BYTES:
-                        message = f"a tuple has {len(row)} bytes, but a datagram has at most {MOST_BYTES}"
+                    if len(row) > MAX_DATAGRAM_BYTES:
+                        message = f"a tuple has {len(row)} bytes, but a datagram has at most {MAX_DATAGRAM_BYTES}"
                         raise RefusedError(message)
                     self._sender(address[0]).sendto(row, address)
         except OSError as error:

@@ -16,7 +16,7 @@ from streams_orchestration.operators.serving.server_names import NAME, check_por
 from streams_orchestration.operators.standard.network_messages import NetworkParameters, NetworkSource
 from streams_orchestration.operators.standard.refused import REFUSED
 
-WAITING = 10_000
+MAX_UNWRITTEN_DATAGRAMS = 10_000
 """The largest number of unwritten datagrams."""
 WAITING_BYTES = 64 << 20
 """The largest total size in bytes of unwritten datagrams."""
@@ -104,7 +104,7 @@ class _Waiting:
 
     def add(self, value: bytes, sender: str) -> bool:
         """Add a datagram. Return False if the queue is full."""
-        if self._number >= WAITING or self._bytes + len(value) > WAITING_BYTES:
+        if self._number >= MAX_UNWRITTEN_DATAGRAMS or self._bytes + len(value) > WAITING_BYTES:
             return False
         self._number += 1
         self._bytes += len(value)

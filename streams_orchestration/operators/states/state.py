@@ -33,7 +33,7 @@ SMALL = 1 << 16
 SHARE = 0.5
 """Changes are stored while all changes of the chain take at most this share of the size of the whole state. Otherwise
 the whole state is stored."""
-LONGEST = 16
+MAX_CHAIN_FILES = 16
 """The largest number of files in a chain."""
 
 _MAGIC = b"STREAMS-STATE-1\n"
@@ -124,7 +124,7 @@ def _few_changed(parts: Mapping[str, Incremental], since: int) -> bool:
 def _kept(sizes: Sequence[int], size: int) -> int:
     """Return how many files of a chain to keep before changes of this size; 0 if the state should be stored whole."""
     kept = len(sizes)
-    while kept > 1 and (sizes[kept - 1] <= 2 * size or kept >= LONGEST):
+    while kept > 1 and (sizes[kept - 1] <= 2 * size or kept >= MAX_CHAIN_FILES):
         kept -= 1
         size += sizes[kept]
     return kept if sum(sizes[1:kept]) + size <= SHARE * sizes[0] else 0

@@ -30,7 +30,7 @@ from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.reading import opened_catalog, read_units
 from streams_orchestration.runtime.units.region_events import Event, ResetRequested, TimerFired
 from streams_orchestration.runtime.units.region_machine import LIMIT
-from streams_orchestration.runtime.units.unit_facts import ENDED
+from streams_orchestration.runtime.units.unit_facts import INACTIVE
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import observe
 
@@ -122,7 +122,7 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
     """
     with catalog.write_unit(application, unit) as connection:
         row = unit_row(connection, application, unit)
-        if row.state in ENDED or (generation is not None and row.generation > generation):
+        if row.state in INACTIVE or (generation is not None and row.generation > generation):
             return
         now = clock.now()
         mark_taken_up(connection, application, [unit])

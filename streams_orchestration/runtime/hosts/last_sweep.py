@@ -11,7 +11,7 @@ from streams_orchestration.runtime.storage.broken_disks import FileFailure
 
 CLEAR_SECONDS = 120.0
 """Seconds from the first failed attempt after which an application completes although files are left."""
-ATTEMPTS = 3
+MIN_ATTEMPTS = 3
 """The least number of attempts, since one may take `CLEAR_SECONDS`; a host may leave its machine after two."""
 PAUSES = Pauses(first=1.0, longest=20.0)
 """Pauses between attempts, each of which logs the files that it cannot remove."""
@@ -46,8 +46,8 @@ class LastSweep:
     def __call__(self) -> bool:
         """Try once, unless the pause after a failure lasts (`PAUSES`); return True if the application may complete.
 
-        It may complete if no files are left. It may also complete, with a warning in the log, after at least `ATTEMPTS`
-        failed attempts over at least `CLEAR_SECONDS`.
+        It may complete if no files are left. It may also complete, with a warning in the log, after at least
+        `MIN_ATTEMPTS` failed attempts over at least `CLEAR_SECONDS`.
         """
         if self._failures and world.monotonic() < self._next:
             return False
@@ -58,7 +58,7 @@ class LastSweep:
         self._since = self._since if self._failures else now
         self._failures += 1
         self._next = now + PAUSES.after(self._failures)
-        if now - self._since < CLEAR_SECONDS or self._failures < ATTEMPTS:
+        if now - self._since < CLEAR_SECONDS or self._failures < MIN_ATTEMPTS:
             return False
         log.warning(
             "The application completes, although files that no commit names could not be removed for %.0f s; the lines "

@@ -43,7 +43,7 @@ PAUSES = Pauses(first=MIN_INTERVAL_SECONDS, longest=60.0)
 """Pauses between two attempts while the server is not reached."""
 SHUTDOWN_SECONDS = 4.0
 """The most seconds that a stop waits for the last events."""
-STEPS = 5
+MAX_STEPS = 5
 """The most steps of one look: the end of the former run, a new run, its START, a RUNNING, its end."""
 
 log = logging.getLogger("streams.lineage")
@@ -121,7 +121,7 @@ class Reporter:
             self._thread.join(SHUTDOWN_SECONDS)
 
     def look(self, *, last: bool = False) -> None:
-        """Look at the application, and send the events that are due, in at most `STEPS` steps.
+        """Look at the application, and send the events that are due, in at most `MAX_STEPS` steps.
 
         Do nothing if the application is not deployed, or another process sends its events.
 
@@ -132,7 +132,7 @@ class Reporter:
             LineageError: an event could not be sent; it stays due.
             CatalogUnavailableError: the catalog is unavailable.
         """
-        for _ in range(STEPS):
+        for _ in range(MAX_STEPS):
             with self._catalog.read() as connection:
                 view = read_view(connection, self._catalog.home, self._application, last=last)
             if view is None or not self._tells(view, last=last):

@@ -1,8 +1,8 @@
 """Placing: assigns the hosts of an application to machines, and keeps hosts apart that must not share a machine.
 
 Branch and bound: hosts with the fewest candidate machines come first, and each tries its best machines first. The
-arrangement with the fewest violations wins, of those that were found in `STEPS` steps. Identical machines are tried
-once.
+arrangement with the fewest violations wins, of those that were found in `MAX_SEARCH_STEPS` steps. Identical machines
+are tried once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from streams_orchestration.runtime.units.status import HostStatus
 
 NONE_FAILED: Mapping[int, Mapping[str, int]] = {}
 """The record that no host has failed to use the files of a machine."""
-STEPS = 2000
+MAX_SEARCH_STEPS = 2000
 """The most steps of one search. After that, the best arrangement so far is taken."""
 
 
@@ -165,7 +165,7 @@ class _Search:
     def _search(self, free: Sequence[int], wrong: int, moves: int) -> tuple[dict[int, str], int]:
         """Search machines for hosts that must be apart from others. The first descent of the tree is greedy.
 
-        After `STEPS` steps, the best arrangement so far is taken.
+        After `MAX_SEARCH_STEPS` steps, the best arrangement so far is taken.
 
         Args:
             free: the hosts to place.
@@ -176,7 +176,7 @@ class _Search:
             The machine of each host, and the number of violations then.
         """
         best: dict[int, str] | None = None
-        fewest, steps = 0, STEPS
+        fewest, steps = 0, MAX_SEARCH_STEPS
         ways = [self._ways(free[0], moves)] if free else []
         costs, left = [wrong], [moves]
         while ways:

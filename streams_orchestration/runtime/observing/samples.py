@@ -30,7 +30,7 @@ from streams_orchestration.runtime.units.reading import application_row, opened_
 
 LONGEST_TEXT = 200
 """The most characters of a value that are shown."""
-MOST_BYTES = 4 * 1024 * 1024
+MAX_TEXT_BYTES = 4 * 1024 * 1024
 """The most bytes of tuples that are converted to text. If the tuples are larger, fewer are shown."""
 
 
@@ -74,7 +74,7 @@ class Sample:
 def read_sample(home: Home, application: str, compilation: Compilation, stream: str) -> Sample:
     """Read a sample of a stream, if its application was deployed with samples.
 
-    The sample has at most as many tuples as that setting says, and fewer if they have more than `MOST_BYTES`.
+    The sample has at most as many tuples as that setting says, and fewer if they have more than `MAX_TEXT_BYTES`.
 
     Args:
         home: the state directory.
@@ -150,7 +150,7 @@ def _sample(store: Store, stream: str, segments: Sequence[SegmentRow], most: int
         for batch in _batches(store, segments):
             schema = batch.schema
             part = batch.slice(0, most - len(rows))
-            while len(part) > 1 and part.nbytes > MOST_BYTES:
+            while len(part) > 1 and part.nbytes > MAX_TEXT_BYTES:
                 part = part.slice(0, len(part) // 2)
             columns = [
                 [_text(mask.attribute(field.name, value)) for value in _values(column)]

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 FIRST = 65_536
 """The most tuples of the first batch, when nothing is known yet."""
-LEAST = 1_024
-"""The least tuples of a batch that pacing aims at, unless the ceiling or `BYTES` is lower."""
+MIN_BATCH_TUPLES = 1_024
+"""The least tuples of a batch that pacing aims at, unless the ceiling or `TARGET_BYTES` is lower."""
 GROWTH = 8
 """The highest growth factor from one batch to the next; less if the batch would take too long at the measured rate."""
 BATCH_SECONDS = (0.1, 1.0)
 """Lower and upper bound of the target duration of a batch, in seconds."""
-REMEMBERED = 6
+RECENT_BATCHES = 6
 """Number of recent batches from which the pace is estimated."""
 PART = 1 / 3
 """The largest part of the period that a batch should take."""
-BYTES = 256 << 20
+TARGET_BYTES = 256 << 20
 """The number of bytes of incoming tuples that a batch aims at."""
 
 
@@ -39,7 +39,7 @@ class Pace:
         self.cores = cores
         self.limit = min(FIRST, ceiling)
         """The most tuples from each source, and from each stream unless its next segment is larger."""
-        self._seen: deque[tuple[int, float]] = deque(maxlen=REMEMBERED)
+        self._seen: deque[tuple[int, float]] = deque(maxlen=RECENT_BATCHES)
 
     def learn(self, results: Iterable[TaskResult], wall: float, period: float | None) -> None:
         """Adjust the limit of the next batch to the measurements of a batch; it is 1 to `ceiling`.
@@ -73,8 +73,8 @@ class Pace:
             wanted = max(wanted, 2 * rows)
         if work < 2 * target:  # on a busy machine, any batch may take twice its time now and then
             wanted = max(wanted, min(rows, FIRST))
-        wanted = max(min(wanted, rows * growth), LEAST)
-        self.limit = max(min(int(wanted), int(BYTES * rows / max(fullest.bytes_in, 1)), self.ceiling), 1)
+        wanted = max(min(wanted, rows * growth), MIN_BATCH_TUPLES)
+        self.limit = max(min(int(wanted), int(TARGET_BYTES * rows / max(fullest.bytes_in, 1)), self.ceiling), 1)
 
     def _line(self) -> tuple[float, float]:
         """Return the fixed seconds of work per batch, and the seconds per tuple, by a line through recent batches."""

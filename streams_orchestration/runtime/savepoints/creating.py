@@ -55,7 +55,7 @@ from streams_orchestration.runtime.units.reading import application_row, opened_
 
 CUT_TIMEOUT_SECONDS = 120.0
 """Default seconds in which the application must reach a cut."""
-COPIES = 8
+MAX_PARALLEL_COPIES = 8
 """The most states that are copied at the same time while the application is held."""
 
 
@@ -238,7 +238,7 @@ def _take(catalog: Catalog, application: str, programs: Sequence[PeProgram], dir
         plan = deployed_plan(connection, row)
         cut = read_cut(connection, application, programs, units)
         imports = tuple(_imports(connection, application, cut))
-    with world.Pool(COPIES) as pool:
+    with world.Pool(MAX_PARALLEL_COPIES) as pool:
         kept = pool.map(partial(_kept, directory / STATES), range(len(cut.states)), cut.states.values())
         states = dict(zip(cut.states, kept, strict=True))
     listed = tuple(sinks(catalog.home, programs))

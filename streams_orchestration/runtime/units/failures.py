@@ -19,7 +19,7 @@ from streams_orchestration.runtime.units.broken_disks import kind_of_end
 from streams_orchestration.runtime.units.clock_set_back import unit_changes
 from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log
-from streams_orchestration.runtime.units.unit_facts import ENDED, FailureCause, Health
+from streams_orchestration.runtime.units.unit_facts import INACTIVE, FailureCause, Health
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS
 
@@ -31,7 +31,7 @@ BACK_OFF = Pauses(first=1.0, longest=60.0)
 They apply to a line of code that fails at different tuples although epochs complete, and to a cause outside of the
 application, for which a setting may give another longest pause.
 """
-ATTEMPTS = Pauses(first=4.0, longest=600.0, factor=5.0)
+RESET_PAUSES = Pauses(first=4.0, longest=600.0, factor=5.0)
 """Pauses before resets for one cause while no epoch completes. Five attempts span 624 s."""
 LAUNCH_PAUSES = Pauses(first=15.0, longest=3600.0, factor=6.0)
 """Pauses before launches of a host that does not come up, from its third launch on. Five launches span 645 s."""
@@ -231,7 +231,7 @@ def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool)
     times = failed.failed_times if failed is not None else 0
     if unit.region is None and unit.restarts and detected - (unit.reset_times.at or 0.0) <= STEADY_SECONDS:
         times = max(times, unit.restarts + 1)
-    return detected + max(BACK_OFF.after(times - 1), ATTEMPTS.after(tried))
+    return detected + max(BACK_OFF.after(times - 1), RESET_PAUSES.after(tried))
 
 
 def _kind_of_host(host: HostStatus) -> str:
@@ -305,7 +305,7 @@ def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
         health: the health of its hosts and PEs; None if it is not known.
         now: unix seconds.
     """
-    if unit.state in ENDED:
+    if unit.state in INACTIVE:
         return False
     late = unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline
     waits = (unit.state == "UNHEALTHY" or unit.dirty) and unit.asked != unit.generation

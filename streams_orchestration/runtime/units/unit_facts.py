@@ -25,7 +25,7 @@ from streams_orchestration.runtime.units.region_events import (
 from streams_orchestration.runtime.units.region_machine import WORKING, step
 from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
 
-ENDED = ("COMPLETED", "STOPPED", "FAILED")
+INACTIVE = ("COMPLETED", "STOPPED", "FAILED")
 """States of a unit in which its state machine does nothing."""
 
 

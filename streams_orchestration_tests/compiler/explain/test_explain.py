@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application, compile_spec
 from streams_orchestration.compiler.explain import Explanation, UnknownSubjectError, code_explanation, explain
-from streams_orchestration.compiler.explain.decisions import MOST, decisions
+from streams_orchestration.compiler.explain.decisions import MAX_LISTED_DECISIONS, decisions
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.placement import together_or_apart
 from streams_orchestration.compiler.explain.threads import threads_into
@@ -151,12 +151,12 @@ def test_a_stage_with_very_many_decisions_says_that_not_all_are_listed():
     source = {"name": "S", "operator": "Source"}
     wide = [
         {"name": f"W{number}", "operator": "Work", "inputs": ["S"], "annotations": {"parallel": {"width": 1}}}
-        for number in range(2 * MOST)
+        for number in range(2 * MAX_LISTED_DECISIONS)
     ]
     listed = decisions(compile_application(graph(source, *wide)))[PARALLEL]
-    assert len(listed) == MOST + 1
+    assert len(listed) == MAX_LISTED_DECISIONS + 1
     assert [fact.text for fact in listed[-1].facts] == [
-        f"only {MOST} different decisions are listed, and there are others"
+        f"only {MAX_LISTED_DECISIONS} different decisions are listed, and there are others"
     ]
 
 

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.console.access import Access
 from streams_orchestration.console.app import create_app
 from streams_orchestration.console.plans.choices import ChoiceError
-from streams_orchestration.console.plans.compilers import KEPT, WAITING, BusyError, Compilers
+from streams_orchestration.console.plans.compilers import MAX_CACHED_PLANS, MAX_WAITING_PAGES, BusyError, Compilers
 from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.deployed import Deployed
@@ -102,7 +102,7 @@ def test_a_part_of_a_plan_is_explained(compilers: Compilers):
 
 def test_plans_are_kept_for_a_while(compilers: Compilers):
     compilation = compile_spec(compilers.specs[0])
-    numbers = [compilers.keep(compilation) for _ in range(KEPT + 1)]
+    numbers = [compilers.keep(compilation) for _ in range(MAX_CACHED_PLANS + 1)]
     client = client_of(compilers)
     assert client.get(f"/api/plans/{numbers[0]}/graph?stage=copy_plan").status_code == 404
     assert client.get(f"/api/plans/{numbers[-1]}/graph?stage=copy_plan").status_code == 200
@@ -120,7 +120,7 @@ def test_the_plan_of_a_deployed_application_is_read_from_the_catalog(deployed: D
 
 def test_no_more_pages_wait_than_may(compilers: Compilers):
     with ExitStack() as waiting:
-        for _ in range(WAITING + 1):
+        for _ in range(MAX_WAITING_PAGES + 1):
             waiting.enter_context(compilers._waits())
         with pytest.raises(BusyError), compilers._waits():
             pass

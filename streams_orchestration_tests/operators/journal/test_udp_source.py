@@ -56,7 +56,7 @@ def test_a_port_in_use_is_named(tmp_path: Path):
 
 
 def test_datagrams_that_wait_have_a_limit_of_number_and_bytes(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(udp_source, "WAITING", 3)
+    monkeypatch.setattr(udp_source, "MAX_UNWRITTEN_DATAGRAMS", 3)
     monkeypatch.setattr(udp_source, "WAITING_BYTES", 10)
 
     async def added() -> list[bool]:

@@ -54,7 +54,7 @@ def test_marks_in_an_iceberg_table_do_not_become_ever_more(tmp_path: Path, monke
     lake = Iceberg(tmp_path)
     bench = lake.sink()
     deliver(bench, ROWS, delivery(life="first"))
-    monkeypatch.setattr(iceberg_table, "KEPT", datetime.timedelta(days=-1))
+    monkeypatch.setattr(iceberg_table, "MARK_RETENTION", datetime.timedelta(days=-1))
     for life in ("second", "second", "third"):
         deliver(bench, ROWS, delivery(life=life))
     marks = sorted(name for name in lake.table().properties if name.startswith(iceberg_table.MARK))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streams_orchestration.runtime.programs.batches import TaskResult
-from streams_orchestration.runtime.queries.pacing import BYTES, FIRST, LEAST, PART, Pace
+from streams_orchestration.runtime.queries.pacing import FIRST, MIN_BATCH_TUPLES, PART, TARGET_BYTES, Pace
 
 PERIOD = 3.0
 TARGET = PERIOD * PART
@@ -34,7 +34,7 @@ def test_the_next_batch_does_not_take_too_long_even_if_all_time_comes_from_the_t
 
 
 def test_slow_operators_get_small_batches_but_never_tiny_ones():
-    assert paced(each=10.0).limit == LEAST
+    assert paced(each=10.0).limit == MIN_BATCH_TUPLES
 
 
 def test_the_ceiling_is_kept_from_the_first_batch_on():
@@ -43,7 +43,7 @@ def test_the_ceiling_is_kept_from_the_first_batch_on():
 
 
 def test_wide_tuples_are_bounded_by_memory():
-    assert paced(each=1e-9, width=1 << 20).limit * (1 << 20) <= BYTES
+    assert paced(each=1e-9, width=1 << 20).limit * (1 << 20) <= TARGET_BYTES
 
 
 def test_a_cost_that_does_not_depend_on_the_size_does_not_make_batches_small():

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.engine.spark.spark_home import cache_director
 
 FREE_BYTES = 1024 * 1024 * 1024
 """Bytes that must stay free on the disk for an archive to be written; an archive takes some 150 MB."""
-KEPT = 2
+MAX_ARCHIVES = 2
 """The number of archives that are kept, the last used ones."""
 STALE_SECONDS = 3600.0
 """The age in seconds at which an incomplete archive counts as left by a killed JVM."""
@@ -107,8 +107,8 @@ class ClassArchive:
     def keep(self) -> None:
         """Move the archive that the JVM has written to its place; do nothing if it has written none.
 
-        Incomplete archives that are older than `STALE_SECONDS`, and all but the `KEPT` last used archives, are removed.
-        Failures are logged.
+        Incomplete archives that are older than `STALE_SECONDS`, and all but the `MAX_ARCHIVES` last used archives, are
+        removed. Failures are logged.
         """
         if self.writes is None or not self.writes.exists():
             return
@@ -117,7 +117,7 @@ class ClassArchive:
             log.info("Spark's classes are archived in %s, for a quicker start", self.path)
             archives = sorted(self.path.parent.glob("spark-*.jsa"), key=lambda path: path.stat().st_mtime)
             stale = [path for path in self.path.parent.glob("spark-*.tmp*") if _age(path) > STALE_SECONDS]
-            for path in (*archives[:-KEPT], *stale):
+            for path in (*archives[:-MAX_ARCHIVES], *stale):
                 path.unlink(missing_ok=True)
         except OSError as error:
             log.warning("%s could not be written: %s", self.path, error.strerror)

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.transport.segments import read_segment, write
 
 WIDTHS = (1, 8, 64)
 """Numbers of columns in the samples, at 8 bytes a column."""
-MOST_BYTES = 16 << 20
+MAX_SAMPLE_BYTES = 16 << 20
 """The most bytes of one sample."""
 ROUNDS = 5
 """Rounds of each sample. The median counts."""
@@ -28,7 +28,7 @@ def calibrate(store: Store, rows: int, compression: str | None = None) -> tuple[
     Args:
         store: store of the transport. Everything written there is removed.
         rows: tuples per segment, as in the application's batches, since each segment has a fixed cost. Segments have
-            fewer tuples where they would exceed `MOST_BYTES`, and at least one.
+            fewer tuples where they would exceed `MAX_SAMPLE_BYTES`, and at least one.
         compression: compression of the transport.
 
     Returns:
@@ -40,7 +40,7 @@ def calibrate(store: Store, rows: int, compression: str | None = None) -> tuple[
     sent: list[Passage] = []
     received: list[Passage] = []
     for width in WIDTHS:
-        sample = _sample(max(1, min(rows, MOST_BYTES // (8 * width))), width)
+        sample = _sample(max(1, min(rows, MAX_SAMPLE_BYTES // (8 * width))), width)
         times = [_once(store, sample, compression) for _ in range(ROUNDS)]
         tuples, size = float(len(sample)), float(sample.nbytes)
         sent.append(Passage(tuples, size, _median([each for each, _ in times])))

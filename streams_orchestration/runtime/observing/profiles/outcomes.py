@@ -18,7 +18,7 @@ from streams_orchestration.runtime.storage.home import Home
 if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
 
-KEPT = 50
+MAX_COMPARISONS = 50
 """The most comparisons that are kept per application."""
 
 
@@ -64,7 +64,7 @@ def kept_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
 
 
 def keep_outcome(home: Home, application: str, outcome: Outcome, at: float) -> tuple[Path, list[dict[str, Any]]]:
-    """Store a comparison, and remove all but the newest `KEPT`; return the file's path, and the stored comparisons.
+    """Store a comparison, and remove all but the newest `MAX_COMPARISONS`; return the path and the comparisons.
 
     Args:
         home: the state directory.
@@ -75,7 +75,7 @@ def keep_outcome(home: Home, application: str, outcome: Outcome, at: float) -> t
     Raises:
         OutcomesError: the file cannot be read or written.
     """
-    kept = [*kept_outcomes(home, application), {"at": at, **outcome.document()}][-KEPT:]
+    kept = [*kept_outcomes(home, application), {"at": at, **outcome.document()}][-MAX_COMPARISONS:]
     path = _path(home, application)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.engine.spark.frames.analysis import (
     PROGRESS_LOG_SECONDS,
     AnalysisError,
 )
-from streams_orchestration.runtime.load_adjusted_clock import LONGEST, LoadAdjustedClock
+from streams_orchestration.runtime.load_adjusted_clock import MAX_LOAD_FACTOR, LoadAdjustedClock
 
 
 class Child:
@@ -32,7 +32,7 @@ class Child:
         return 0
 
 
-@pytest.mark.parametrize(("load", "factor"), [(0.1, 1.0), (1.0, 1.0), (4.0, 4.0), (1000.0, LONGEST)])
+@pytest.mark.parametrize(("load", "factor"), [(0.1, 1.0), (1.0, 1.0), (4.0, 4.0), (1000.0, MAX_LOAD_FACTOR)])
 def test_seconds_count_by_the_share_of_the_machine(load: float, factor: float):
     now = [0.0]
     patience = LoadAdjustedClock(lambda: now[0], lambda: load)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.engine.spark import class_archive
-from streams_orchestration.runtime.engine.spark.class_archive import KEPT, ClassArchive
+from streams_orchestration.runtime.engine.spark.class_archive import MAX_ARCHIVES, ClassArchive
 from streams_orchestration.runtime.engine.spark.spark_home import spark_home
 
 HOME = spark_home()
@@ -71,14 +71,14 @@ def test_a_directory_that_cannot_be_made_is_no_error(java: Path, tmp_path: Path)
 
 
 def test_only_the_last_ones_are_kept(java: Path, tmp_path: Path):
-    made = [written(ClassArchive.find(java, f"-Xmx{number}g", HOME, tmp_path)) for number in range(1, KEPT + 3)]
+    made = [written(ClassArchive.find(java, f"-Xmx{number}g", HOME, tmp_path)) for number in range(1, MAX_ARCHIVES + 3)]
     left = sorted(tmp_path.glob("spark-*.jsa"))
-    assert len(left) == KEPT
+    assert len(left) == MAX_ARCHIVES
     assert made[-1].path in left
 
 
 def test_one_that_is_in_use_is_kept(java: Path, tmp_path: Path):
-    made = [written(ClassArchive.find(java, f"-Xmx{number}g", HOME, tmp_path)) for number in range(1, KEPT + 1)]
+    made = [written(ClassArchive.find(java, f"-Xmx{number}g", HOME, tmp_path)) for number in range(1, MAX_ARCHIVES + 1)]
     for hour, archive in enumerate(made):
         os.utime(archive.path, (3600.0 * hour, 3600.0 * hour))
     used = ClassArchive.find(java, "-Xmx1g", HOME, tmp_path)
