@@ -22,7 +22,7 @@ from streams_orchestration_tests.simulation.pieces import counts, search
 from streams_orchestration_tests.simulation.replays import keep, kept, shrink
 from streams_orchestration_tests.simulation.runs import Case, Verdict
 from streams_orchestration_tests.simulation.shrinking import TRIES
-from streams_orchestration_tests.simulation.workers import simulated
+from streams_orchestration_tests.simulation.workers import simulated, warm
 
 
 def parser() -> argparse.ArgumentParser:
@@ -67,6 +67,7 @@ def main() -> int:
 
 def _serve() -> int:
     """Simulate what each line asks for; the answer is a line with the lines of JSON, or with the error."""
+    warm()
     for line in sys.stdin:
         said = io.StringIO()
         try:

@@ -127,6 +127,7 @@ class SharedFile:
         self._freed = Signal()
         self._open: dict[sqlite3.Connection, SimulatedProcess | None] = {}
         self._idle: list[sqlite3.Connection] = []
+        self._taken: dict[sqlite3.Connection, SimulatedProcess | None] = {}
         self._made: list[sqlite3.Connection] = []
         self._written: dict[sqlite3.Connection, set[str]] = {}
         """The tables that open transactions have written, apart from those that make the catalog."""
@@ -157,10 +158,14 @@ class SharedFile:
 
     def take(self) -> sqlite3.Connection:
         """Return an idle connection of the driver."""
-        return self._idle.pop() if self._idle else self._connect()
+        raw = self._idle.pop() if self._idle else self._connect()
+        current = self.scheduler.current
+        self._taken[raw] = current and current.process
+        return raw
 
     def give_back(self, raw: sqlite3.Connection) -> None:
         """Keep an idle connection of the driver."""
+        self._taken.pop(raw, None)
         if raw not in self._ended:
             self._idle.append(raw)
 
@@ -286,10 +291,12 @@ class SharedFile:
             self.scheduler.notify(self._freed)
 
     def end(self, process: SimulatedProcess) -> None:
-        """Roll back what a killed process has not committed."""
+        """Roll back what a killed process has not committed, and let others have its connections."""
         for raw in [raw for raw, owner in self._open.items() if owner is process]:
             raw.rollback()
             self._close(raw)
+        for raw in [raw for raw, owner in self._taken.items() if owner is process]:
+            self.give_back(raw)
 
 
 class SimulatedDatabase(SqliteDatabase):

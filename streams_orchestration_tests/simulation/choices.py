@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
+from math import inf
 
 Made = dict[str, dict[int, int]]
 """Stream -> number of the choice in it -> the option that was taken; those that took option 0 are left out."""
@@ -34,11 +35,10 @@ class Choices:
 
     def __init__(self, seed: int | None) -> None:
         self._seed = seed
-        self._streams: dict[str, random.Random] = {}
+        self._streams: dict[str, _Stream] = {}
         self._given: Mapping[str, Mapping[int, int]] = {}
         self._limits: Mapping[str, int] = {}
         """Stream -> number of the first choice that is not given."""
-        self._count: Counter[str] = Counter()
         self._sums: dict[int, tuple[Sequence[float], tuple[float, ...]]] = {}
         self.made: Made = {}
 
@@ -70,28 +70,42 @@ class Choices:
             stream: name of the stream.
             weights: how often each option comes, relative to the others.
         """
-        number = self._count[stream]
-        self._count[stream] = number + 1
-        if self._seed is None or number < self._limits.get(stream, 0):
-            option = self._given.get(stream, {}).get(number, 0)
+        of = self._streams.get(stream)
+        if of is None:
+            of = self._streams[stream] = self._stream(stream)
+        number = of.count
+        of.count = number + 1
+        if number < of.limit:
+            option = of.given.get(number, 0)
             option = option if option < len(weights) and weights[option] else 0
         else:
-            choose = self._streams.get(stream)
-            if choose is None:
-                choose = self._streams[stream] = random.Random(f"{self._seed} {stream}")
-            sums = self._sums_of(weights)
-            option = bisect_right(sums, choose.random() * sums[-1], 0, len(sums) - 1)
+            known = self._sums.get(id(weights))
+            sums = known[1] if known is not None and known[0] is weights else self._sums_of(weights)
+            at = of.random() * sums[-1]
+            option = 0 if at < sums[0] else bisect_right(sums, at, 0, len(sums) - 1)
         if option:
             self.made.setdefault(stream, {})[number] = option
         return option
 
+    def _stream(self, name: str) -> _Stream:
+        limit = inf if self._seed is None else self._limits.get(name, 0)
+        return _Stream(random.Random(f"{self._seed} {name}").random, self._given.get(name, {}), limit)
+
     def _sums_of(self, weights: Sequence[float]) -> tuple[float, ...]:
         """Return the sums of the first weights, of all numbers of them; weights do not change."""
-        known = self._sums.get(id(weights))
-        if known is not None and known[0] is weights:
-            return known[1]
         if len(self._sums) > SUMS:
             self._sums.clear()
         sums = tuple(accumulate(weights))
         self._sums[id(weights)] = weights, sums
         return sums
+
+
+@dataclass(slots=True)
+class _Stream:
+    """A stream of choices."""
+
+    random: Callable[[], float]
+    given: Mapping[int, int]
+    limit: float
+    """Number of the first choice that is not given."""
+    count: int = 0

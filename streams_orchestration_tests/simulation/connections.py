@@ -15,9 +15,10 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from sqlalchemy import JSON, Executable
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
-from sqlalchemy.engine.result import IteratorResult, SimpleResultMetaData
 from sqlalchemy.exc import DBAPIError, ResourceClosedError
 from sqlalchemy.util import LRUCache
+
+from streams_orchestration_tests.simulation.rows import Result
 
 Process = Callable[[Any], Any]
 UNSENT = "a statement that was not sent"
@@ -45,7 +46,11 @@ class Plan:
     """Parameters, in their order."""
     processors: Mapping[str, Process]
     """Parameter -> its conversion for the driver."""
-    metadata: SimpleResultMetaData | None
+    conversions: tuple[tuple[int, Process], ...]
+    """The conversions, each with the place of its parameter."""
+    text: str
+    """The statement; empty if it depends on the values of its parameters."""
+    keys: tuple[str, ...] | None
     """Columns of the result; None if only the driver knows them."""
     columns: tuple[tuple[int, Process], ...]
     """Columns of the result that are converted."""
@@ -87,7 +92,7 @@ class Statements:
         if known is not None and known.element() is element:
             return known
         compiled, extracted, collected, _ = element._compile_w_cache(
-            self.dialect, compiled_cache=self._compiled, column_keys=list(keys), for_executemany=False,
+            self.dialect, compiled_cache=self._compiled, column_keys=sorted(keys), for_executemany=False,
             schema_translate_map=None,
         )  # fmt: skip
         plan = self._plans.get(id(compiled))
@@ -106,12 +111,15 @@ class Statements:
         assert not compiled.update_prefetch, "no column has a value that each update sets"
         columns = compiled._result_columns
         found = ((at, self._processor(each.type)) for at, each in enumerate(columns))
-        metadata = SimpleResultMetaData([each.keyname for each in columns], [each.objects for each in columns])
         lists = [compiled.bind_names[each] for each in compiled.post_compile_params]
         if compiled.literal_execute_params or any(each.type._is_tuple_type for each in compiled.post_compile_params):
             lists = []
+        names, processors = tuple(compiled.positiontup or ()), dict(compiled._bind_processors)
+        depends = compiled.literal_execute_params or compiled.post_compile_params
         return Plan(
-            compiled, tuple(compiled.positiontup or ()), dict(compiled._bind_processors), metadata if columns else None,
+            compiled, names, processors,
+            tuple((at, processors[name]) for at, name in enumerate(names) if name in processors),
+            "" if depends else compiled.string, tuple(each.keyname for each in columns) if columns else None,
             tuple((at, process) for at, process in found if process is not None),
             compiled.statement.table.name if compiled.isinsert or compiled.isupdate or compiled.isdelete else "",
             tuple(lists), {},
@@ -123,13 +131,6 @@ class Statements:
 
     def _decoded(self, value: Any) -> Any:
         return self._load(value) if type(value) is str else value
-
-
-class Result(IteratorResult[Any]):
-    """The rows of a statement."""
-
-    rowcount: int = -1
-    """Rows that it has changed."""
 
 
 class Transactions(Protocol):
@@ -222,26 +223,33 @@ class LightConnection:
         if self._raw is None:
             msg = "This Connection is closed"
             raise ResourceClosedError(msg)
+        database, raw = self._database, self._raw
         try:
-            self._database.execute(self._raw)
+            database.execute(raw)
         except sqlite3.Error as error:
             raise self._error(UNSENT, error) from error
-        several = [parameters] if isinstance(parameters, Mapping) else list(parameters or ({},))
-        statement = self._database.statements.of(element, tuple(sorted(several[0])))
-        cursor = self._raw.cursor()
-        sql = statement.plan.compiled.string
+        several = [parameters] if isinstance(parameters, (dict, Mapping)) else list(parameters or ({},))
+        statement = database.statements.of(element, tuple(several[0]))
+        plan = statement.plan
+        sql = plan.compiled.string
         try:
+            cursor = raw.cursor()
             if len(several) == 1:
                 sql, values = _bound(statement, several[0])
                 cursor.execute(sql, values)
             else:
                 cursor.executemany(sql, [_bound(statement, each)[1] for each in several])
-            rows = cursor.fetchall() if cursor.description else []
-            if statement.plan.table:
-                self._database.wrote(self._raw, statement.plan.table)
+            rows = cursor.fetchall()
+            if plan.table:
+                database.wrote(raw, plan.table)
         except sqlite3.Error as error:
             raise self._error(sql, error) from error
-        return _result(statement.plan, cursor, rows)
+        keys = plan.keys
+        if keys is None:
+            keys = tuple(each[0] for each in cursor.description or ())
+        elif plan.columns and rows:
+            rows = [_converted(row, plan.columns) for row in rows]
+        return Result(keys, rows, cursor.rowcount)
 
     def scalars(self, element: Executable, parameters: Any = None) -> Any:
         """Run a statement; return its first column."""
@@ -259,11 +267,12 @@ class LightConnection:
 def _bound(statement: Statement, given: Mapping[str, Any]) -> tuple[str, list[Any]]:
     """Return the text and the parameters for the driver."""
     plan, own = statement.plan, statement.values
-    compiled, names, processors = plan.compiled, plan.names, plan.processors
-    if not (compiled.literal_execute_params or compiled.post_compile_params):
-        return compiled.string, [
-            (processors.get(name, _same))(given[name] if name in given else own[name]) for name in names
-        ]
+    if plan.text:
+        row = [given[name] if name in given else own[name] for name in plan.names]
+        for at, process in plan.conversions:
+            row[at] = process(row[at])
+        return plan.text, row
+    compiled, processors = plan.compiled, plan.processors
     values = {**own, **given}
     lengths = tuple(len(values[name]) for name in plan.lists)
     known = plan.texts.get(lengths)
@@ -284,17 +293,6 @@ def _bound(statement: Statement, given: Mapping[str, Any]) -> tuple[str, list[An
 
 def _same(value: Any) -> Any:
     return value
-
-
-def _result(plan: Plan, cursor: sqlite3.Cursor, rows: list[Any]) -> Result:
-    metadata = plan.metadata
-    if metadata is None:
-        metadata = SimpleResultMetaData([each[0] for each in cursor.description or ()])
-    elif plan.columns and rows:
-        rows = [_converted(row, plan.columns) for row in rows]
-    result = Result(metadata, iter(rows))
-    result.rowcount = cursor.rowcount
-    return result
 
 
 def _converted(row: Sequence[Any], columns: tuple[tuple[int, Process], ...]) -> tuple[Any, ...]:

@@ -25,6 +25,7 @@ from streams_orchestration.runtime.processes import MACHINE, ProcessIdentity, id
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.queries.scratch import Scratch
+from streams_orchestration.runtime.tasks import meter
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration_tests.simulation.scheduler import Scheduler, Signal, SimulatedProcess
 
@@ -70,6 +71,7 @@ class Cluster:
             patch.object(host_process, "_listen", lambda _host: None),
             patch.object(host_process, "hide_secrets", lambda: None),
             patch.object(host_process, "raise_open_files", lambda: None),
+            patch.object(meter, "clock", lambda: int(self.scheduler.now * 1e9)),
         ):
             yield
 
@@ -205,5 +207,7 @@ def switch(process: SimulatedProcess, before: SimulatedProcess | None) -> None:
             os.environ[MACHINE] = process.machine.name
         else:
             os.environ.pop(MACHINE, None)
-    stages._CACHE = process.state.setdefault("instances", InstanceCache())
-    durable_files._named = process.state.setdefault("directories on disk", set())
+    if "instances" not in process.state:
+        process.state |= {"instances": InstanceCache(), "directories on disk": set[Path]()}
+    stages._CACHE = process.state["instances"]
+    durable_files._named = process.state["directories on disk"]

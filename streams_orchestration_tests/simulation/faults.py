@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from streams_orchestration_tests.simulation.catalogs import SharedFile
 from streams_orchestration_tests.simulation.checks import Checks
@@ -86,7 +87,12 @@ Place = tuple[str, str]
 
 def kind_of(process: SimulatedProcess) -> str:
     """Return the first word of a process's name, which says what it is."""
-    return process.name.partition(" ")[0]
+    return _first_word(process.name)
+
+
+@cache
+def _first_word(name: str) -> str:
+    return name.partition(" ")[0]
 
 
 def may_come(kind: str, step: str, process: str) -> bool:

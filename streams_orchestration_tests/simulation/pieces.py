@@ -16,7 +16,7 @@ from streams_orchestration_tests.simulation.choices import Choices, Made
 from streams_orchestration_tests.simulation.marks import Marks
 from streams_orchestration_tests.simulation.replays import keep
 from streams_orchestration_tests.simulation.runs import Case, Verdict
-from streams_orchestration_tests.simulation.workers import Wanted, simulated
+from streams_orchestration_tests.simulation.workers import Wanted, simulated, warm
 
 RUNS = 8
 """Runs of a case, each with another seed."""
@@ -52,6 +52,7 @@ def search(seed: int, faults: int, most: int) -> int:
     """
     total: Counter[str] = Counter()
     command = f"--piece {faults} --seed {seed} --faults {most}"
+    warm()
     shapes, marks, kept = sorted(SIMULATED), Marks(), list[tuple[Case, Made]]()
     for number in count():
         if total["faults"] >= faults:

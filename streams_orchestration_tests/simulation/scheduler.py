@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import heapq
 import itertools
-import zlib
 from asyncio import AbstractEventLoop, _set_running_loop
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from zlib import crc32
 
 from greenlet import greenlet
 
@@ -299,7 +299,7 @@ class Scheduler:
         """Add a line to the trace."""
         text = f"{self.now:10.4f} {line.replace(self.place, '')}"
         self.trace.append(text)
-        self.mark = zlib.crc32(text.encode(), self.mark)
+        self.mark = crc32(text.encode(), self.mark)
         if self.tell is not None:
             self.tell(text)
 
@@ -310,20 +310,21 @@ class Scheduler:
             return
         self.steps += 1
         self.on_step(name)
-        seconds = STEP_SECONDS[self.choices.pick("schedule", STEP_WEIGHTS)]
+        until = self.now + STEP_SECONDS[self.choices.pick("schedule", STEP_WEIGHTS)]
         text = f"{self.now:10.4f} {thread.process.pid} {thread.name} {name}"
         self.trace.append(text)
-        self.mark = zlib.crc32(text.encode(), self.mark)
+        self.mark = crc32(text.encode(), self.mark)
         if self.tell is not None:
             self.tell(text)
-        self.sleep(seconds)
+        self._sleep_until(thread, until)
 
     def sleep(self, seconds: float) -> None:
         """Let this thread go on after some simulated seconds."""
-        thread = self._running()
-        until = self.now + max(seconds, 0.0)
-        alone = not self._queue or self._queue[0][0] > until
-        if alone and not thread.process.is_stopped and until <= self._until:
+        self._sleep_until(self._running(), self.now + max(seconds, 0.0))
+
+    def _sleep_until(self, thread: SimulatedThread, until: float) -> None:
+        queue = self._queue
+        if (not queue or queue[0][0] > until) and not thread.process.is_stopped and until <= self._until:
             self.now = until
             return
         self._enter(thread, until)

@@ -7,6 +7,7 @@ installed in the fork, so that what the runs are compared with is that of the pr
 from __future__ import annotations
 
 import contextlib
+import importlib
 import multiprocessing
 import os
 import shutil
@@ -20,6 +21,7 @@ import psutil
 from streams_orchestration_tests.chaos.undisturbed import Outcome
 from streams_orchestration_tests.simulation import cases
 from streams_orchestration_tests.simulation.choices import Choices
+from streams_orchestration_tests.simulation.fault_kinds import USUAL
 from streams_orchestration_tests.simulation.mutants import MUTANTS
 from streams_orchestration_tests.simulation.runs import MEMORY, Case, Verdict, prefix_of, run
 
@@ -30,6 +32,8 @@ PROCESSOR_SECONDS = 300.0
 POLL_SECONDS = 5.0
 CLOCK_FACTOR = 12
 """Times that a run may take its seconds by the clock, on a machine that does other work."""
+WARM = Case(seed=0, faults=20, shape="chain", machines=3, kinds=USUAL)
+"""A run that uses Polars nowhere, whose threads a fork would wait for in vain."""
 Wanted = Case | tuple[Case, Choices]
 """A case, perhaps with choices that are not those of its seed."""
 
@@ -62,6 +66,13 @@ def simulated(
                 yield Verdict(case, wrong=[f"its process has ended: {verdict}"])
                 break
             yield verdict
+
+
+def warm() -> None:
+    """Load and compile here what each of many forks would load and compile for itself."""
+    prepare(WARM.shape, WARM.variant)
+    assert not run(WARM).wrong
+    importlib.import_module("polars")
 
 
 def prepare(shape: str, variant: int) -> None:

@@ -20,9 +20,12 @@ GRACE_SECONDS = 3.0
 log = logging.getLogger("streams.orphans")
 
 # made once: making a statement takes longer than running it
-_p = tables.process
+_a, _h, _p = tables.application, tables.host, tables.process
 _FORGET = delete(_p).where(_p.c.application == bindparam("of"), _p.c.incarnation == bindparam("mine"))
 _RECORD = insert(_p)
+_PROCESSES = select(_p).where(_p.c.application == bindparam("of"))
+_HOSTS = select(_h).where(_h.c.application == bindparam("of"))
+_STATE = select(_a.c.state).where(_a.c.name == bindparam("of"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,11 @@ def stop_orphans(catalog: Catalog, application: str) -> tuple[Orphan, ...]:
     """
     if not catalog.exists:
         return ()
-    p, h, a = tables.process, tables.host, tables.application
+    mine = {"of": application}
     with catalog.read() as connection:
-        rows = connection.execute(select(p).where(p.c.application == application)).all()
-        hosts = HostRow.all(connection, select(h).where(h.c.application == application))
-        stopped = connection.scalar(select(a.c.state).where(a.c.name == application)) == "STOPPED"
+        rows = connection.execute(_PROCESSES, mine).all()
+        hosts = HostRow.all(connection, _HOSTS, mine)
+        stopped = connection.scalar(_STATE, mine) == "STOPPED"
     current = {host.id: host for host in hosts}
     groups: dict[tuple[int, str], list[ProcessIdentity]] = defaultdict(list)
     for row in filter(lambda row: is_here(row.space), rows):

@@ -11,8 +11,9 @@ import socket
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import ColumnElement, CursorResult, insert, select, update
+from sqlalchemy import CursorResult, bindparam, insert, select, update
 
 from streams_orchestration import world
 from streams_orchestration.runtime import clock
@@ -58,6 +59,14 @@ ORPHANS_SECONDS = 2.0
 """Least seconds between two looks for processes of hosts that have ended."""
 LEFTOVERS_SECONDS = 20.0
 """Least seconds between two looks for files left on the disk by hosts that run elsewhere now."""
+
+# made once: making a statement takes longer than running it
+_h, _m, _p = tables.host, tables.machine, tables.process
+_HOSTS = select(_h).where(_h.c.machine == bindparam("at"))
+_MINE = update(_m).where(_m.c.name == bindparam("at"), _m.c.space == bindparam("here"), _m.c.pid == bindparam("agent"))
+_RENEW = _MINE.values(lease_until=bindparam("until"), load=bindparam("busy"), standbys=bindparam("waiting"))
+_LEAVE = _MINE.values(state="DOWN", lease_until=bindparam("until"), standbys=0)
+_APPLICATIONS = select(_p.c.application).where(_p.c.space == bindparam("here")).distinct()
 
 log = logging.getLogger("streams.agent")
 
@@ -148,9 +157,8 @@ class Agent:
         if now - self._renewed >= RENEW_SECONDS:
             self._renew()
             self._renewed = now
-        h = tables.host
         with self._catalog.read() as connection:
-            self._hosts = HostRow.all(connection, select(h).where(h.c.machine == self._machine.name))
+            self._hosts = HostRow.all(connection, _HOSTS, {"at": self._machine.name})
         answer_log_requests(self._catalog, self._home, self._machine.name)
         for host in self._hosts:
             if host.state == "STARTING" and host.pid is None:
@@ -217,24 +225,22 @@ class Agent:
             )  # fmt: skip
 
     def _renew(self) -> None:
-        m = tables.machine
-        lease = clock.now() + LEASE_SECONDS
-        values = {"lease_until": lease, "load": world.load_average()[0], "standbys": self._launcher.waiting}
+        until = clock.now() + LEASE_SECONDS
+        values = {"until": until, "busy": world.load_average()[0], "waiting": self._launcher.waiting}
         with self._catalog.note() as connection:
-            renewed: CursorResult[tuple[()]] = connection.execute(update(m).where(*self._mine()).values(**values))
+            renewed: CursorResult[tuple[()]] = connection.execute(_RENEW, self._mine() | values)
         if renewed.rowcount == 0:
             message = f"machine {self._machine.name} was removed, or another agent has registered it"
             raise MachineError(message)
         shorten_leases(self._catalog)
 
     def _leave(self) -> None:
-        m = tables.machine
         with self._catalog.write() as connection:
-            connection.execute(update(m).where(*self._mine()).values(state="DOWN", lease_until=clock.now(), standbys=0))
+            connection.execute(_LEAVE, self._mine() | {"until": clock.now()})
 
-    def _mine(self) -> tuple[ColumnElement[bool], ...]:
-        m = tables.machine
-        return (m.c.name == self._machine.name, m.c.space == process_space(), m.c.pid == world.pid())
+    def _mine(self) -> dict[str, Any]:
+        """Return the parameters of statements on the row of this agent."""
+        return {"at": self._machine.name, "here": process_space(), "agent": world.pid()}
 
     def _start_alone(self, host: HostRow) -> None:
         """Start a host, unless its application is no longer wanted to run.
@@ -301,10 +307,8 @@ class Agent:
     def _tidy(self) -> None:
         """Kill orphans on this machine, which `stop_orphans` logs, and drop old requests for logs."""
         drop_old_log_requests(self._catalog)
-        p = tables.process
         with self._catalog.read() as connection:
-            mine = select(p.c.application).where(p.c.space == process_space()).distinct()
-            applications = connection.scalars(mine).all()
+            applications = connection.scalars(_APPLICATIONS, {"here": process_space()}).all()
         for application in applications:
             stop_orphans(self._catalog, application)
 

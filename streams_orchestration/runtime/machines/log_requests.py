@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 
 from streams_orchestration import world
 from streams_orchestration.runtime import clock
@@ -24,6 +24,11 @@ KEPT_SECONDS = 120.0
 ANSWER_BYTES = 1 << 20
 """The most bytes of all logs in one answer together."""
 POLL_SECONDS = 0.25
+
+# made once: making a statement takes longer than running it
+_r = tables.log_request
+_WAITING = select(_r).where(_r.c.machine == bindparam("at"), _r.c.answer.is_(None))
+_OLD = select(_r.c.id).where(_r.c.asked_at < bindparam("before")).limit(1)
 
 
 def ask_for_logs(
@@ -89,26 +94,23 @@ def answer_log_requests(catalog: Catalog, home: Home, machine: str) -> int:
         home: the state directory of the machine.
         machine: name of the machine.
     """
-    r = tables.log_request
-    waiting = select(r).where(r.c.machine == machine, r.c.answer.is_(None))
     with catalog.read() as connection:
-        requests = LogRequestRow.all(connection, waiting)
+        requests = LogRequestRow.all(connection, _WAITING, {"at": machine})
     for request in requests:
         most = ANSWER_BYTES // max(1, len(request.names))
         directory = home.logs(request.application)
         ends = read_ends(directory, request.names, request.lines, request.after, most=most)
         with catalog.write() as connection:
             answer = [asdict(end) for end in ends]
-            connection.execute(update(r).where(r.c.id == request.id).values(answer=answer))
+            connection.execute(update(_r).where(_r.c.id == request.id).values(answer=answer))
     return len(requests)
 
 
 def drop_old_log_requests(catalog: Catalog) -> None:
     """Drop requests to any machine that are older than `KEPT_SECONDS`."""
-    r = tables.log_request
-    old = r.c.asked_at < clock.now() - KEPT_SECONDS
+    before = clock.now() - KEPT_SECONDS
     with catalog.read() as connection:
-        if connection.execute(select(r.c.id).where(old).limit(1)).first() is None:
+        if connection.execute(_OLD, {"before": before}).first() is None:
             return
     with catalog.write() as connection:
-        connection.execute(delete(r).where(old))
+        connection.execute(delete(_r).where(_r.c.asked_at < before))

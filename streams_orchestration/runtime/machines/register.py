@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -18,7 +18,11 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.status import HostStatus
 
 _UNKNOWN = "there is no machine {name}; `streams agent` registers one"
-_MACHINES = select(tables.machine).order_by(tables.machine.c.name)  # made once: making one takes longer than running it
+
+# made once: making a statement takes longer than running it
+_m = tables.machine
+_MACHINES = select(_m).order_by(_m.c.name)
+_LATE = select(_m.c.name).where(_m.c.lease_until > bindparam("after"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +67,14 @@ def shorten_leases(catalog: Catalog) -> None:
     """
     if not clock.is_sure():
         return
-    m, end = tables.machine, clock.now() + LEASE_SECONDS
-    late = m.c.lease_until > end + AHEAD_SECONDS
+    end = clock.now() + LEASE_SECONDS
+    late = {"after": end + AHEAD_SECONDS}
     with catalog.read() as connection:
-        if connection.execute(select(m.c.name).where(late)).first() is None:
+        if connection.execute(_LATE, late).first() is None:
             return
     with catalog.write() as connection:
-        names = connection.scalars(select(m.c.name).where(late)).all()
-        connection.execute(update(m).where(m.c.name.in_(names)).values(lease_until=end))
+        names = connection.scalars(_LATE, late).all()
+        connection.execute(update(_m).where(_m.c.name.in_(names)).values(lease_until=end))
 
 
 def read_machines(home: Home) -> tuple[MachineStatus, ...]:

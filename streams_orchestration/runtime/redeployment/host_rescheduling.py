@@ -39,6 +39,11 @@ MOVE_RETRY_SECONDS = 60.0
 
 log = logging.getLogger("streams.agent")
 
+# made once: making a statement takes longer than running it
+_a = tables.application
+_HOSTS = select(tables.host)
+_RUNNING = select(_a.c.name).where(_a.c.wanted == _a.c.state, _a.c.wanted == "RUNNING")
+
 
 class HostRescheduler:
     """A thread that starts waiting hosts and moves misplaced ones, for all machines, while its agent leads.
@@ -82,11 +87,11 @@ class HostRescheduler:
         An application with a waiting host is not looked at for misplaced ones. Moves that fail are logged. Raises the
         errors of `launch`, and NotDeployedError if an application is dropped meanwhile.
         """
-        a, now = tables.application, clock.now()
+        now = clock.now()
         with self._catalog.read() as connection:
             machines = registered(connection)
-            rows = HostRow.all(connection, select(tables.host))
-            running = connection.scalars(select(a.c.name).where(a.c.wanted == a.c.state, a.c.wanted == "RUNNING")).all()
+            rows = HostRow.all(connection, _HOSTS)
+            running = connection.scalars(_RUNNING).all()
         if self._machine != leader(machines, now):
             return
         for application in sorted(running):

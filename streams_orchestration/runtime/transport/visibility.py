@@ -19,6 +19,16 @@ _PRODUCER = {
 
 They are made once, since making a statement takes longer than running it.
 """
+_s = tables.segment
+_READABLE = (
+    select(func.count())
+    .select_from(_s)
+    .where(
+        *(_s.c.application == bindparam("of"), _s.c.stream == bindparam("named")),
+        *(_s.c.number >= bindparam("first"), ~_s.c.retracted),
+    )
+)
+_READABLE_UP_TO = _READABLE.where(_s.c.epoch <= bindparam("completed"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +139,6 @@ def readable_segments(connection: Connection, application: str, stream: str, num
         number: the number of the first segment to count.
         completed: the last complete epoch that the reader sees; None for readers that see all segments.
     """
-    s = tables.segment
-    mine = (s.c.application == application, s.c.stream == stream, s.c.number >= number, ~s.c.retracted)
-    visible = () if completed is None else (s.c.epoch <= completed,)
-    return connection.scalar(select(func.count()).select_from(s).where(*mine, *visible)) or 0
+    statement = _READABLE if completed is None else _READABLE_UP_TO
+    mine = {"of": application, "named": stream, "first": number}
+    return connection.scalar(statement, mine if completed is None else mine | {"completed": completed}) or 0
