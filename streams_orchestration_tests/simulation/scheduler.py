@@ -31,7 +31,6 @@ SAME_SECONDS = 1.0
 FIRST_PID = 10_000_000
 """Greater than any pid of the machine that runs the simulation."""
 TRACE_LINES = 400
-
 GIVEN = "step at which it was given a host"
 """The key of a process's state for the step at which an agent, or a command, has made it a host."""
 

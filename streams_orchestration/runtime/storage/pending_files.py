@@ -118,4 +118,4 @@ def take_away(store: Store, pending: str) -> None:
 
 def forget_file(store: Store, pending: str) -> None:
     """Remove a waiting file and its copy on this machine; a failure is logged, and the file is swept later."""
-    remove_files(store, {pending, str(path_of(store, pending))})
+    remove_files(store, dict.fromkeys((pending, str(path_of(store, pending)))))
