@@ -39,8 +39,8 @@ class Mentions(NamedTuple):
         """Return True if the streams certainly have all mentioned attributes.
 
         Args:
-            inputs: the attributes of each input stream.
-            outputs: the attributes of each output stream.
+            inputs: the attributes of the input streams.
+            outputs: the attributes of the output streams.
         """
         common = set(inputs[0]).intersection(*inputs[1:]) if inputs else set[str]()
         return (

@@ -16,7 +16,7 @@ def submit_windows(operator: Operator, result: TupleBatch, sizes: np.ndarray) ->
     Args:
         operator: the operator that submits.
         result: the tuples of all windows, one window after another. Its watermarks must be at the ends of windows.
-        sizes: the number of tuples of each window.
+        sizes: the numbers of tuples of the windows.
     """
     context = operator.context
     if len(sizes) > 1 and context.unheeded(0):

@@ -7,13 +7,13 @@ from collections.abc import Hashable, Iterable, Mapping
 
 
 def best_matches(before: Mapping[int, Iterable[Hashable]], after: Mapping[int, Iterable[Hashable]]) -> dict[int, int]:
-    """Match each new group with the old group that it shares the most members with.
+    """Match new groups with the old groups that they share the most members with.
 
     No group is matched twice. The largest overlaps are matched first, then the smallest numbers.
 
     Args:
-        before: number of each old group -> its members.
-        after: number of each new group -> its members.
+        before: number of an old group -> its members.
+        after: number of a new group -> its members.
 
     Returns:
         New group -> old group, for the matched groups.

@@ -115,8 +115,8 @@ def _peers(compilation: Compilation, operators: Sequence[Hashable], ids: Sequenc
 
     Args:
         compilation: the plan.
-        operators: the identity of each physical operator.
-        ids: the run-time number of each PE.
+        operators: the identities of the physical operators.
+        ids: the run-time numbers of the PEs.
     """
     pe_of = compilation.fusion.pe_of
     peers: list[set[Hashable]] = [set() for _ in compilation.fusion.pes]

@@ -16,16 +16,16 @@ TOLERANCE = 1e-9
 def machine_counts(
     loads: Sequence[float], used: Sequence[bool], divisible: Sequence[bool], budget: int, epsilon: float
 ) -> tuple[int, ...]:
-    """Return the number of machines of each group, if groups share a budget of machines (rule Q7).
+    """Return the numbers of machines of groups that share a budget of machines (rule Q7).
 
     The numbers minimise the peak load of a machine plus `epsilon` times the sum over groups of a machine's load. Among
     equal results, they minimise that sum.
 
     Args:
-        loads: the load of each group.
+        loads: the loads of the groups.
         used: True if anything executes in the group, which then gets at least one machine, else none.
         divisible: True if the group may have several machines, each with its part of the load.
-        budget: the total number of machines, at least one for each used group.
+        budget: the total number of machines, at least one for every used group.
         epsilon: the weight of the sum.
     """
     least = [int(each) for each in used]

@@ -43,7 +43,7 @@ def without_loops(
     The only loops of parts that are left are loops of the operators themselves.
 
     Args:
-        looped: the operators of each of the PEs.
+        looped: the operators of the PEs, PE by PE.
         joined: operators that are never parted.
         successors: for each operator, the operators that it feeds.
         sharing: the rules by which pieces of different PEs may be merged; None to merge only pieces of one PE.

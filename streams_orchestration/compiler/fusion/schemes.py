@@ -93,7 +93,7 @@ def automatic_sizes(
 ) -> list[int]:
     """Return the number of PEs of each class: about one per resource, the PEs of isolated units included (rule 56).
 
-    Resources are each named host, each host of a pool, and the default host. A pool without a size counts as one host.
+    Resources are the named hosts, the hosts of pools, and the default host. A pool without a size counts as one host.
     Every class gets its minimum, and at most one PE for each of its units.
     """
     sizes = [0] * len(groups)

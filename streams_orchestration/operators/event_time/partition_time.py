@@ -133,8 +133,8 @@ def least_steps(olds: np.ndarray, places: np.ndarray, bound: int) -> tuple[np.nd
     (array([1, 2, 3]), array([2, 4, 5]))
 
     Args:
-        olds: the value before each rise.
-        places: the place after each rise.
+        olds: the values before the rises.
+        places: the places after the rises.
         bound: the minimum after all rises.
     """
     below = olds < bound

@@ -344,7 +344,7 @@ def divided_panes(
         groups: the groups.
         ticks: the number of ticks in a second.
         states: the states of the old replicas.
-        channels: for each state, the new channel of every key.
+        channels: the new channels of the keys, state by state.
         width: the number of new replicas.
 
     Yields:

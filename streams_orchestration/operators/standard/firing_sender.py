@@ -30,7 +30,7 @@ class FiringSender:
 
         Args:
             result: the tuples of all firings.
-            sizes: the number of tuples of each firing.
+            sizes: the numbers of tuples of the firings.
             marks: for each firing, the position of the watermark that caused it; ascending.
         """
         if self._operator.context.unheeded(0):

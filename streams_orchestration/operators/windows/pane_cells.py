@@ -158,8 +158,8 @@ class PaneCells:
         """Add tuples, in order of arrival, to the cells of their slices and keys.
 
         Args:
-            slices: the slice of each tuple.
-            keys: the number of each tuple's key.
+            slices: the slices of the tuples.
+            keys: the numbers of the tuples' keys.
             tuples: the tuples.
             pairs: the distinct pairs of partition and slice, if they are known; see `PaneEntries`.
         """
@@ -324,8 +324,8 @@ def within(slices: np.ndarray, partitions: np.ndarray | None, ranges: CellRanges
     """Find the items whose slices lie in ranges, range by range in order of slices.
 
     Args:
-        slices: the slice of each item.
-        partitions: the partition of each item; None if all ranges are of all partitions.
+        slices: the slices of the items.
+        partitions: the partitions of the items; None if all ranges are of all partitions.
         ranges: the ranges.
 
     Returns:

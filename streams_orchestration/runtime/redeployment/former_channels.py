@@ -80,8 +80,8 @@ def grouped(floors: Floors, states: Sequence[State], parts: Sequence[Sequence[St
 
     Args:
         floors: the watermarks, which `floors_of` has found for these states.
-        states: the stored state of each former replica.
-        parts: the states of each replica's objects.
+        states: the stored states of the former replicas.
+        parts: the states of the replicas' objects.
     """
     groups: list[list[State]] = [[] for _ in floors.watermarks]
     for channel, (state, own) in enumerate(zip(states, parts, strict=True)):

@@ -92,7 +92,7 @@ def _tag(tag: str, introducer: str) -> str:
 def _fuse(
     application: CompiledApplication, fused: dict[str, int], regions: set[int], configs: dict[int, dict[str, Any]]
 ) -> None:
-    """Set the placement tags of an already fused application, so that each of its PEs stays one PE.
+    """Set the placement tags of an already fused application, so that its PEs stay one PE each.
 
     Operators of a PE get a common colocation tag, and the first operator of each PE gets one exlocation tag for all.
     These tags replace the operators' own tags for PEs. If all operators of a PE are in one parallel region, there is
