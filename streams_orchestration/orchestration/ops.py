@@ -135,7 +135,7 @@ def _is_bounded_run(context: dg.OpExecutionContext) -> bool:
     return context.job_name == job_name(application_of(context), "available")
 
 
-def _request(config: DeployApplication, *, bounded: bool) -> api.Request:
+def _request(config: DeployApplication, *, bounded: bool) -> "api.Request":
     """Return the request that the config makes; a bounded run replaces no other plan.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What the tests of operators share: a table in each kind of database."""
+"""Fixtures that the tests of operators share: a table in each kind of database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of SPL share: options that one of them sets are those of this test only."""
+"""Fixtures that the tests of SPL share: options that one of them sets are those of this test only."""
 
 from __future__ import annotations
 
