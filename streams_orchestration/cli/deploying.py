@@ -125,7 +125,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
     """Reset one unit, or all failed units, to the last complete epoch; return the exit status.
 
     A unit that is complete or cannot be reset is reported, the others are reset, and the exit status is 1. Before that,
-    the command waits until it is known if hosts on silent machines live (`await_unheard`), and stops orphaned hosts.
+    the command waits until it is known if hosts on silent machines live, and stops orphaned hosts.
 
     Raises:
         NotDeployedError: the application is not deployed.

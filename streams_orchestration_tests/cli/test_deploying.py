@@ -296,7 +296,7 @@ def test_a_unit_is_reset_although_dagster_cannot_record_it(
     home, name = unrecorded
     [first, *_] = read_status(home, name).units
     done: list[Any] = []
-    monkeypatch.setattr(api, "await_unheard", lambda *_: None)
+    monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
     monkeypatch.setattr(api, "reset", lambda *given, **named: done.append((*given[1:], named)))
     monkeypatch.setattr(api, "await_running", lambda *given: done.append(given[3:]))
     assert main(["reset", name, "--unit", first.name]) == 0
