@@ -29,8 +29,9 @@ MISSING: Any = object()
 class Column:
     """An expression over the attributes of a stream; `str` gives its text.
 
-    Python's operators combine expressions: `+ - * / %`, `== != < <= > >=`, and `& | ~` for AND, OR and NOT. A value of
-    Python that no literal has raises ColumnError.
+    Python's operators combine expressions: `+ - * / % **`, unary `-`, `abs`, `[...]`, `== != < <= > >=`, and `& | ~`
+    for AND, OR and NOT. A value of Python that no literal has raises ColumnError, and so does a comparison with None,
+    for which there is `is_null`.
     """
 
     __slots__ = ("name", "tree")

@@ -157,7 +157,11 @@ class Foreground:
         api.reset(self._home, self._name, failure.unit, generation=failure.generation)
 
     def record_reset(self, failure: api.UnitFailure) -> None:
-        """Record in Dagster that the failed unit works again, unless a run has recorded it already."""
+        """Record in Dagster that the failed unit works again, unless a run has recorded it already.
+
+        The reset job runs in this process, and waits until the PEs of the unit work. For errors see
+        `Jobs.record_reset`.
+        """
         self._jobs.record_reset(failure)
 
     def deployed(self) -> bool:
@@ -171,7 +175,8 @@ class Foreground:
     def ended(self) -> bool:
         """Return True if the application is complete or stopped.
 
-        The catalog is read only if it has changed since the last call; the result is False if it cannot be read.
+        The catalog is read only if it has changed since the last call. The result is False if it has not changed, or
+        cannot be read.
         """
         mark = self._catalog.changes.mark()
         if mark == self._seen:

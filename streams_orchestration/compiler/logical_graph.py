@@ -260,6 +260,7 @@ class ConsistentAnnotation:
     """The full logical name of the annotated primitive operator or composite."""
     composite: bool
     trigger: Literal["periodic", "operatorDriven"] | None = None
+    """The trigger that the spec sets; None if it sets none, which means periodic, and for `autonomous`."""
     values: dict[str, float | int] = field(default_factory=dict[str, float | int])
     """The resolved values of the keys that the spec sets: period, drainTimeout, resetTimeout,
     maxConsecutiveResetAttempts, restart.pause, restart.limit."""

@@ -212,7 +212,10 @@ class _Typing:
         raise _no_function(syntax)
 
     def _as(self, node: TypedNode, kind: Type, offset: int) -> TypedNode:
-        """Return a node, converted to a type if needed; raise ExpressionError if that is not possible."""
+        """Return a node, converted to a type if needed; raise ExpressionError for a constant that cannot be converted.
+
+        The caller has found the types to be convertible.
+        """
         if node.type == kind:
             return node
         if isinstance(node, Literal) and node.value is None:

@@ -57,6 +57,7 @@ class ConsistentSupport(Element):
     member: Flag = True
     start: Flag = True
     reason: Text = ""
+    """The reason for a permission that is refused, as the error message shows it; empty for none."""
 
 
 _SUPPORTED = ConsistentSupport()

@@ -161,7 +161,10 @@ def default_value(kind: pa.DataType) -> Any:
 
 
 def fits(kind: pa.DataType, target: pa.DataType) -> bool:
-    """Return True if an attribute of type `target` can represent values of `kind`. Value ranges are not checked."""
+    """Return True if an attribute of type `target` can represent values of `kind`.
+
+    Neither the range nor the precision of values is checked. A struct fits if it has the target's fields.
+    """
     types = pa.types
     if kind == target or types.is_null(kind):
         return True

@@ -58,11 +58,11 @@ def bring_up(
 
 
 def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
-    """Write an application into the catalog as the one to run under its name, without starting its hosts.
+    """Write an application into the catalog as the one to run under its name.
 
-    Only a plan that replaces a deployed one needs hosts here: its trial is decided before the call returns.
-    Repeating a call that has succeeded keeps plan and state, unless the request starts over. A repeated start from a
-    savepoint is refused, unless it is `fresh`.
+    `launch` starts its hosts afterwards. A redeploy or a revert starts hosts here, too, since its trial is decided
+    before the call returns. Repeating a call that has succeeded keeps plan and state, unless the request starts over. A
+    repeated start from a savepoint is refused, unless it is `fresh`.
 
     Args:
         home: the state directory.

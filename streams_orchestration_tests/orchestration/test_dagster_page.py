@@ -18,7 +18,8 @@ import yaml
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.epochs import VERSION_TAG
-from streams_orchestration_tests.commands import POLL_SECONDS, TIMEOUT_SECONDS
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.commands import POLL_SECONDS, SPECS, TIMEOUT_SECONDS
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.dagster_page import (
     DEFS,
@@ -62,7 +63,7 @@ def shown(epoch: int) -> dg.AssetMaterialization:
 
 def test_every_snippet_is_known():
     own = {f"reports/defs/{name}.py" for name in [*OWN, "shops"]}
-    others = {"pyproject.toml", "reports/definitions.py", DEFS, "test_reports.py", "workspace.yaml"}
+    others = {"pyproject.toml", "reports/definitions.py", DEFS, "test_reports.py", "run_config.yaml", "workspace.yaml"}
     assert set(files()) == own | others | {"reports/defs/orders/defs.yaml"}
     assert len(commands("")) == len(commands("dg ")) + len(commands("python ")) + len(commands("dagster-daemon "))
 
@@ -78,6 +79,13 @@ def test_the_project_is_valid_and_has_what_the_page_names(project: Path, monkeyp
 
 def checks(defs: dg.Definitions) -> list[dg.AssetCheckSpec]:
     return [each for checked in defs.asset_checks or () for each in checked.check_specs]
+
+
+@pytest.mark.parametrize("job", ["flights__available", "flights__redeploy"])
+def test_the_run_config_fits_the_jobs_that_compile_and_deploy(tmp_path: Path, job: str):
+    (config,) = files()["run_config.yaml"]
+    defs = build_definitions(SPECS, Home(tmp_path / "home"))
+    dg.validate_run_config(defs.resolve_job_def(job), yaml.safe_load(config))
 
 
 def test_the_workspace_has_the_project_and_the_location_of_the_product():

@@ -285,7 +285,7 @@ def test_a_plan_is_recorded_once_when_all_of_it_works(daemon: Daemon, runtime: R
 
     assert not recorded(running(units=(replace(running().units[0], state="STARTED"),), state="WAITING"))
     (first,) = recorded(running())
-    assert (first.tags or {})["dagster/data_version"] == "fingerprint@life"
+    assert (first.tags or {})["dagster/data_version"] == "plan@life"
     assert not recorded(running(state="STOPPED"))
     assert not recorded(running())
     assert not recorded(running(state="STOPPED", fingerprint="other"))

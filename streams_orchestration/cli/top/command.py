@@ -20,9 +20,17 @@ SCREEN = "streams_orchestration.cli.top.screen:Screen"
 
 
 def top(application: str | None, delay: float) -> int:
-    """Show the running applications until the user ends it, or once without a terminal; return the exit status.
+    """Show one application, or all deployed ones, until the user ends it; without a terminal, print them once.
+
+    Args:
+        application: the name of the only application to show; None for all.
+        delay: seconds between two looks at the catalog.
+
+    Returns:
+        The exit status 0.
 
     Raises:
+        NotDeployedError: `application` is not deployed.
         StreamsRuntimeError: the package `textual` is missing at a terminal, or the catalog cannot be read.
     """
     home = api.Home.default()

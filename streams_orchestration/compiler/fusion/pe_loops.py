@@ -144,7 +144,8 @@ class _Pieces:
     def merge(self, kinds: Sequence[Hashable], may_share: Callable[[int, int], bool], wanted: int) -> None:
         """Merge pairs of parts, small ones first, until `wanted` parts are left or further merges would form a loop.
 
-        For each part, at most `_TRIES` partners are tried.
+        For each part, at most `_TRIES` partners are tried. More parts are left if the searches for loops of all calls
+        have taken `_STEPS` steps.
 
         Args:
             kinds: a value for every part; only parts with equal values are merged, and parts with None never.

@@ -101,7 +101,7 @@ def _redeployed(old: Compilation, running: Compilation, new: Compilation) -> Red
 
 
 def width_rows(change: WidthChange) -> list[tuple[str, str, str]]:
-    """Return rows of the parallel regions whose width changes."""
+    """Return a row for each parallel region whose width changes: `width`, the region, both widths as in `2 -> 4`."""
     return [("width", each.region, f"{each.old} -> {each.new}") for each in change.widths]
 
 

@@ -192,7 +192,7 @@ def cells(line: str, separator: str, texts: Sequence[bool] = ()) -> list[str]:
 
 
 def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return an Arrow column of values as SPL programs hold them: timestamps are integers of nanoseconds.
+    """Return a column of type `kind` from values as SPL programs hold them, with timestamps as integers of nanoseconds.
 
     Nanoseconds are cut off if the column counts microseconds.
     """

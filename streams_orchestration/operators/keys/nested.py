@@ -100,7 +100,7 @@ def _leaves(column: pa.Array) -> list[bytes]:
 
 
 def _number_type(kind: pa.DataType) -> pa.DataType | None:
-    """Return the integer type that holds the values of a type of fixed width; None for texts and decimals."""
+    """Return the integer type with the bits of a number, boolean or time; None for texts, bytes and decimals."""
     if pa.types.is_boolean(kind):
         return pa.int8()
     if pa.types.is_integer(kind):

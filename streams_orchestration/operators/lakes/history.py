@@ -109,7 +109,7 @@ class TableHistory(Protocol):
     place: str
 
     def start(self, start: Start) -> TablePosition:
-        """Return the position at which reading starts."""
+        """Return the position at which reading starts; raise DataError if the table lacks the version of `startAt`."""
         ...
 
     def newest(self) -> int:

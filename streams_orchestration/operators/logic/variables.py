@@ -15,7 +15,7 @@ from streams_orchestration.spl.programs.values import freezing, is_key, plain_fu
 from streams_orchestration.spl.types.types import BLOB, DECIMALS, FLOATS, Collection, Optional, Tuple, Type
 
 VARIABLES = "@variables"
-"""The name of the part of the state with all variables except maps and sets."""
+"""The name of the part of the state with the variables that are not parts of their own (`is_divided`)."""
 
 
 def is_divided(type_: Type) -> bool:

@@ -37,7 +37,8 @@ class EpochSink(Operator):
     ignores a key that it knows.
 
     If `deliver` raises, `streams status` shows the error and the delivery is retried after a growing pause. Nothing is
-    lost. While the target cannot be reached, the region cannot complete further epochs. Outside of regions every batch
+    lost. If `deliver` raises RefusedError, since the target will never take the tuples, the PE fails without a retry.
+    While 32 complete epochs wait for their delivery, the region ends no further epoch. Outside of regions every batch
     is an epoch.
 
     `deliver` is called in the host's process, on a separate object and on one thread.

@@ -121,7 +121,9 @@ def output_logic(
     after_input: bool = False,
     read: SplText | None = None,
 ) -> SourceLogic | None:
-    """Return the expressions of SPL in `output`, compiled; None if there are none.
+    """Return the logic of `spl` and the expressions of SPL in `output`, compiled; None if there is neither.
+
+    With `spl`, every text in `output` is an expression of SPL.
 
     Args:
         context: the operator's context.

@@ -97,7 +97,9 @@ class LineSinkParameters(CsvParameters):
         )
 
     def rows(self, batch: pa.RecordBatch) -> Iterator[bytes]:
-        """Yield the bytes of each tuple.
+        """Yield the bytes of each tuple without the attributes in `suppress`; formats of lines end with the line end.
+
+        A null of the format `block` is empty.
 
         Raises:
             DataError: the format or the encoding cannot represent a value.

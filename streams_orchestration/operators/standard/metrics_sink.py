@@ -81,7 +81,8 @@ class MetricsSinkParameters(ExpressionParameters):
 class MetricsSink(Operator):
     """Sets the operator's custom gauges to the values of expressions.
 
-    `streams status --metrics` shows them. A reset restores the values of the cut.
+    The value is of the latest tuple; null leaves a gauge unchanged. `streams status --metrics` shows the gauges. A
+    reset restores the values of the cut.
     """
 
     Parameters = MetricsSinkParameters

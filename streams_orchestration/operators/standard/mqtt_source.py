@@ -106,7 +106,8 @@ class MQTTSource(JournalSource):
         """Connect, subscribe, and receive messages until cancelled.
 
         Raises:
-            RefusedError: the broker refuses the client or a topic, or has lost the session and `onLostData` is `fail`.
+            RefusedError: the broker refuses the client or a topic, TLS with the broker fails, a credential cannot be
+                resolved, the journal is damaged, or the broker has lost the session and `onLostData` is `fail`.
             ConnectionError: the broker cannot be reached, or the connection was closed.
         """
         settings: MqttSourceParameters = self.parameters

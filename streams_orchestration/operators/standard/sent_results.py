@@ -15,7 +15,10 @@ _PANE = ("partition", "start", "end", "index", "timing")
 
 
 class PaneResults(NamedTuple):
-    """The results of groups in panes, in the order in which they are sent."""
+    """The results of groups in panes, in the order in which they are sent; all arrays have an item for each result.
+
+    `nth` and `timing` mean the same as in `Fired`, and `reached` has the values of each output attribute.
+    """
 
     keys: np.ndarray
     """The number that identifies the group key of each result."""

@@ -119,7 +119,8 @@ class Storage(Protocol):
     def publish(self, pending: Path, final: str) -> None:
         """Publish a local file under its final name, atomically. The pending name may remain.
 
-        May be repeated after a crash at any point, and by several processes at the same time.
+        On this machine, the name survives a loss of power only after `sync_names`. The call may be repeated after a
+        crash at any point, and by several processes at the same time.
 
         Raises:
             FileExistsError: another file of this machine has the final name. An object store replaces it.

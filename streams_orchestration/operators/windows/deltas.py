@@ -109,7 +109,10 @@ def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: An
 
 
 def _beyond(tops: np.ndarray, firsts: np.ndarray, size: Any) -> np.ndarray:
-    """Return for each value of `firsts` the first index at which the ascending `tops` exceed it by more than `size`."""
+    """Return for each value of `firsts` the first index at which the ascending `tops` exceed it by more than `size`.
+
+    The index is the length of `tops` if they never do.
+    """
     guess = np.searchsorted(tops, _shifted(firsts, size), side="right")
     return _corrected(guess, len(tops), lambda at, which: ~exceeds(tops[at], firsts[which], size))
 

@@ -37,7 +37,7 @@ class Grid(Protocol):
         ...
 
     def inside(self, times: np.ndarray) -> np.ndarray | None:
-        """Return a mask of the times that are in a pane; None if all are."""
+        """Return a mask of the times that are in a pane; None if panes leave no gaps, so that every time is in one."""
         ...
 
     def outside_range(self, times: np.ndarray) -> np.ndarray | None:
@@ -106,7 +106,7 @@ class IntervalGrid:
         return 2 * periods + (since - periods * self.period >= self._halved)
 
     def inside(self, times: np.ndarray) -> np.ndarray | None:
-        """Return a mask of the times that are in a pane; None if all are."""
+        """Return a mask of the times that are in a pane; None if panes leave no gaps, so that every time is in one."""
         if self.duration >= self.period:
             return None
         return self._since(times) % self.period < self.duration

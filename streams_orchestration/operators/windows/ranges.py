@@ -59,10 +59,10 @@ def groups_of(codes: np.ndarray, starts: np.ndarray, ends: np.ndarray, rows_at_o
 
 
 def reduce_ranges(operation: Any, values: np.ndarray, starts: np.ndarray, ends: np.ndarray, initial: Any) -> np.ndarray:
-    """Reduce ranges that may overlap with a binary ufunc, left to right, so that sums are bit-identical.
+    """Reduce ranges that may overlap with a binary ufunc, left to right, so that sums have the same bits in any batch.
 
-    The result of an empty range is `initial`. It loops over the ranges, or over the positions within them, whichever is
-    fewer.
+    Every range begins with `initial`, the neutral element of the ufunc, so an empty range gives `initial`. It loops
+    over the ranges, or over the positions within them, whichever is fewer.
     """
     result = np.full(len(starts), initial, values.dtype)
     lengths = ends - starts

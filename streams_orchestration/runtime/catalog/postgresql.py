@@ -198,7 +198,8 @@ class PostgresqlDatabase(Database):
 
         There are errors for a lock that was not free in time, a transaction that failed because of another one, missing
         tables, and a lost connection or another temporary fault; any other SQLSTATE gives a CatalogError that names the
-        server's log. An error without a SQLSTATE means that the server could not be reached.
+        server's log. An error without a SQLSTATE comes from a server that could not be reached or refused the
+        connection, or from the driver.
         """
         code, reason = getattr(error.orig, "sqlstate", None) or "", reason_of(error)
         if code == LOCK:

@@ -52,8 +52,9 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
         The moved hosts.
 
     Raises:
-        MachineError: the machine is not registered, no other machine takes a host, or an application did not reach a
-            cut in time and keeps running where it is. A registered machine stays DRAINING in any case.
+        MachineError: the machine is not registered, or its agent has ended; then nothing was changed. Or no other
+            machine takes a host, an application did not reach a cut in time and keeps running where it is, or hosts or
+            machines have changed meanwhile; then the machine stays DRAINING.
         BeingStartedError: another process is starting or redeploying an application.
         OnTrialError: the last redeploy of a stopped application is on trial.
         StateDirectoryError: the start of an application cannot be locked.

@@ -121,8 +121,8 @@ def redeploy(
         OnTrialError: an earlier redeploy is on trial, and the application is stopped.
         NotDeployedError: the application is not deployed.
         OtherVersionError: another version of the product wrote the deployed plan.
-        HostLaunchError: a host cannot be started, and no trial is open that could be reverted; or this process may have
-            too few files open to analyse queries.
+        HostLaunchError: a host cannot be started, and no trial is open that could be reverted; or the limit of open
+            files of this process is too low to analyse queries.
         InvariantError, StreamsRuntimeError: see `observe` and `switch`.
         CatalogError: the catalog cannot be used.
     """

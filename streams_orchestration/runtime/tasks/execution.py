@@ -48,7 +48,8 @@ class TaskRun:
     """One task of one batch.
 
     Methods that call an operator raise OperatorError if that operator raises, or one that it submits to. The creation
-    may raise Python's recursion limit, and raises OperatorError if an operator's class cannot be imported.
+    increases Python's recursion limit for a long chain of operators. It raises OperatorError if an operator's class
+    cannot be imported.
     """
 
     def __init__(

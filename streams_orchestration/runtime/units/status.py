@@ -229,7 +229,10 @@ class UnitsStatus:
         return UNHEALTHY if broken else self.state
 
     def state_of(self, pe: PeStatus) -> str:
-        """Return the state of a PE: `LOST` while its host is lost, otherwise the reported state."""
+        """Return the state of a PE: `LOST` if it waits, starts or runs while its host is lost.
+
+        Otherwise the result is the reported state, also for a PE that is complete, stopped or failed.
+        """
         lost = pe.state in ("WANTED", "STARTING", "RUNNING") and any(h.id == pe.host and h.lost for h in self.hosts)
         return LOST if lost else pe.state
 

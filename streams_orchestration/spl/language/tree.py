@@ -226,7 +226,7 @@ Expression = Name | Literal | Call | Member | Index | Slice | Prefix | Postfix |
 
 @dataclass(frozen=True, slots=True)
 class Variable(Node):
-    """A variable in a local declaration, with its initial value."""
+    """A variable in a local declaration, with its initial value if it has one."""
 
     name: Name
     value: Expression | None

@@ -267,7 +267,12 @@ def attribute_at(site: Scope, name: str, type_: Type) -> PortAttributeName | Non
 
 
 def tuple_at(site: Scope, meaning: PortName) -> PortName | None:
-    """Return the innermost input port with the same tuple type as a port at the invocation, or None."""
+    """Return the input port that a scope can read and that has the tuple type of a port at the invocation, or None.
+
+    Args:
+        site: the scope; its own ports come first, then those of the scopes around it, each in their order.
+        meaning: the port at the invocation.
+    """
     scope: Scope | None = site
     while scope is not None:
         ports = [each for each in scope.names.values() if isinstance(each, PortName)]

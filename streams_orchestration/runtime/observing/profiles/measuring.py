@@ -120,7 +120,7 @@ def _processor_seconds(status: ApplicationStatus) -> dict[int, float] | None:
 
 
 def _spent_since(before: dict[int, float], status: ApplicationStatus) -> float | None:
-    """Return the processor seconds of all hosts since `before`; None if a host was restarted or is gone."""
+    """Return the processor seconds of all hosts since `before`; None if a host was added, restarted or is gone."""
     now = _processor_seconds(status)
     if now is None or now.keys() != before.keys() or any(now[host] < before[host] for host in now):
         return None
