@@ -212,10 +212,7 @@ class _Typing:
         raise _no_function(syntax)
 
     def _as(self, node: TypedNode, kind: Type, offset: int) -> TypedNode:
-        """Return a node, converted to a type if needed; raise ExpressionError for a constant that cannot be converted.
-
-        The caller has found the types to be convertible.
-        """
+        """Return a node, cast to a permitted type; raise ExpressionError for a constant that cannot be converted."""
         if node.type == kind:
             return node
         if isinstance(node, Literal) and node.value is None:

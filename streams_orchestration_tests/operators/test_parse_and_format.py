@@ -262,7 +262,7 @@ def test_the_number_of_a_tuple_does_not_count_rows_that_were_dropped(name: str):
 def test_a_reason_counts_the_dropped_rows(caplog: pytest.LogCaptureFixture):
     harness = parse("n int NOT NULL", parsing="permissive")
     harness.send([(b"1\nx\n2\n",)]).send([(b"y\n",)])
-    assert [each.message.split(":")[0] for each in caplog.records] == ["row 2", "row 4"]
+    assert [each.getMessage().split(":")[0] for each in caplog.records] == ["row 2", "row 4"]
 
 
 def test_the_bytes_are_those_of_an_expression():

@@ -97,8 +97,8 @@ def check_operator(
 def _check_streams(invocation: Invocation, kind: str, inputs: Sequence[Port], output: Port, report: Report) -> None:
     """Report streams that an operator cannot pass on to its output port, because their tuple types differ.
 
-    A Union needs the attributes of its output; operators of `_PASSING` need the same type, at their first input port, a
-    Pair at all. Other operators and streams of unknown type are not checked.
+    A Union needs the attributes of its output. Operators of `_PASSING` need the same type at their first input port,
+    and a Pair at all ports. Other operators and streams of unknown type are not checked.
     """
     for at, (port, written) in enumerate(zip(inputs, invocation.inputs, strict=False)):
         stream = written.streams[0]

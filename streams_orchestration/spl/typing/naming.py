@@ -270,7 +270,7 @@ def tuple_at(site: Scope, meaning: PortName) -> PortName | None:
     """Return the input port that a scope can read and that has the tuple type of a port at the invocation, or None.
 
     Args:
-        site: the scope; its own ports come first, then those of the scopes around it, each in their order.
+        site: the scope; its own ports come first, then the ports of the scopes around it, in their order.
         meaning: the port at the invocation.
     """
     scope: Scope | None = site

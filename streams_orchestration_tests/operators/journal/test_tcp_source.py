@@ -141,7 +141,7 @@ def test_open_connections_are_closed_when_it_ends_and_nothing_is_logged_of_that(
             connection.sendall(lines(row(1)))
             assert connection.recv(10) == b"1\n"
         assert connection.recv(10) == b""
-    assert [record.message for record in caplog.records if record.name == "asyncio"] == []
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
 
 
 def test_more_connections_than_wanted_are_closed(tmp_path: Path):
