@@ -23,16 +23,20 @@ def completion(shell: str) -> None:
     write(script(click.get_current_context().find_root().command, {}, "streams", VARIABLE).source())
 
 
+def _logs(pattern: str) -> list[Path]:
+    """Return the paths below the directory of logs that match a pattern; none if the state directory cannot be used."""
+    try:
+        return list((api.Home.default().root / "logs").glob(pattern))
+    except api.StreamsRuntimeError:
+        return []
+
+
 def complete_application(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
     """Return the applications that have logs here, since opening the catalog would take too long.
 
     There are none if the state directory cannot be used.
     """
-    try:
-        logs = api.Home.default().root / "logs"
-    except api.StreamsRuntimeError:
-        return []
-    return sorted(path.name for path in logs.glob(f"{start}*") if path.is_dir())
+    return sorted(path.name for path in _logs(f"{start}*") if path.is_dir())
 
 
 def complete_savepoint(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
@@ -87,11 +91,7 @@ def complete_pe(context: click.Context, _parameter: click.Parameter, start: str)
 
     There are none if the state directory cannot be used.
     """
-    try:
-        logs = api.Home.default().root / "logs"
-    except api.StreamsRuntimeError:
-        return []
-    paths = logs.glob(f"{context.params.get('application') or '*'}/pe-*.log")
+    paths = _logs(f"{context.params.get('application') or '*'}/pe-*.log")
     pes = sorted({int(path.stem.removeprefix("pe-")) for path in paths})
     return [str(pe) for pe in pes if str(pe).startswith(start)]
 

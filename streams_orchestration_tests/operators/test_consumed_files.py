@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +77,33 @@ def test_a_file_that_was_not_read_or_has_changed_stays(directory: Path, restarts
     removing: Any = bench.operator
     removing.confirm(offset)
     assert left(directory) == ["0.csv", "a.csv"]
+
+
+def test_a_file_of_another_owner_is_moved(directory: Path, monkeypatch: pytest.MonkeyPatch):
+    """Only the owner of a file may set its times, and a second name of it has them anyway."""
+
+    def refuse(path: str | Path, *_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path))
+
+    bench = source(directory, deleteFile=False, moveFileToDirectory="done")
+    offset = bench.produce().offset
+    monkeypatch.setattr(os, "utime", refuse)
+    moving: Any = bench.operator
+    moving.confirm(offset)
+    assert left(directory / "done") == ["a.csv", "b.csv"]
+
+
+def test_a_symbolic_link_is_moved_itself(directory: Path):
+    """Its target stays, even if the link no longer leads there from the other directory."""
+    (directory / "own").mkdir()
+    (directory / "a.csv").rename(directory / "own" / "a.csv")
+    (directory / "a.csv").symlink_to("own/a.csv")
+    bench = source(directory, deleteFile=False, moveFileToDirectory="done")
+    moving: Any = bench.operator
+    moving.confirm(bench.produce().offset)
+    assert (directory / "done" / "a.csv").is_symlink()
+    assert left(directory / "done") == ["a.csv", "b.csv"]
+    assert (directory / "own" / "a.csv").exists()
 
 
 def test_a_moved_file_takes_no_name_of_another(directory: Path):

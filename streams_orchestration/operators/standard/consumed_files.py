@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -109,19 +110,25 @@ class ConsumedFiles(FileSource):
             OSError: the file cannot be linked or copied, or the name not be flushed.
         """
         target = self._free_name(file)
-        if not target.exists():
+        if not os.path.lexists(target):
             link_or_copy(file, target)
-            shutil.copystat(file, target)
+            if not _is_same(target, file):
+                shutil.copystat(file, target)
         sync_names([target])
 
     def _free_name(self, file: Path) -> Path:
         """Return the first path in the directory that no other file has: the file's name, or its name and a number."""
         place = self.context.base / (self.parameters.move_file_to_directory or "") / file.name
         number = 0
-        while place.exists() and not place.samefile(file):
+        while os.path.lexists(place) and not _is_same(place, file):
             number += 1
             place = place.with_name(f"{file.name}.{number}")
         return place
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Return True if two paths are names of one file or of one symbolic link, which is not followed."""
+    return os.path.samestat(path.lstat(), other.lstat())
 
 
 def _stamp(path: Path) -> list[int]:
