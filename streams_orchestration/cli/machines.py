@@ -92,7 +92,7 @@ def resume(name: str) -> int:
     Raises:
         MachineError: the machine is not registered, or its agent has ended.
     """
-    api.set_state(api.Home.default(), name, "UP")
+    api.set_machine_state(api.Home.default(), name, "UP")
     return answer(lambda: {"machine": name, "state": "UP"}, f"{name} takes hosts again.")
 
 
@@ -102,7 +102,7 @@ def remove(name: str) -> int:
     Raises:
         MachineError: the machine is not registered, its agent is up, or hosts live there.
     """
-    api.forget(api.Home.default(), name)
+    api.forget_machine(api.Home.default(), name)
     return answer(lambda: {"removed": name}, f"{name} is removed.")
 
 

@@ -71,7 +71,12 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.logs import LogEnd, log_names, read_end, read_ends
     from streams_orchestration.runtime.loop_errors import LoopErrors
     from streams_orchestration.runtime.machines.agent import Agent, Machine
-    from streams_orchestration.runtime.machines.register import MachineStatus, forget, read_machines, set_state
+    from streams_orchestration.runtime.machines.register import (
+        MachineStatus,
+        forget_machine,
+        read_machines,
+        set_machine_state,
+    )
     from streams_orchestration.runtime.machines.standbys import Standbys
     from streams_orchestration.runtime.observing.compilations import (
         deployed_compilation,

@@ -110,7 +110,7 @@ def _status(machine: MachineRow, hosts: Mapping[str, Sequence[str]], now: float)
     )  # fmt: skip
 
 
-def set_state(home: Home, name: str, state: str) -> None:
+def set_machine_state(home: Home, name: str, state: str) -> None:
     """Set whether new hosts are placed on a machine: `UP` allows that, `DRAINING` does not. No host is moved.
 
     Raises:
@@ -126,7 +126,7 @@ def set_state(home: Home, name: str, state: str) -> None:
         connection.execute(update(m).where(m.c.name == name).values(state=state))
 
 
-def forget(home: Home, name: str) -> None:
+def forget_machine(home: Home, name: str) -> None:
     """Remove a machine from the register.
 
     Raises:

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.deployment.deployment import begin_again
 from streams_orchestration.runtime.errors import MachineError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.machines.placing import arrange, residents
-from streams_orchestration.runtime.machines.register import registered, set_state
+from streams_orchestration.runtime.machines.register import registered, set_machine_state
 from streams_orchestration.runtime.redeployment.draining import drain, units_on_hold
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
 from streams_orchestration.runtime.storage.home import Home
@@ -63,7 +63,7 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
         StreamsRuntimeError: see `observe`.
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
-    set_state(home, name, "DRAINING")
+    set_machine_state(home, name, "DRAINING")
     catalog = Catalog(home)
     h = tables.host
     with catalog.read() as connection:

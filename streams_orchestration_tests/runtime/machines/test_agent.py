@@ -25,7 +25,12 @@ from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.limits import LEASE_SECONDS
 from streams_orchestration.runtime.machines import agent as agents
 from streams_orchestration.runtime.machines import register
-from streams_orchestration.runtime.machines.register import forget, read_machines, set_state, shorten_leases
+from streams_orchestration.runtime.machines.register import (
+    forget_machine,
+    read_machines,
+    set_machine_state,
+    shorten_leases,
+)
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import ProcessIdentity, process_space
 from streams_orchestration.runtime.storage.home import Home
@@ -121,7 +126,7 @@ def test_a_process_that_an_agent_did_not_write_down_is_no_host(place: Place, mon
 
 
 def test_a_machine_that_is_drained_stays_so_when_its_agent_comes_back(place: Place):
-    set_state(place.home, "m", "DRAINING")
+    set_machine_state(place.home, "m", "DRAINING")
     place.set(tables.machine, space=ELSEWHERE, lease_until=0.0)
     place.registered("m")
     assert read_machines(place.home)[0].state == "DRAINING"
@@ -287,7 +292,7 @@ def test_a_reset_takes_hosts_without_storage_off_a_machine_that_is_drained(
     now = clock.now()
     place.set(tables.host, space=ELSEWHERE, state="RUNNING", heartbeat_at=now, storage_failed_at=since)
     place.registered("n")
-    set_state(place.home, "m", state)
+    set_machine_state(place.home, "m", state)
     for unit in read_status(place.home, place.name).units:
         reset(place.home, place.name, unit.name)
     assert place.host.machine == machine
@@ -321,7 +326,7 @@ def test_a_machine_in_use_is_not_forgotten(place: Place, prepare: Any, message: 
     if place.host.machine:
         place.agents["m"]._leave()
     with pytest.raises(MachineError, match=message):
-        forget(place.home, "m")
+        forget_machine(place.home, "m")
 
 
 def test_a_machine_that_registers_before_it_is_forgotten_is_in_use(place: Place, monkeypatch: pytest.MonkeyPatch):
@@ -333,16 +338,16 @@ def test_a_machine_that_registers_before_it_is_forgotten_is_in_use(place: Place,
 
     monkeypatch.setattr(register, "_catalog", registered_meanwhile)
     with pytest.raises(MachineError, match="machine late is UP; end its agent first"):
-        forget(place.home, "late")
+        forget_machine(place.home, "late")
 
 
 def test_a_machine_whose_agent_has_ended_is_forgotten(place: Place):
     place.agents["m"]._leave()
     assert read_machines(place.home)[0].state == "DOWN"
-    forget(place.home, "m")
+    forget_machine(place.home, "m")
     assert read_machines(place.home) == ()
 
 
 def test_a_machine_that_is_not_there(place: Place):
     with pytest.raises(MachineError, match="there is no machine x; there are m"):
-        set_state(place.home, "x", "UP")
+        set_machine_state(place.home, "x", "UP")

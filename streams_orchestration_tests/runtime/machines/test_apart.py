@@ -14,7 +14,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset
-from streams_orchestration.runtime.machines.register import set_state
+from streams_orchestration.runtime.machines.register import set_machine_state
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment.host_moves import drain_machine
 from streams_orchestration.runtime.redeployment.host_rescheduling import HostRescheduler
@@ -141,11 +141,11 @@ def test_a_drain_keeps_hosts_apart_by_moving_others_too(tmp_path: Path, hosts: F
         place.registered(name, *tags)
     picky = stored_requirements(HostRequirements(1, None, ("ssd",), ("apart",)))
     place.set(tables.host, tables.host.c.id == 1, requirements=picky)
-    set_state(place.home, "b", "DRAINING")
+    set_machine_state(place.home, "b", "DRAINING")
     control.launch(place.catalog, place.name)
     start(place)
     assert place.on == {0: "a", 1: "c"}
-    set_state(place.home, "b", "UP")
+    set_machine_state(place.home, "b", "UP")
     drain_machine(place.home, "c", within=10.0)
     assert place.on == {0: "b", 1: "a"}
 

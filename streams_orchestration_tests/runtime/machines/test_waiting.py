@@ -11,7 +11,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import awaiting, control
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import WaitingForMachineError
-from streams_orchestration.runtime.machines.register import set_state
+from streams_orchestration.runtime.machines.register import set_machine_state
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment.host_rescheduling import HostRescheduler
 from streams_orchestration.runtime.units.failures import failures
@@ -59,10 +59,10 @@ def test_it_is_started_when_a_machine_comes(place: Place):
 
 def test_it_is_started_when_its_machine_takes_hosts_again(place: Place):
     place.registered("south")
-    set_state(place.home, "south", "DRAINING")
+    set_machine_state(place.home, "south", "DRAINING")
     control.launch(place.catalog, place.name)
     assert "south is drained" in (place.host.error or "")
-    set_state(place.home, "south", "UP")
+    set_machine_state(place.home, "south", "UP")
     HostRescheduler(place.home, "north").look()
     assert (place.host.state, place.host.machine) == ("STARTING", "south")
 
