@@ -65,7 +65,7 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
         ran = _runs(home, name)
         if not ran:
             note(f"Starting {name} ...")
-        restored = api.bring_up(home, lock, wanted, request, asked_at=api.this_process_began()).restored
+        restored = api.bring_up(home, lock, wanted, request, asked_at=api.read_process_start()).restored
         if restored is not None:
             for line in restored_lines(restored):
                 note(line)

@@ -106,7 +106,7 @@ class Foreground:
             StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; `bring_up` lists the
                 reasons.
         """
-        brought = api.bring_up(self._home, lock, wanted, request, asked_at=api.this_process_began())
+        brought = api.bring_up(self._home, lock, wanted, request, asked_at=api.read_process_start())
         self._deployed = True
         if brought.restored is not None:
             for line in restored_lines(brought.restored):

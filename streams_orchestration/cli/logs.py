@@ -26,7 +26,7 @@ class Logs:
 
     Attributes:
         names: the names of the logs, such as `pe-3`.
-        read: a function that returns the ends of logs, as `read_ends` does.
+        read: a function that returns the ends of logs, as `read_log_ends` does.
         machine: the machine whose agent is asked; None for this machine.
     """
 
@@ -110,7 +110,7 @@ def _sources(home: api.Home, application: str, pe: int | None) -> list[Logs]:
             else:
                 far.setdefault(part.machine, []).append(part.log.stem)
     if not far:  # logs of an earlier plan are here, too
-        names = api.log_names(home.logs(application))
+        names = api.list_logs(home.logs(application))
         near[home.logs(application)] = [name for name in names if pe is None or name == f"pe-{pe}"]
     return [here(directory, names) for directory, names in near.items()] + [
         _logs_elsewhere(home, application, machine, names) for machine, names in sorted(far.items())
@@ -119,7 +119,7 @@ def _sources(home: api.Home, application: str, pe: int | None) -> list[Logs]:
 
 def here(directory: Path, names: Sequence[str]) -> Logs:
     """Return the logs in a directory of this machine."""
-    return Logs(names, lambda wanted, lines, after: api.read_ends(directory, wanted, lines, after))
+    return Logs(names, lambda wanted, lines, after: api.read_log_ends(directory, wanted, lines, after))
 
 
 def _logs_elsewhere(home: api.Home, application: str, machine: str, names: Sequence[str]) -> Logs:

@@ -192,7 +192,7 @@ def details(status: api.ApplicationStatus, now: float, metrics: api.ApplicationM
         lines += [event_time, Text()]
     for host in status.hosts:
         process = host.process + ("" if host.alive or host.pid is None else " (gone)")
-        took = f"; start-up {api.in_words(host.start_up)}" if host.start_up else ""
+        took = f"; start-up {api.describe_start_phases(host.start_up)}" if host.start_up else ""
         lines.append(Text(f"host {host.id}  {host.shown_state}, {process}{took}", "dim"))
         if (problem := host.storage_problem(now)) is not None:
             lines.append(Text(f"{problem}.", "red"))

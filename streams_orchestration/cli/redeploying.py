@@ -115,7 +115,7 @@ def _redeploy(home: api.Home, wanted: Deployable, request: api.Redeploy | api.Re
     with ready_to_start(home, name, "streams redeploy") as lock:
         note(f"Redeploying {name} ...")
         try:
-            outcome = api.bring_up(home, lock, wanted, request, asked_at=api.this_process_began()).redeployment
+            outcome = api.bring_up(home, lock, wanted, request, asked_at=api.read_process_start()).redeployment
             assert outcome is not None, "it is deployed, and nothing drops it under the start lock"
             if spec is not None:
                 record_deployment(home, spec, wanted)

@@ -179,6 +179,6 @@ def _completed(home: api.Home, status: api.ApplicationStatus, max_rows: int) -> 
     for loss in losses(api.read_metrics(home, status.application)):
         note(f"{loss}. `streams status {status.application} --metrics` has all counters.")
     note(f"Logs: {status.log_places}")
-    printed = api.read_printed((pe.log for pe in status.pes if pe.here), max_rows)
+    printed = api.read_printed_lines((pe.log for pe in status.pes if pe.here), max_rows)
     documents = {"results": [result_document(each) for each in shown], "printed": [asdict(each) for each in printed]}
     return answer(lambda: {**_facts(home, status), **documents})

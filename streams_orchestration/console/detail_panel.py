@@ -148,5 +148,5 @@ def _log(status: api.ApplicationStatus, pe: int | None) -> Document | None:
         return None
     if not of.here:
         return {"path": of.log_place, "lines": [f"`streams logs {status.application} --pe {pe}` shows its end."]}
-    lines, _ = api.read_end(of.log, MAX_LOG_LINES, most=TAIL_BYTES)
+    lines, _ = api.read_log_end(of.log, MAX_LOG_LINES, most=TAIL_BYTES)
     return {"path": str(of.log), "lines": lines}

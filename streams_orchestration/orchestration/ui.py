@@ -84,7 +84,7 @@ def serve(home: api.Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> 
                 _require_alive(children)
                 for log in children:
                     with suppress(OSError):  # a full disk, say; the log is not rotated
-                        api.rotate(log, log_size)
+                        api.rotate_log(log, log_size)
                 time.sleep(0.5)
         except KeyboardInterrupt:
             return 0

@@ -61,14 +61,14 @@ if TYPE_CHECKING:
     )
     from streams_orchestration.runtime.hosts.launcher import LocalLauncher
     from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
-    from streams_orchestration.runtime.hosts.start_up import in_words
+    from streams_orchestration.runtime.hosts.start_up import describe_start_phases
     from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
     from streams_orchestration.runtime.lineage.client import missing_client
     from streams_orchestration.runtime.lineage.failure_report import report_failure
     from streams_orchestration.runtime.lineage.graph import data_format, lineage_graph, stage_lineage
     from streams_orchestration.runtime.load_adjusted_clock import LoadAdjustedClock
-    from streams_orchestration.runtime.log_rotation import rotate
-    from streams_orchestration.runtime.logs import LogEnd, log_names, read_end, read_ends
+    from streams_orchestration.runtime.log_rotation import rotate_log
+    from streams_orchestration.runtime.logs import LogEnd, list_logs, read_log_end, read_log_ends
     from streams_orchestration.runtime.loop_errors import LoopErrors
     from streams_orchestration.runtime.machines.agent import Agent, Machine
     from streams_orchestration.runtime.machines.register import (
@@ -106,8 +106,8 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.observing.status import ApplicationStatus, ConnectionStatus
     from streams_orchestration.runtime.observing.status_summaries import StatusSummary, observed_status, watch
     from streams_orchestration.runtime.open_files import raise_open_files, require_open_files
-    from streams_orchestration.runtime.printed_lines import Printed, PrintedFollower, read_printed
-    from streams_orchestration.runtime.processes import this_process_began
+    from streams_orchestration.runtime.printed_lines import OperatorLines, PrintedFollower, read_printed_lines
+    from streams_orchestration.runtime.processes import read_process_start
     from streams_orchestration.runtime.programs.spread import Share
     from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
     from streams_orchestration.runtime.redeployment.draining import redeploy_under_way

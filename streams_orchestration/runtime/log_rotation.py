@@ -48,7 +48,7 @@ class _Old:
         return self.end - self.path.stat().st_size
 
 
-def rotate(path: Path, limit: int) -> bool:
+def rotate_log(path: Path, limit: int) -> bool:
     """Move the first bytes of a log that is longer than the limit to an old file.
 
     The newest `MAX_OLD_LOGS` old files are kept. A rotation whose process died is completed first.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from streams_orchestration import world
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.runtime.log_rotation import LOG_BYTES, open_log, rotate
+from streams_orchestration.runtime.log_rotation import LOG_BYTES, open_log, rotate_log
 
 TAIL_BYTES = 256 * 1024
 """The most bytes that are read from the end of a log."""
@@ -126,7 +126,7 @@ class _PeHandler(logging.FileHandler):
             longer = self._limit and self.stream and os.fstat(self.stream.fileno()).st_size > self._limit
             if longer and world.monotonic() >= self._next:
                 self._next = world.monotonic() + _AGAIN_SECONDS
-                if rotate(self.path, self._limit):
+                if rotate_log(self.path, self._limit):
                     self._next = 0.0
 
 
@@ -142,13 +142,13 @@ class LogEnd:
     """The position in the log after the last line; see `log_rotation`."""
 
 
-def log_names(directory: Path) -> list[str]:
+def list_logs(directory: Path) -> list[str]:
     """Return the names of the logs in a directory, hosts first, by number; none if there is no such directory."""
     names = [path.stem for path in directory.glob("*.log")]
     return sorted(names, key=lambda name: (name.partition("-")[0], len(name), name))
 
 
-def read_ends(
+def read_log_ends(
     directory: Path, names: Iterable[str], lines: int, after: Mapping[str, int], *, most: int = TAIL_BYTES
 ) -> list[LogEnd]:
     """Return the ends of those logs that exist.
@@ -163,13 +163,13 @@ def read_ends(
     """
     there = [(name, directory / f"{name}.log") for name in names if _NAME.fullmatch(name)]
     return [
-        LogEnd(name, str(path), *read_end(path, lines, after.get(name), most=most))
+        LogEnd(name, str(path), *read_log_end(path, lines, after.get(name), most=most))
         for name, path in there
         if path.is_file()
     ]
 
 
-def read_end(path: Path, lines: int, after: int | None = None, *, most: int = TAIL_BYTES) -> tuple[list[str], int]:
+def read_log_end(path: Path, lines: int, after: int | None = None, *, most: int = TAIL_BYTES) -> tuple[list[str], int]:
     """Return the whole lines at the end of a log; none, and position 0, if the log does not exist or cannot be read.
 
     The log may be long, grow, and be rotated meanwhile.

@@ -18,7 +18,7 @@ _LINE = re.compile(
 
 
 @dataclass
-class Printed:
+class OperatorLines:
     """The lines that one operator has printed.
 
     Attributes:
@@ -32,7 +32,7 @@ class Printed:
     lines: list[str] = field(default_factory=list[str])
 
 
-def read_printed(logs: Iterable[Path], limit: int) -> list[Printed]:
+def read_printed_lines(logs: Iterable[Path], limit: int) -> list[OperatorLines]:
     """Return the lines that each operator has printed since the last start of its PE, ordered by operator.
 
     Operators without lines are left out. Lines that the rotation of a log has removed are not counted.
@@ -41,14 +41,14 @@ def read_printed(logs: Iterable[Path], limit: int) -> list[Printed]:
         logs: the logs of the PEs.
         limit: the most lines that are returned of each operator.
     """
-    found: dict[str, Printed] = {}
+    found: dict[str, OperatorLines] = {}
     for log in logs:
-        here: dict[str, Printed] = {}
+        here: dict[str, OperatorLines] = {}
         for operator, text in _entries(PrintedReader(log).lines()):
             if operator is None:
                 here.clear()
                 continue
-            printed = here.setdefault(operator, Printed(operator))
+            printed = here.setdefault(operator, OperatorLines(operator))
             printed.total += 1
             if len(printed.lines) < limit:
                 printed.lines.append(text)

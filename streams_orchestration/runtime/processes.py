@@ -96,7 +96,7 @@ def _since_boot(pid: int) -> float:
     return int(stat.rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
 
 
-def this_process_began() -> float:
+def read_process_start() -> float:
     """Return the start time of this process in unix seconds, exact to some 0.01 s."""
     if sys.platform != "linux":
         return psutil.Process().create_time()

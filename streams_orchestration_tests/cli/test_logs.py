@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.cli.logs import follow_logs, here
-from streams_orchestration.runtime.logs import log_names, read_end, read_ends
+from streams_orchestration.runtime.logs import list_logs, read_log_end, read_log_ends
 
 
 def test_logs_are_ordered_by_number(tmp_path: Path):
     for name in ("pe-10.log", "pe-2.log", "host-0.log"):
         (tmp_path / name).touch()
-    assert log_names(tmp_path) == ["host-0", "pe-2", "pe-10"]
-    assert log_names(tmp_path / "none") == []
+    assert list_logs(tmp_path) == ["host-0", "pe-2", "pe-10"]
+    assert list_logs(tmp_path / "none") == []
 
 
 def test_whole_lines_are_read_as_they_come(tmp_path: Path):
@@ -49,24 +49,24 @@ def test_no_lines_may_be_asked_for(tmp_path: Path):
 def test_only_the_end_of_a_long_log_is_read(tmp_path: Path, text: bytes, most: int, lines: list[str], position: int):
     log = tmp_path / "pe-0.log"
     log.write_bytes(text)
-    assert read_end(log, 100, most=most) == (lines, position)
+    assert read_log_end(log, 100, most=most) == (lines, position)
 
 
 def test_a_log_that_grows_faster_than_it_is_read_loses_the_middle(tmp_path: Path):
     log = tmp_path / "pe-0.log"
     log.write_text("one\n")
-    _, position = read_end(log, 10)
+    _, position = read_log_end(log, 10)
     log.write_text("one\n" + "".join(f"line {number}\n" for number in range(100)))
-    lines, position = read_end(log, 0, position, most=20)
+    lines, position = read_log_end(log, 0, position, most=20)
     assert lines == ["line 98", "line 99"]
-    assert read_end(log, 0, position) == ([], log.stat().st_size)
+    assert read_log_end(log, 0, position) == ([], log.stat().st_size)
 
 
 @pytest.mark.parametrize("name", ["../pe-0", "/etc/passwd", "pe-0.log", "pe-", "catalog"])
 def test_nothing_but_logs_is_read(tmp_path: Path, name: str):
     (tmp_path / "pe-0.log").write_text("a\n")
     (tmp_path / "catalog.log").write_text("a\n")
-    assert read_ends(tmp_path / "x", [name], 10, {}) == read_ends(tmp_path, [name], 10, {}) == []
+    assert read_log_ends(tmp_path / "x", [name], 10, {}) == read_log_ends(tmp_path, [name], 10, {}) == []
 
 
 def test_following_names_the_log_of_every_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

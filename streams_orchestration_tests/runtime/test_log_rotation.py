@@ -14,8 +14,8 @@ import pytest
 
 from streams_orchestration.cli.logs import here
 from streams_orchestration.runtime import log_rotation
-from streams_orchestration.runtime.log_rotation import COPIED_BYTES, _collapse, rotate
-from streams_orchestration.runtime.logs import log_names, operator_logger, read_end
+from streams_orchestration.runtime.log_rotation import COPIED_BYTES, _collapse, rotate_log
+from streams_orchestration.runtime.logs import list_logs, operator_logger, read_log_end
 
 BLOCK = 4096
 """A log that is shorter is cut, and not collapsed, on every file system."""
@@ -55,41 +55,41 @@ def test_a_follower_of_a_log_sees_every_line_once_over_rotations(log: Path, coun
     seen = end.lines
     for turn in range(1, 6):
         append(log, turn * count, turn * count + 1)
-        assert rotate(log, 100)
+        assert rotate_log(log, 100)
         append(log, turn * count + 1, (turn + 1) * count)
         (end,) = follower.more()
         seen += end.lines
     assert seen == lines(count - 1, 6 * count)
     assert len(old_files(log)) == 1
-    assert log_names(log.parent) == ["pe-0"]
+    assert list_logs(log.parent) == ["pe-0"]
 
 
 @pytest.mark.usefixtures("file_system")
 @pytest.mark.parametrize("wanted", [1, 150, 250])
 def test_the_last_lines_are_those_of_both_files(log: Path, wanted: int):
     append(log, 0, 200)
-    rotate(log, 100)
+    rotate_log(log, 100)
     append(log, 200, 210)
-    assert read_end(log, wanted)[0] == lines(max(0, 210 - wanted), 210)
+    assert read_log_end(log, wanted)[0] == lines(max(0, 210 - wanted), 210)
 
 
 @pytest.mark.usefixtures("file_system")
 def test_a_follower_that_is_behind_the_old_file_goes_on_with_what_is_left(log: Path):
     append(log, 0, 3)
-    _, position = read_end(log, 0)
+    _, position = read_log_end(log, 0)
     for first in (3, 300, 600):
         append(log, first, first + 300)
-        rotate(log, 100)
-    seen, _ = read_end(log, 0, position)
+        rotate_log(log, 100)
+    seen, _ = read_log_end(log, 0, position)
     assert seen == lines(900 - len(seen), 900)
     assert 290 < len(seen) < 610
 
 
 def test_a_log_is_left_alone_that_is_short_enough_or_may_have_any_length_or_is_not_there(log: Path):
-    assert not rotate(log, 1)
+    assert not rotate_log(log, 1)
     append(log, 0, 1)
-    assert not rotate(log, 0)
-    assert not rotate(log, 1000)
+    assert not rotate_log(log, 0)
+    assert not rotate_log(log, 1000)
     assert old_files(log) == []
 
 
@@ -97,16 +97,16 @@ def test_a_log_is_not_rotated_while_it_is_read(log: Path):
     append(log, 0, 2)
     with log.open("rb") as reader:
         fcntl.flock(reader, fcntl.LOCK_SH)
-        assert not rotate(log, 1)
-    assert rotate(log, 1)
+        assert not rotate_log(log, 1)
+    assert rotate_log(log, 1)
 
 
 def test_a_log_that_a_person_has_emptied_is_read_from_its_start(log: Path):
     append(log, 0, 300)
-    rotate(log, 100)
-    _, position = read_end(log, 0)
+    rotate_log(log, 100)
+    _, position = read_log_end(log, 0)
     log.write_text("new\n")
-    assert read_end(log, 0, position)[0] == ["new"]
+    assert read_log_end(log, 0, position)[0] == ["new"]
 
 
 @pytest.mark.usefixtures("file_system")
@@ -119,28 +119,28 @@ def test_a_full_disk_leaves_the_log_as_it_was(log: Path, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr(os, "posix_fallocate", full)
         with pytest.raises(OSError, match="No space left"):
-            rotate(log, 100)
+            rotate_log(log, 100)
         assert (log.read_bytes(), old_files(log)) == (written, [])
         logger = operator_logger("A", str(log), 100)
         logger.error("it goes on")
     assert log.read_bytes().startswith(written)
-    assert read_end(log, 1)[0][0].endswith("ERROR it goes on")
-    assert rotate(log, 100)
+    assert read_log_end(log, 1)[0][0].endswith("ERROR it goes on")
+    assert rotate_log(log, 100)
 
 
 @pytest.mark.parametrize("cut", [True, False], ids=["after the cut", "before the cut"])
 def test_a_process_that_dies_while_it_rotates_loses_and_doubles_nothing(log: Path, *, cut: bool):
     append(log, 0, 10)
-    _, position = read_end(log, 0)
+    _, position = read_log_end(log, 0)
     append(log, 10, 20)
     text = log.read_bytes()
     log.with_name("pe-0.log.part").write_bytes(text if cut else text[:100])
     if cut:
         os.truncate(log, 0)
     append(log, 20, 22)
-    rotate(log, 1000)
-    assert read_end(log, 0, position)[0] == lines(10, 22)
-    assert read_end(log, 100)[0] == lines(0, 22)
+    rotate_log(log, 1000)
+    assert read_log_end(log, 0, position)[0] == lines(10, 22)
+    assert read_log_end(log, 100)[0] == lines(0, 22)
     assert old_files(log) == ([f"pe-0.log.{len(text)}"] if cut else [f"pe-0.log.{log_rotation._base(log)}"])
 
 
@@ -149,7 +149,7 @@ def test_the_log_of_a_pe_is_rotated_by_whoever_writes_it(log: Path):
     for number in range(300):
         logger.info("line %s", number)
         assert log.stat().st_size < 10_100
-    seen = [line.rpartition(" ")[2] for line in read_end(log, 1000)[0]]
+    seen = [line.rpartition(" ")[2] for line in read_log_end(log, 1000)[0]]
     assert seen == [str(number) for number in range(300 - len(seen), 300)]
     assert len(seen) > 200
 
@@ -157,7 +157,7 @@ def test_the_log_of_a_pe_is_rotated_by_whoever_writes_it(log: Path):
 def test_a_text_that_is_no_utf8_is_logged(log: Path, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.CRITICAL, "streams.task")
     operator_logger("A", str(log)).error("\udcff")
-    assert read_end(log, 1)[0][0].endswith("ERROR \\udcff")
+    assert read_log_end(log, 1)[0][0].endswith("ERROR \\udcff")
 
 
 WRITER = """
@@ -191,7 +191,7 @@ def test_a_process_writes_all_along_while_its_log_is_rotated_and_followed(log: P
         while allowed * 100 < min(count, len(seen) + ahead * 100):
             child.stdin.write(b"\n")
             allowed += 1
-        rotated += rotate(log, 100_000)
+        rotated += rotate_log(log, 100_000)
         for end in follower.more():
             seen += end.lines
         assert child.poll() in (None, 0)
@@ -206,6 +206,6 @@ def test_a_process_writes_all_along_while_its_log_is_rotated_and_followed(log: P
 def test_a_large_log_is_copied_in_pieces(log: Path):
     text = os.urandom(2 * COPIED_BYTES + 12_345)
     log.write_bytes(text)
-    rotate(log, COPIED_BYTES)
+    rotate_log(log, COPIED_BYTES)
     (old,) = (path for path in log.parent.iterdir() if path != log)
     assert old.read_bytes() + log.read_bytes() == text

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streams_orchestration.runtime.log_rotation import rotate
+from streams_orchestration.runtime.log_rotation import rotate_log
 from streams_orchestration.runtime.logs import operator_logger, pe_logger
-from streams_orchestration.runtime.printed_lines import Printed, PrintedFollower, read_printed
+from streams_orchestration.runtime.printed_lines import OperatorLines, PrintedFollower, read_printed_lines
 
 
 def write(path: Path, operator: str, *lines: str) -> None:
@@ -24,7 +24,10 @@ def test_lines_since_the_last_start_are_counted_and_the_first_are_returned(tmp_p
     host.info("generation %d started", 2)
     write(log, "B", "x: y", "", "PRINT C: z")
     write(log, "A", "1", "2")
-    assert read_printed([log, tmp_path / "pe-1.log"], 2) == [Printed("A", 2, ["1", "2"]), Printed("B", 3, ["x: y", ""])]
+    assert read_printed_lines([log, tmp_path / "pe-1.log"], 2) == [
+        OperatorLines("A", 2, ["1", "2"]),
+        OperatorLines("B", 3, ["x: y", ""]),
+    ]
 
 
 def test_lines_are_said_once_as_they_come_also_when_the_log_is_rotated(tmp_path: Path):
@@ -36,7 +39,7 @@ def test_lines_are_said_once_as_they_come_also_when_the_log_is_rotated(tmp_path:
     assert said == []
     write(log, "A", *(f"{n} {'x' * 400}" for n in range(20)))
     follower.look([log])
-    assert rotate(log, 4096)
+    assert rotate_log(log, 4096)
     write(log, "A", "last")
     follower.look([log])
     assert [text.split()[0] for _, text in said] == [*map(str, range(20)), "last"]

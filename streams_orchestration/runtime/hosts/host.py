@@ -32,7 +32,7 @@ from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
 from streams_orchestration.runtime.hosts.unusable_files import require_usable_files
 from streams_orchestration.runtime.lineage.reporter import reporter
-from streams_orchestration.runtime.log_rotation import rotate
+from streams_orchestration.runtime.log_rotation import rotate_log
 from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.processes import MACHINE, is_alive, is_here
 from streams_orchestration.runtime.settings import Settings
@@ -292,7 +292,7 @@ class Host:
         standby = () if machine is None else (self.home.standby_log(machine),)
         for path in (self.home.host_log(self.application, self.number), *standby):
             with self.errors.survived(f"{path} is not rotated"):
-                rotate(path, self.log_size)
+                rotate_log(path, self.log_size)
 
     def _reconcile(self) -> bool:
         """Make the queries match the catalog, and note which hosts live, the last commits, and the next deadline.

@@ -33,10 +33,10 @@ class StartUp:
         self.reached("first batch", at)
 
     def __str__(self) -> str:
-        return in_words(self.seconds)
+        return describe_start_phases(self.seconds)
 
 
-def in_words(seconds: Mapping[str, float]) -> str:
+def describe_start_phases(seconds: Mapping[str, float]) -> str:
     """Describe the phases, as `7.3 s: imports 1.4, session 0.8, ...`."""
     parts = ", ".join(f"{phase} {taken:.1f}" for phase, taken in seconds.items())
     return f"{sum(seconds.values()):.1f} s: {parts}"

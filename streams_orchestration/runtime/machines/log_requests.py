@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import LogRequestRow, MachineRow
 from streams_orchestration.runtime.errors import MachineError
-from streams_orchestration.runtime.logs import LogEnd, read_ends
+from streams_orchestration.runtime.logs import LogEnd, read_log_ends
 from streams_orchestration.runtime.storage.home import Home
 
 ANSWER_SECONDS = 10.0
@@ -37,7 +37,7 @@ def ask_for_logs(
     """Ask the agent of a machine for the last lines of logs of an application, and wait for its answer.
 
     The answer has at most `ANSWER_BYTES` of all logs, of which each log has an equal part. Logs that do not exist are
-    left out. The request is deleted afterwards. The last three arguments are as of `read_ends`.
+    left out. The request is deleted afterwards. The last three arguments are as of `read_log_ends`.
 
     Raises:
         MachineError: the machine is not up, or its agent does not answer in `ANSWER_SECONDS`. The message names the
@@ -99,7 +99,7 @@ def answer_log_requests(catalog: Catalog, home: Home, machine: str) -> int:
     for request in requests:
         most = ANSWER_BYTES // max(1, len(request.names))
         directory = home.logs(request.application)
-        ends = read_ends(directory, request.names, request.lines, request.after, most=most)
+        ends = read_log_ends(directory, request.names, request.lines, request.after, most=most)
         with catalog.write() as connection:
             answer = [asdict(end) for end in ends]
             connection.execute(update(_r).where(_r.c.id == request.id).values(answer=answer))

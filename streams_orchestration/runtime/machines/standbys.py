@@ -17,7 +17,7 @@ from streams_orchestration.runtime.hosts.launcher import (
     host_environment,
     process_command,
 )
-from streams_orchestration.runtime.log_rotation import LOG_BYTES, rotate
+from streams_orchestration.runtime.log_rotation import LOG_BYTES, rotate_log
 from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.open_files import require_open_files
 from streams_orchestration.runtime.processes import ProcessIdentity, identify
@@ -111,7 +111,7 @@ class Standbys:
         self._forget_ended()
         place = self._home.standby_log(self._machine)
         with self._errors.survived(f"{place} is not rotated"):
-            rotate(place, self._log_size)
+            rotate_log(place, self._log_size)
         if len(self._waiting) < self._wanted and world.monotonic() - self._launched >= STANDBY_DELAY_SECONDS:
             self._launched = world.monotonic()
             try:

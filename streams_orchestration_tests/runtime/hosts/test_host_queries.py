@@ -13,7 +13,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.host import Host
-from streams_orchestration.runtime.logs import read_end
+from streams_orchestration.runtime.logs import read_log_end
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.holding import hold, release
@@ -64,7 +64,7 @@ def test_a_host_rotates_its_log_and_that_of_the_standby_it_was(host: Host, monke
         log.write_text("a line\n" * 100)
     host._tidy()
     assert [log.stat().st_size for log in (own, standby, other)] == [0, 0, 700]
-    assert read_end(own, 1000)[0] == read_end(standby, 1000)[0] == ["a line"] * 100
+    assert read_log_end(own, 1000)[0] == read_log_end(standby, 1000)[0] == ["a line"] * 100
 
 
 def test_a_log_that_cannot_be_rotated_stops_no_host(host: Host, caplog: pytest.LogCaptureFixture):

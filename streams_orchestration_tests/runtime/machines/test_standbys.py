@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.hosts.launcher import HostStart
-from streams_orchestration.runtime.logs import read_end
+from streams_orchestration.runtime.logs import read_log_end
 from streams_orchestration.runtime.machines import standbys
 from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.settings import EngineSettings
@@ -96,7 +96,7 @@ def test_their_log_is_rotated(tmp_path: Path):
     log.write_text("a line\n" * 100)
     Standbys(Home(tmp_path), "m", 0, EngineSettings("1g"), FakeHosts(), log_size=100).keep()
     assert log.read_text() == ""
-    assert read_end(log, 1000)[0] == ["a line"] * 100
+    assert read_log_end(log, 1000)[0] == ["a line"] * 100
 
 
 def test_one_that_has_ended_is_replaced(made: Callable[[int], Standbys], tmp_path: Path):
